@@ -1,7 +1,8 @@
-// Which OperationalHolds stand in the way of a target or a permit. A hold whose reach cannot be told reaches it: unknown blocks.
+// Names what a hold can be meant for when a permit is decided: the permit, its requester, and the machine or cluster that it disrupts.
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { matchesLabels } from '#kube/selector.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
+import { holdsOver, named, thing, type Thing, thingsOfMachine } from '#holds/reach.ts'
 import type { Unit } from './unit.ts'
 
 export interface HoldScope {
@@ -10,56 +11,44 @@ export interface HoldScope {
   readonly now: number
 }
 
-export const isInForce = ({ spec }: OperationalHold, now: number): boolean => !(Date.parse(spec.until) <= now)
-
-export function holdsOver(
+export function holdsOn(
   holds: readonly OperationalHold[],
   effects: readonly HoldEffect[],
   { permit, unit }: { readonly permit: OperationPermit; readonly unit?: Unit },
   { cluster, now }: HoldScope,
 ): readonly OperationalHold[] {
-  return holds.filter(
-    (hold) =>
-      effects.includes(hold.spec.effect) &&
-      isInForce(hold, now) &&
-      (reachesPermit(hold, permit) || (unit !== undefined && reachesUnit(hold, unit, cluster))),
-  )
+  if (holds.length === 0) return []
+  const things = [
+    thing('OperationPermit', permit),
+    ...requesterOf(permit),
+    ...(unit === undefined ? [] : thingsOf(unit)),
+  ]
+  const isInCluster = unit?.space === 'machines'
+  const over = holdsOver(holds, { effects, things, now, ...(isInCluster && { cluster: { name: cluster } }) })
+  if (!isInCluster || !effects.includes('Abort')) return over
+  // What somebody aborts for a whole cluster is granted nothing new either.
+  return [...over, ...holds.map(readable).filter((h) => isAbortOfCluster(h, cluster) && isInForce(h, now))]
 }
 
-function reachesPermit({ spec: { target } }: OperationalHold, { metadata, spec }: OperationPermit): boolean {
-  const { kind, name, namespace, selector } = target
-  if (kind === 'OperationPermit')
-    return name === undefined ? matches(selector, metadata.labels) : name === metadata.name
-  const { requester } = spec
-  if (kind !== requester.kind) return false
-  if (namespace !== undefined && namespace !== requester.namespace) return false
-  // The labels of who asks are not at hand: a selector may mean it.
-  return name === undefined ? true : name === requester.name
+const isAbortOfCluster = ({ spec: { target, effect } }: OperationalHold, cluster: string | undefined): boolean =>
+  effect === 'Abort' &&
+  target.kind === 'Cluster' &&
+  (target.name === undefined || cluster === undefined || target.name === cluster)
+
+/** The labels of the requester are not known here. */
+function requesterOf({ spec: { requester } }: OperationPermit): readonly Thing[] {
+  const { kind, name, namespace } = requester
+  if (kind === undefined) return []
+  return [{ ...named(kind, name ?? ''), ...(namespace !== undefined && { namespace }) }]
 }
 
-function reachesUnit({ spec: { target } }: OperationalHold, unit: Unit, cluster: string | undefined): boolean {
-  const { kind, name, namespace, selector } = target
-  const isNamespace = namespace === undefined || namespace === unit.namespace
-  if (kind === 'Cluster') {
-    if (unit.space === 'clusters') return isNamespace && isMeant(unit.name, name, selector, unit.labels)
-    // Everything here belongs to the one cluster; only a hold that surely names another one spares it.
-    return name === undefined || cluster === undefined || name === cluster
-  }
-  if (unit.space !== 'machines') return false
-  if (kind === 'Machine') return isMeant(unit.name, name, selector, unit.labels)
-  return kind === 'Node' && isMeant(unit.nodeName ?? unit.name, name, selector, unit.labels)
-}
-
-type Selector = OperationalHold['spec']['target']['selector']
-
-const isMeant = (own: string, name: string | undefined, selector: Selector, labels: Unit['labels']): boolean =>
-  name === undefined ? matches(selector, labels) : name === own
-
-function matches(selector: Selector, labels: Readonly<Record<string, string>> | undefined): boolean {
-  try {
-    return selector === undefined || matchesLabels(selector, labels)
-  } catch {
-    // A selector that nobody understands may mean this.
-    return true
-  }
+/** By its own labels, and by those that it has from its Node and its domains. */
+function thingsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly Thing[] {
+  if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...(namespace !== undefined && { namespace }) }]
+  // The labels of a MachineSet are not known here: a selector is left to the controllers, which know them.
+  const machine = thingsOfMachine(source, {
+    node: undefined,
+    machineSet: (set) => ({ metadata: { name: set } }),
+  }).filter((t) => t.kind !== 'Node')
+  return [...machine, { kind: 'Machine', name, labels }, { kind: 'Node', name: nodeName ?? name, labels }]
 }

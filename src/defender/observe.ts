@@ -14,7 +14,7 @@ import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
 import { GoneWatch } from './gone.ts'
-import { isInForce } from './holds.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
 import { LeaseWatch } from './lease-watch.ts'
 import { type Grant, grantsOf } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
@@ -140,7 +140,10 @@ function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches):
 
 /** A hold that says a set may try again what was blocked or blamed. */
 function retriedComponents({ holds, sets }: Caches, now: number): ReadonlySet<string> {
-  const retries = holds.list().filter((h) => h.spec.effect === 'Retry' && isInForce(h, now))
+  const retries = holds
+    .list()
+    .map(readable)
+    .filter((h) => h.spec.effect === 'Retry' && isInForce(h, now))
   const names = retries.flatMap(({ spec: { target } }) => {
     const set = target.kind === 'MachineComponentSet' && target.name !== undefined ? sets.get(target.name) : undefined
     return (set?.spec.components ?? []).map((c) => c.name)

@@ -6,7 +6,7 @@ import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
 import { isPresent, latched } from './blame/latch.ts'
 import { breakerAt } from './breaker.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
-import { holdsOver } from './holds.ts'
+import { holdsOn } from './holds.ts'
 import { WorkingLedger } from './ledger.ts'
 import { Levels } from './levels.ts'
 import { isOpen, phaseOf } from './permit-phase.ts'
@@ -132,7 +132,7 @@ function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: Groun
     if (grant === undefined) return false
     const found = fleet.find(target)
     const reach = { permit, ...(found.kind === 'Found' && { unit: found.unit }) }
-    return holdsOver(holds, ['Freeze', 'Abort'], reach, { cluster, now: wall }).length > 0
+    return holdsOn(holds, ['Freeze', 'Abort'], reach, { cluster, now: wall }).length > 0
   })
 }
 

@@ -4,6 +4,7 @@ import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
 import { isObject } from '#lib/json.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 
@@ -37,13 +38,12 @@ export const allowing = (
   now: number,
 ): OperationalHold | undefined =>
   holds.find(
-    ({ spec, metadata: own }) =>
-      spec.effect === 'AllowEdit' &&
-      own.deletionTimestamp === undefined &&
-      spec.target.kind === kind &&
-      spec.target.name === metadata.name &&
-      spec.to === editDigest(content) &&
-      Date.parse(spec.until) > now,
+    (hold) =>
+      hold.spec.effect === 'AllowEdit' &&
+      hold.spec.target.kind === kind &&
+      hold.spec.target.name === metadata.name &&
+      hold.spec.to === editDigest(content) &&
+      isInForce(hold, now),
   )
 
 /** Replicas that were set through the scale subresource, as autoscalers and `kubectl scale` do: they are no edit. */
@@ -197,12 +197,11 @@ export class CommittedContents {
   /** A hold says that an object that git declares may stay deleted for now. */
   isDeletionAllowed(kind: string, name: string, now: number): boolean {
     return this.#allowingHolds().some(
-      ({ spec, metadata }) =>
-        metadata.deletionTimestamp === undefined &&
-        spec.target.kind === kind &&
-        spec.target.name === name &&
-        spec.to === DELETED &&
-        Date.parse(spec.until) > now,
+      (hold) =>
+        hold.spec.target.kind === kind &&
+        hold.spec.target.name === name &&
+        hold.spec.to === DELETED &&
+        isInForce(hold, now),
     )
   }
 
@@ -222,7 +221,10 @@ export class CommittedContents {
   }
 
   #allowingHolds(): readonly OperationalHold[] {
-    this.#allowing ??= this.#holds.list().filter((h) => h.spec.effect === 'AllowEdit')
+    this.#allowing ??= this.#holds
+      .list()
+      .map(readable)
+      .filter((h) => h.spec.effect === 'AllowEdit')
     return this.#allowing
   }
 

@@ -6,7 +6,7 @@ import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit'] as const
 export type HoldEffect = (typeof HOLD_EFFECTS)[number]
 
-const HOLD_TARGETS = [
+export const HOLD_TARGETS = [
   'Machine',
   'MachineSet',
   'MachineComponentSet',

@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { removeHolds } from './placing.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
 
 type HoldTarget = OperationalHold['spec']['target']
 
@@ -86,7 +87,7 @@ export interface Thawed {
 /** Takes away our own freeze of this, or all freezes. */
 export async function thaw(client: KubeClient, what: string | undefined, all: boolean, now: number): Promise<Thawed> {
   const { items } = await client.list(operationalHold)
-  const freezes = items.filter((h) => h.spec.effect === 'Freeze' && Date.parse(h.spec.until) > now)
+  const freezes = items.map(readable).filter((h) => h.spec.effect === 'Freeze' && isInForce(h, now))
   const name = freezeName(freezeTarget(what))
   const mine = freezes.filter((h) => all || h.metadata.name === name)
   return { removed: await removeHolds(client, mine), left: freezes.filter((h) => !mine.includes(h)) }

@@ -298,12 +298,15 @@ async function canaryNamed(client: KubeClient, name: string): Promise<ComponentC
 }
 
 async function holdsOver(client: KubeClient, kind: string, name: string): Promise<readonly OperationalHold[]> {
-  const { operationalHold } = await import('#api/kinds/operational-hold.ts')
+  const [{ operationalHold }, { isInForce, readable }] = await Promise.all([
+    import('#api/kinds/operational-hold.ts'),
+    import('#holds/in-force.ts'),
+  ])
   const { items } = await client.list(operationalHold)
   const now = systemClock.now()
-  return items.filter(({ spec }) => {
-    const isIt = spec.target.kind === kind && (spec.target.name === undefined || spec.target.name === name)
-    return isIt && Date.parse(spec.until) > now
+  return items.map(readable).filter((h) => {
+    const { target } = h.spec
+    return target.kind === kind && (target.name === undefined || target.name === name) && isInForce(h, now)
   })
 }
 

@@ -7,6 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { removeHolds } from '../hold/placing.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
 
 type Target = OperationalHold['spec']['target']
 
@@ -77,13 +78,15 @@ const BINDING: ReadonlySet<HoldEffect> = new Set(['Pause', 'Pin', 'Freeze'])
 export async function liftHolds(client: KubeClient, what: string, all: boolean, now: number): Promise<Lifted> {
   const target = heldTarget(what)
   const { items } = await client.list(operationalHold)
-  const binding = items.filter(
-    ({ spec }) =>
-      BINDING.has(spec.effect) &&
-      spec.target.kind === target.kind &&
-      (spec.target.name === undefined || spec.target.name === target.name) &&
-      Date.parse(spec.until) > now,
-  )
+  const binding = items
+    .map(readable)
+    .filter(
+      (h) =>
+        BINDING.has(h.spec.effect) &&
+        h.spec.target.kind === target.kind &&
+        (h.spec.target.name === undefined || h.spec.target.name === target.name) &&
+        isInForce(h, now),
+    )
   const own = new Set((['Pause', 'Pin'] as const).map((effect) => holdName(target, effect)))
   const mine = binding.filter((h) =>
     all ? h.spec.effect !== 'Freeze' && h.spec.target.name !== undefined : own.has(h.metadata.name ?? ''),

@@ -4,7 +4,7 @@ import { selects } from '#nodeops/selecting.ts'
 import { pickSpread } from '#nodeops/spread.ts'
 import type { Fit } from './fit.ts'
 import type { Seen } from './seen.ts'
-import { isSound } from './standing.ts'
+import { isHeldMachine, isSound } from './standing.ts'
 
 /** A canary is a few machines, whatever a percentage comes to. */
 const MOST_MACHINES = 100
@@ -17,10 +17,11 @@ export interface Picked {
   readonly isMisfit?: boolean
 }
 
-export function pickMachines({ canary, machines, nodes }: Seen, { everAll }: Fit): Picked {
+export function pickMachines(seen: Seen, { everAll }: Fit, now: number): Picked {
+  const { canary, machines, nodes } = seen
   const { selector, pick } = canary.spec
   const matching = machines.filter((m) => m.spec.channel !== 'Observe' && selects(selector, m.metadata.labels))
-  const well = matching.filter((m) => isSound(m, nodes))
+  const well = matching.filter((m) => isSound(m, nodes) && !isHeldMachine(seen, m, now))
   if (pick.machines !== undefined) return named(pick.machines, { matching, well, everAll })
   const fitting = well.filter((m) => everAll(m) === undefined)
   const share = Math.max(1, Math.floor((matching.length * (pick.percent ?? 0)) / 100))

@@ -13,7 +13,8 @@ import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { BEHIND_LOOK_MS } from '#nodeops/committed.ts'
 import { withEdit } from '#nodeops/edited-status.ts'
-import { holdOf, holdsOn } from '#nodeops/holds.ts'
+import { firstEnd, holdOf } from '#holds/in-force.ts'
+import { holdsOver, thing } from '#holds/reach.ts'
 import { selects } from '#nodeops/selecting.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { stagingRefusal } from '#nodeops/staging-refusal.ts'
@@ -24,7 +25,7 @@ import type { Problem } from '#nodeops/problem.ts'
 import { type Fit, fitOf, problemOf } from './fit.ts'
 import { type Picked, pickMachines } from './pick.ts'
 import type { Seen, Status, Wanted } from './seen.ts'
-import { isSilent, isSound, standingOf } from './standing.ts'
+import { isHeldMachine, isSilent, isSound, standingOf } from './standing.ts'
 import { statusOf } from './status.ts'
 import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
 
@@ -61,11 +62,15 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
   }
   const before = canary.status?.phase ?? 'Pending'
-  const holds = holdsOn(seen.holds, canary, now)
+  const things = [thing('ComponentCanary', canary)]
+  const holds = [
+    ...holdsOver(seen.holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now }),
+    ...holdsOver(seen.holds, { effects: ['Abort'], things, now }),
+  ]
   const fit = fitOf(seen)
   const problem = problemOf(seen)
   const picked =
-    before === 'Pending' ? pickMachines(seen, fit) : { machines: canary.status?.machines ?? [], lack: undefined }
+    before === 'Pending' ? pickMachines(seen, fit, now) : { machines: canary.status?.machines ?? [], lack: undefined }
   const trials = trialsOf(seen, picked.machines)
   const look = { picked, trials, holds, now, problem, fit }
   const move = nextPhase(seen, before, look)
@@ -90,7 +95,11 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const notices = move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: readyMessage(status) }]
   const next = nextLook(status, canary.spec.promoteWithin, now)
   const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
-  const requeueAfter = isWaitingForSecrets ? Math.min(next ?? Infinity, SECRET_LOOK_MS) : next
+  // A machine that is held now may be picked when the hold ends.
+  const holdEnds = move.phase === 'Pending' ? firstEnd(seen.holds, now) : undefined
+  const looks = [next, isWaitingForSecrets ? SECRET_LOOK_MS : undefined, holdEnds && holdEnds - now + AFTER_MS]
+  const known = looks.filter((ms) => ms !== undefined)
+  const requeueAfter = known.length === 0 ? undefined : Math.min(...known)
   return {
     actions,
     notices,
@@ -250,7 +259,7 @@ function asks(seen: Seen, phase: CanaryPhase, { trials, holds, now, problem, fit
   const batch = trials
     .filter((t) => t.wanted === wanted && isNext(t))
     .map((t) => t.machine)
-    .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes))
+    .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes) && !isHeldMachine(seen, m, now))
     .slice(0, room)
   if (batch.length === 0) return []
   const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption

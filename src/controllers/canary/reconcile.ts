@@ -3,6 +3,7 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -46,6 +47,7 @@ type Caches = ReturnType<typeof cachesOf>
 const cachesOf = (informers: Informers) => ({
   canaries: informers.of(componentCanary),
   machines: informers.of(machine),
+  machineSets: informers.of(machineSet),
   nodes: informers.of(nodeType),
   permits: informers.of(operationPermit, {
     indexes: { [BY_REQUESTER]: ({ spec: { requester: r } }) => (r.manager === fieldManager ? [r.uid ?? ''] : []) },
@@ -85,6 +87,7 @@ async function observe(
     isHeld,
     configs: caches.configs,
     machines: caches.machines.list(),
+    machineSets: caches.machineSets,
     nodes: caches.nodes,
     permits: caches.permits.byIndex(BY_REQUESTER, canary.metadata.uid ?? ''),
     holds: caches.holds.list(),

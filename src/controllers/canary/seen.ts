@@ -3,6 +3,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { ComponentConfig, SecretPlace } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -27,6 +28,8 @@ export interface Seen {
   /** Those that were asked for on behalf of the canary. */
   readonly permits: readonly OperationPermit[]
   readonly holds: readonly OperationalHold[]
+  /** By name: a hold may select the MachineSet of a machine. */
+  readonly machineSets?: Lookup<MachineSet>
   readonly sets: readonly MachineComponentSet[]
   readonly components: Lookup<MachineComponent>
   /** As the server says; only where a component says how far from it it may be. */

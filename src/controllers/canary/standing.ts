@@ -2,9 +2,10 @@
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
-import { isNodeFrozen } from '#nodeops/holds.ts'
+import { isNodeFrozen } from '#holds/in-force.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
-import type { Lookup, Wanted } from './seen.ts'
+import { holdOver, thingsOfMachine } from '#holds/reach.ts'
+import type { Lookup, Seen, Wanted } from './seen.ts'
 import type { Node } from '#nodeops/objects.ts'
 
 export type Standing = 'Healthy' | 'Failed' | 'Switching' | 'Waiting'
@@ -39,6 +40,18 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
     machine.spec.components?.some((c) => c.switch !== undefined) !== true &&
     components.every((c) => !isSwitching(c.state) && c.state !== 'Failed' && c.state !== 'Degraded')
   )
+}
+
+/** A hold on the machine, its Node or its MachineSet: no order would reach it, and its part of the canary would wait as long. */
+export function isHeldMachine(
+  { holds, nodes, machineSets }: Pick<Seen, 'holds' | 'nodes' | 'machineSets'>,
+  machine: Machine,
+  now: number,
+): boolean {
+  if (holds.length === 0) return false
+  const node = nodes.get(machine.status?.nodeRef?.name ?? '')
+  const things = thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+  return holdOver(holds, { effects: ['Pause', 'Freeze'], things, now }) !== undefined
 }
 
 /** Silent agents are left alone: nothing is asked, freed or blamed. */

@@ -9,7 +9,8 @@ import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
 import { MARKS, type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import { holdOf, holdsOn, newestOf } from '#nodeops/holds.ts'
+import { holdOf } from '#holds/in-force.ts'
+import { holdOver, holdsOver, thing, thingsOfMachine } from '#holds/reach.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { stepCount, stepName } from './ladder.ts'
 import { type Outage, outageOf } from './outage.ts'
@@ -67,9 +68,9 @@ export interface Context {
 
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const { set } = seen
-  const holds = holdsOn(seen.holds, set, now)
+  const holds = holdsOnSet(seen, now)
   const retries = holds.filter((h) => h.spec.effect === 'Retry')
-  const retry = newestOf(retries)
+  const retry = holdOf(retries, 'Retry')
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
   const indexOf = indexesOf(seen, revisions)
@@ -139,11 +140,22 @@ function windowProblem({ problem }: Opening): Problem | undefined {
 /** What is wrong may be told at length; what to do about it has to fit too. */
 const MOST_OF_PROBLEM = 160
 
-function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
-  const about = holds.filter((h) => h.spec.target.kind === 'Machine')
-  return ({ machine, isFrozen }) => {
+/** A hold on the cluster stops its sets, but pins, retries and aborts none of them. */
+function holdsOnSet({ set, holds }: Seen, now: number): readonly OperationalHold[] {
+  const things = [thing('MachineComponentSet', set)]
+  return [
+    ...holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now }),
+    ...holdsOver(holds, { effects: ['Pin', 'Retry', 'Abort'], things, now }),
+  ]
+}
+
+/** A machine that the machine controller or the Defender holds gets no order, so a slice would wait for it as long as the hold lasts. */
+function heldMachines({ holds, machineSets }: Seen, now: number): Context['heldBy'] {
+  return ({ machine, node, isFrozen }) => {
     if (isFrozen) return 'frozen by a file on its node'
-    const hold = about.length === 0 ? undefined : holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')
+    if (holds.length === 0) return undefined
+    const things = thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+    const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], things, now })
     return hold && `hold ${hold.metadata.name}`
   }
 }

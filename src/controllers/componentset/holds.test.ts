@@ -1,5 +1,6 @@
 // Pause, pin, retry and abort at every step of a rollout.
 import { describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
 
 const ordered = (model: ReturnType<typeof fleet>) =>
@@ -64,9 +65,55 @@ test('a hold on one machine lets it go from its slice, and the others go on', ()
   model.planTurn()
   const [held = ''] = model.set.status?.waves?.[0]?.machines ?? []
   model.holds = [holdOn(model, 'Pause', { target: { kind: 'Machine', name: held } })]
-  model.settle()
-  expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 9 })
+  until(model, () => model.versions('beacon')['1.1.0'] === 9)
   expect(model.set.status?.skipped).toEqual([{ machine: held, reason: 'hold hold-pause' }])
+})
+
+describe.each([
+  ['Node', (name: string) => ({ kind: 'Node' as const, name })],
+  ['MachineSet', () => ({ kind: 'MachineSet' as const, name: 'pool-a' })],
+])('a Freeze of the %s of one machine', (_, targetOf) => {
+  const owner = { apiVersion: API_GROUP_VERSION, kind: 'MachineSet', name: 'pool-a', uid: 'u', controller: true }
+  const freeze = (model: ReturnType<typeof fleet>, name: string) => {
+    const m = model.machines.get(name)
+    if (m !== undefined) model.machines.set(name, { ...m, metadata: { ...m.metadata, ownerReferences: [owner] } })
+    model.holds = [holdOn(model, 'Freeze', { target: targetOf(name) })]
+  }
+
+  test('keeps it out of every slice, so that no slice waits for it', () => {
+    const model = fleet(10)
+    freeze(model, 'm-0003')
+    model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
+    const asked = new Set<string>()
+    model.onPlan = ({ status }) => status.waves?.forEach((w) => w.machines.forEach((m) => asked.add(m)))
+    until(model, () => model.versions('beacon')['1.1.0'] === 9)
+    expect(asked.size).toBe(9)
+    expect(asked).not.toContain('m-0003')
+    expect(model.set.status?.skipped).toEqual([{ machine: 'm-0003', reason: 'hold hold-freeze' }])
+  })
+
+  test('takes it out of a slice that waits for its permit, and lets it in again when the hold ends', () => {
+    const model = fleet(10)
+    model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
+    model.planTurn()
+    freeze(model, model.set.status?.waves?.[0]?.machines[0] ?? '')
+    until(model, () => model.versions('beacon')['1.1.0'] === 9)
+    const end = Date.parse(model.holds[0]?.spec.until ?? '')
+    expect(model.now).toBeLessThan(end)
+    // Nothing else happens any more: the set looks again by itself.
+    model.settle()
+    expect(model.now).toBeGreaterThan(end)
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+  })
+})
+
+test('a Freeze of the cluster stops a set, which says so', () => {
+  const model = fleet(5)
+  model.declare({ beacon: '1.1.0' })
+  model.holds = [holdOn(model, 'Freeze', { target: { kind: 'Cluster', selector: {} } })]
+  for (let i = 0; i < 10; i++) model.round()
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 5 })
+  expect(model.set.status).toMatchObject({ phase: 'Paused', waitingFor: { predicate: 'HoldFreeze' } })
 })
 
 test('a window that closes takes back what nobody has begun', () => {

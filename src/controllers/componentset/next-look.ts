@@ -2,7 +2,7 @@
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { isAtWork, isOpen } from './context.ts'
 import type { Context } from './context.ts'
-import { firstEnd } from '#nodeops/holds.ts'
+import { firstEnd } from '#holds/in-force.ts'
 import { isRemote } from './inspections.ts'
 import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'
@@ -17,7 +17,7 @@ const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
 const AFTER_MS = 50
 
-export function nextLook({ seen, members, now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
+export function nextLook({ seen, members, now, opening }: Context, waves: readonly Wave[]): number | undefined {
   const moments: number[] = []
   const hasRemote = seen.set.spec.rollout.inspections?.some((i) => isRemote(i) || i.podProbe !== undefined) === true
   for (const wave of waves.filter(isOpen)) {
@@ -29,7 +29,8 @@ export function nextLook({ seen, members, now, holds, opening }: Context, waves:
   for (const { told } of members)
     for (const order of told)
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))
-  const end = firstEnd(holds, now)
+  // Any hold: one on a Node or a MachineSet may keep machines out of the rollout too.
+  const end = firstEnd(seen.holds, now)
   if (end !== undefined) moments.push(end)
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity
   if (emptyEnd > now) moments.push(emptyEnd)

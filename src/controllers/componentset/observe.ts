@@ -2,6 +2,7 @@
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -31,6 +32,7 @@ export function cachesOf(informers: Informers) {
   return {
     sets: informers.of(machineComponentSet),
     machines: informers.of(machine),
+    machineSets: informers.of(machineSet),
     nodes: informers.of(nodeType),
     permits: informers.of(operationPermit, { indexes: { [BY_REQUESTER]: (p) => [requesterUid(p) ?? ''] } }),
     holds: informers.of(operationalHold),
@@ -86,6 +88,7 @@ export async function observe(
     set,
     revisions: recorded,
     machines: caches.machines.list(),
+    machineSets: caches.machineSets,
     nodes: caches.nodes,
     permits,
     holds: caches.holds.list(),

@@ -1,6 +1,7 @@
 // What a rollout is decided from: one look at a set, its machines and everything that binds them.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -27,6 +28,8 @@ export interface Seen {
   /** Those that were asked for on behalf of the set, by name. */
   readonly permits: ReadonlyMap<string, OperationPermit>
   readonly holds: readonly OperationalHold[]
+  /** By name: a hold may select the MachineSet of a machine. */
+  readonly machineSets?: Lookup<MachineSet>
   /** All sets of the cluster; the set itself may be among them. */
   readonly sets: readonly MachineComponentSet[]
   /** By object name. */

@@ -17,7 +17,7 @@ import { handOverKey, isForMachine } from '#nodeops/join-token.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import { readmissionOf } from '#nodeops/readmitted.ts'
-import { holdOver } from '#nodeops/rules/holds-over.ts'
+import { holdOver, thingsOfMachine } from '#holds/reach.ts'
 import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
@@ -274,16 +274,11 @@ async function sealingOf(
   return { ...(sealing.length > 0 && { sealing }), ...(idleSealed.length > 0 && { idleSealed }) }
 }
 
-/** One that names the machine, its node, its set or the whole cluster. */
+/** One on the machine, its Node, its MachineSet or the whole cluster. */
 function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | undefined): OperationalHold | undefined {
-  const owner = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === machineSet.kind)
-  const set = owner && caches.machineSets.get(owner.name)
-  const touched = [
-    ['Machine', machine],
-    ['Node', node],
-    ['MachineSet', set],
-  ] as const
-  return holdOver(caches.holds.list(), ['Pause', 'Freeze'], touched, now())
+  const things = thingsOfMachine(machine, { node, machineSet: (name) => caches.machineSets.get(name) })
+  const question = { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now: now() } as const
+  return holdOver(caches.holds.list(), question)
 }
 
 type About = Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>

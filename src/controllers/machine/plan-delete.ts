@@ -3,6 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
+import { endsIn } from '#holds/in-force.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
@@ -57,7 +58,7 @@ function leave(seen: Seen, now: number): MachinePlan {
         seen: `${seen.hold.spec.effect} of ${seen.hold.spec.author} until ${seen.hold.spec.until}`,
         unblock: `OperationalHold ${seen.hold.metadata.name ?? ''} ends`,
       },
-      Math.max(1_000, Date.parse(seen.hold.spec.until) - now),
+      endsIn(seen.hold, now),
     )
   if (seen.isHostKept) return isInService(seen) ? emptied(seen, now) : handedBack(seen, now)
   if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)

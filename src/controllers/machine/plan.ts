@@ -5,7 +5,7 @@ import { letGoFrom } from '#api/protocol/let-go.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
-import { isNodeFrozen } from '#nodeops/holds.ts'
+import { endsIn, isNodeFrozen } from '#holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#nodeops/join-token.ts'
 import { nodeNameOf } from '#nodeops/machine-node.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
@@ -110,7 +110,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   ]
   const others = [
     ...(isLost(seen) ? [LOST_LOOK_MS] : []),
-    ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
+    ...(seen.hold === undefined ? [] : [endsIn(seen.hold, now)]),
     ...workloads.map(untilNextOf),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
     ...(seen.machine.spec.components ?? []).map((c) =>
@@ -151,8 +151,6 @@ const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])
 
-const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1_000, Date.parse(spec.until) - now)
-
 /** Only looked at, also when it goes. What was made for it while it was managed is let go; its Node and its host are not touched. */
 function planObserved(seen: Seen): MachinePlan {
   const { providerID } = seen.machine.spec
@@ -184,7 +182,7 @@ function heldBack(hold: OperationalHold, what: string, now: number): MachinePlan
     seen: `${effect} of ${author} until ${until}; else: ${what}`,
     unblock: `OperationalHold ${name} ends`,
   }
-  return { actions: [], notices: [], waiting, requeueAfter: untilOver(hold, now) }
+  return { actions: [], notices: [], waiting, requeueAfter: endsIn(hold, now) }
 }
 
 function sealActions({ toSeal, toDelete }: SealingPlan, publicKey: string | undefined): MachineAction[] {

@@ -6,7 +6,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { CommittedContents } from '#nodeops/committed.ts'
-import { holdOver } from '#nodeops/rules/holds-over.ts'
+import { holdOver, thing } from '#holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
 
@@ -64,7 +64,12 @@ export function observe(
     ...(edit !== undefined && { edit }),
     isHeld,
     isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
-    hold: holdOver(holds.list(), ['Pause', 'Freeze'], [[machineSet.kind, set]], now),
+    hold: holdOver(holds.list(), {
+      effects: ['Pause', 'Freeze'],
+      things: [thing(machineSet.kind, set)],
+      cluster: { name: undefined },
+      now,
+    }),
     others:
       isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],
   }

@@ -1,4 +1,5 @@
 // Decides what becomes of the permits that a set asked for, and when the set is looked at again. Pure.
+import { endsIn } from '#holds/in-force.ts'
 import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
 import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
@@ -45,7 +46,7 @@ export function withPermits(
   const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
   const { hold } = seen
   const looks = [
-    ...(hold === undefined ? [] : [Math.max(1_000, Date.parse(hold.spec.until) - now)]),
+    ...(hold === undefined ? [] : [endsIn(hold, now)]),
     ...(hasOpen ? [RENEWAL_LOOK_MS] : []),
     ...untilAvailable(seen, now),
     ...(extra.waiting?.lookMs === undefined ? [] : [extra.waiting.lookMs]),

@@ -6,7 +6,8 @@ import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf } from '#nodeops/rules/active-rule.ts'
-import { holdOver } from '#nodeops/rules/holds-over.ts'
+import { endsIn } from '#holds/in-force.ts'
+import { type HoldQuestion, holdOver, named, thing } from '#holds/reach.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { History, finishedAt, isOpen, isWaiting, lastJob, ruleOf } from './history.ts'
@@ -133,7 +134,7 @@ const NO_NODES: RuleCounts = { selected: 0, silent: 0, bad: 0 }
 function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
   const { active, remedier } = reading
   const counts = (active && seen.counts.get(active.name)) ?? NO_NODES
-  const hold = holdOver(seen.holds, ['Pause', 'Freeze'], [['NodeRemedier', remedier]], now)
+  const hold = holdOver(seen.holds, stopping([thing('NodeRemedier', remedier)], now))
   return {
     counts,
     faults: [],
@@ -215,7 +216,12 @@ function decide(given: Case): Decision {
 function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | undefined): LadderStep | undefined {
   const { holds, rules } = scene.seen
   const remedier = rules.find((r) => nameOf(r) === active.name)?.remedier
-  const hold = holdOver(holds, ['Retry'], [['NodeRemedier', remedier], ...heldThings(node)], scene.now)
+  const hold = holdOver(holds, {
+    effects: ['Retry'],
+    things: [...(remedier === undefined ? [] : [thing('NodeRemedier', remedier)]), ...heldThings(node)],
+    cluster: { name: undefined },
+    now: scene.now,
+  })
   if (hold === undefined || last === undefined || isOpen(last)) return undefined
   const asked = Date.parse(hold.metadata.creationTimestamp ?? '')
   if (!(asked > finishedAt(last))) return undefined
@@ -257,16 +263,8 @@ function heldBack(given: Case): Decision | undefined {
       `${silence.silent} of ${silence.total} nodes of ${silence.group} are silent: taken for a network problem`,
       LOOK_AGAIN_MS,
     )
-  const hold = holdOver(scene.seen.holds, ['Pause', 'Freeze'], heldThings(node), scene.now)
-  return (
-    hold &&
-    waits(
-      given,
-      'HoldPause',
-      `hold ${hold.metadata.name}: ${hold.spec.reason}`,
-      Date.parse(hold.spec.until) - scene.now,
-    )
-  )
+  const hold = holdOver(scene.seen.holds, stopping(heldThings(node), scene.now))
+  return hold && waits(given, 'HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, endsIn(hold, scene.now))
 }
 
 type Try = Extract<LadderStep, { kind: 'Try' }>
@@ -322,13 +320,18 @@ const pickNode = ({ name, uid, machine, machineUid }: NodeSeen): WantedJob['node
   machineUid,
 })
 
-const heldThings = ({ name, machine, labels }: NodeSeen) => {
-  const metadata = (n: string) => ({ metadata: { name: n, ...(labels !== undefined && { labels }) } })
-  return [
-    ['Node', metadata(name)],
-    ['Machine', machine === undefined ? undefined : metadata(machine)],
-  ] as const
-}
+const stopping = (things: HoldQuestion['things'], now: number): HoldQuestion => ({
+  effects: ['Pause', 'Freeze'],
+  things,
+  cluster: { name: undefined },
+  now,
+})
+
+const heldThings = ({ name, machine, labels }: NodeSeen): HoldQuestion['things'] =>
+  [named('Node', name), ...(machine === undefined ? [] : [named('Machine', machine)])].map((t) => ({
+    ...t,
+    labels: labels ?? {},
+  }))
 
 function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict {
   const scene = rules.get(nameOf(reading))

@@ -2,6 +2,7 @@
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -19,6 +20,7 @@ export interface JobCaches {
   readonly remediers: SharedInformer<NodeRemedier>
   readonly revisions: SharedInformer<ControllerRevision>
   readonly holds: SharedInformer<OperationalHold>
+  readonly machineSets: SharedInformer<MachineSet>
   /** What of a rule may be acted upon. */
   readonly contents: Pick<CommittedContents, 'view' | 'caches'>
 }
@@ -44,5 +46,6 @@ export const cachesOf = (informers: Informers): JobCaches => ({
   remediers: informers.of(nodeRemedier),
   revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
   holds: informers.of(operationalHold),
+  machineSets: informers.of(machineSet),
   contents: CommittedContents.of(informers),
 })

@@ -73,8 +73,8 @@ export class Observer {
   }
 
   async observe(name: string): Promise<Seen | undefined> {
-    const { jobs, permits, nodes, machines, remediers, revisions, holds, contents } = this.#caches
-    requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds, ...contents.caches])
+    const { jobs, permits, nodes, machines, remediers, revisions, holds, machineSets, contents } = this.#caches
+    requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds, machineSets, ...contents.caches])
     const job = jobs.get(name)
     if (job === undefined) return undefined
     const remedier = remediers.get(job.spec.remedierRef.name)
@@ -281,6 +281,7 @@ export class Observer {
       cleared:
         view === undefined || active === undefined ? fault : clearedReading({ job, view, active, fault, isHeard }, now),
       holds,
+      machineSets: this.#caches.machineSets,
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
       isRipe: this.#isRipe(job),
       hasPods: undefined,

@@ -1,10 +1,12 @@
 // What the job controller decides about: the job, its permit, its node and whether the fault is there, its machine, holds, and its own memory of waiting.
+import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { isNodeFrozen } from '#holds/in-force.ts'
 import type { Node } from '#nodeops/objects.ts'
 import type { Standing } from '#nodeops/rules/node-view.ts'
 
@@ -30,6 +32,8 @@ export interface Seen {
   readonly cleared: FaultReading
   readonly remedier: NodeRemedier | undefined
   readonly holds: readonly OperationalHold[]
+  /** By name: a hold may select the MachineSet of a machine. */
+  readonly machineSets?: { get(name: string): MachineSet | undefined }
   /** Other jobs of the same machine or incident. */
   readonly others: readonly RemedyOperationJob[]
   /** Long enough seen by this process that a mass fault would have shown. */
@@ -64,8 +68,7 @@ export const isSilent = ({ machine, standing }: Pick<Seen, 'machine' | 'standing
   standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
 
 /** Somebody put the file on the node that forbids every disruption; it binds also while the agent that said so is away. */
-export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean =>
-  findCondition(machine?.status?.conditions, 'Frozen')?.status === 'True'
+export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean => isNodeFrozen(machine)
 
 /** The next operation to be done; undefined when all have ended well. */
 export function nextOperation({ status, spec }: RemedyOperationJob): number | undefined {

@@ -1,9 +1,11 @@
 // What people hold: a freeze, a pause, an abort.
+import { holdOf, isNodeFrozen } from '#holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
-import { holdsOver } from '../holds.ts'
+import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
 import { wait } from '../say.ts'
-import { conditionStatus } from '../unit.ts'
+
+const STOPS = ['Freeze', 'Pause', 'Abort'] as const
 
 export function holdGate(
   { permit, unit }: Pick<Question, 'permit' | 'unit'>,
@@ -11,14 +13,14 @@ export function holdGate(
 ): GateVerdict | undefined {
   const { holds, cluster, wall } = snapshot
   // The file on the node binds us as well: steps of ours would disrupt it without asking its agent.
-  if (conditionStatus(unit.source, 'Frozen') === 'True')
+  if (isNodeFrozen(unit.source))
     return wait('Hold', {
       reason: 'HoldFreeze',
       seen: `${unit.name} is frozen by a file on it`,
       limit: 'until the file is removed',
     })
-  const over = holdsOver(holds, ['Freeze', 'Pause', 'Abort'], { permit, unit }, { cluster, now: wall })
-  const hold = over.find((h) => h.spec.effect === 'Freeze') ?? over[0]
+  const over = holdsOn(holds, STOPS, { permit, unit }, { cluster, now: wall })
+  const hold = holdOf(over, ...STOPS)
   if (hold === undefined) return undefined
   const reason = ({ Freeze: 'HoldFreeze', Pause: 'HoldPause', Abort: 'HoldAbort' } as const)[
     hold.spec.effect as 'Freeze' | 'Pause' | 'Abort'

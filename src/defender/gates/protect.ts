@@ -1,12 +1,12 @@
 // Targets that a policy never lets be disrupted, unless a hold lifts that for a while.
 import type { GateVerdict } from '../gate.ts'
-import { holdsOver } from '../holds.ts'
+import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
 import { deny, pass } from '../say.ts'
 
 export function protectGate({ permit, unit, policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
   const { holds, cluster, wall } = snapshot
-  const isLifted = holdsOver(holds, ['Unprotect'], { permit, unit }, { cluster, now: wall }).length > 0
+  const isLifted = holdsOn(holds, ['Unprotect'], { permit, unit }, { cluster, now: wall }).length > 0
   return policies.flatMap((policy) => {
     const protection = policy.protections.find((p) => p.matches(unit))
     if (protection === undefined) return []

@@ -3,7 +3,8 @@
 import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { isInForce } from '../holds.ts'
+import { holdOf } from '#holds/in-force.ts'
+import { holdsOver } from '#holds/reach.ts'
 import { grantsOf, WorkingLedger } from '../ledger.ts'
 import { type Series, seriesName } from '../rates.ts'
 import { GUARDED_KINDS, type DeletionLimit, type GuardedKind } from './guarded-kinds.ts'
@@ -56,8 +57,10 @@ const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason
 export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const { guarded, name, holds, wall } = seen
   if (seen.isEnding || seen.follows || isGranted(seen)) return { kind: 'Passes', ledger: undefined }
-  const inForce = holds.filter((h) => isOfCluster(h) && isInForce(h, wall))
-  const freeze = inForce.find((h) => h.spec.effect === 'Freeze')
+  // Only holds on the cluster are about deletions by others. A hold may name it as the hub does: its Freeze counts, its Unprotect does not.
+  const cluster = { name: undefined }
+  const inForce = holdsOver(holds, { effects: ['Freeze', 'Unprotect'], things: [], cluster, now: wall })
+  const freeze = holdOf(inForce, 'Freeze')
   if (freeze !== undefined) {
     const { reason, author, until } = freeze.spec
     const why = `the cluster is frozen until ${until} by ${author}: ${reason}; to continue, run kubenode thaw`
@@ -108,6 +111,3 @@ function counted(
   if (uid !== '') reserve(ledger, { kind: guarded.kind, name, uid })
   return { kind: 'Passes', ledger: ledger.next(leader) }
 }
-
-/** Only holds of the cluster itself speak of deletions by others. */
-const isOfCluster = ({ spec: { target } }: OperationalHold): boolean => target.kind === 'Cluster'

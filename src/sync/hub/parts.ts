@@ -6,7 +6,7 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
 import { sourceUser } from '#api/names.ts'
-import { matchesLabels } from '#kube/selector.ts'
+import { holdOver, holdsOver, thing } from '#holds/reach.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterConfig } from '../cluster/plan.ts'
@@ -78,18 +78,10 @@ export const releasesIn = (
     .filter((r) => r.metadata.namespace === namespace)
     .map((r) => written.newest(r))
 
-const isOn = ({ spec: { target } }: OperationalHold, object: KubeObject): boolean => {
-  const { namespace, name = '', labels = {} } = object.metadata
-  if (target.kind !== object.kind || (target.namespace !== undefined && target.namespace !== namespace)) return false
-  return target.name === undefined ? matchesLabels(target.selector ?? {}, labels) : target.name === name
-}
-
 /** UIDs of the newest holds that ask for a Release to be tried again. */
 export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, now: number): readonly string[] {
   const age = ({ metadata }: OperationalHold) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
-  return holds
-    .list()
-    .filter((h) => h.spec.effect === 'Retry' && Date.parse(h.spec.until) > now && isOn(h, object))
+  return holdsOver(holds.list(), { effects: ['Retry'], things: [thing(object.kind, object)], now })
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))
     .slice(-MAX_RETRIES)
     .flatMap(({ metadata }) => metadata.uid ?? [])
@@ -97,12 +89,8 @@ export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, n
 
 /** Why a hold pauses the object; undefined when none does. */
 export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now: number): string | undefined {
-  const found = parts.holds
-    .list()
-    .find(
-      (h) =>
-        (h.spec.effect === 'Pause' || h.spec.effect === 'Freeze') && Date.parse(h.spec.until) > now && isOn(h, object),
-    )
+  const question = { effects: ['Pause', 'Freeze'], things: [thing(object.kind, object)], now } as const
+  const found = holdOver(parts.holds.list(), question)
   return found === undefined
     ? undefined
     : `${found.spec.author} holds it until ${found.spec.until}: ${found.spec.reason}`

@@ -8,10 +8,10 @@ import { plan as planCanary } from '#controllers/canary/plan.ts'
 import { heldBy } from '#controllers/remedyjob/wishes.ts'
 import { type Seen as JobSeen, isFrozen } from '#controllers/remedyjob/seen.ts'
 import { holdGate } from '#defender/gates/hold.ts'
-import { holdsOver } from '#defender/holds.ts'
-import { holdOf, holdsOn } from '#nodeops/holds.ts'
+import { holdsOn } from '#defender/holds.ts'
+import { holdOver } from '#holds/reach.ts'
+import { type HoldQuestion, thing } from '#holds/reach.ts'
 import type { Node } from '#nodeops/objects.ts'
-import { holdOver } from '#nodeops/rules/holds-over.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { pausedBy, retriesOf } from '#sync/hub/parts.ts'
 import { aPermit, aSnapshot } from '#test/support/defender-objects.ts'
@@ -46,6 +46,7 @@ const object = ({ kind, name, namespace }: Self): KubeObject => ({
   metadata: { name, labels: LABELS_OF_SELF, ...(namespace !== undefined && { namespace }) },
 })
 
+const job = { ...object({ kind: 'RemedyOperationJob', name: 'job' }), spec: { node: { name: 'n-0', uid: 'node-n-0' } } }
 const SET: Self = { kind: 'MachineComponentSet', name: 'base' }
 const JOB: Self = { kind: 'RemedyOperationJob', name: 'job' }
 const MACHINE: Self = { kind: 'Machine', name: 'm-0' }
@@ -55,29 +56,45 @@ const unit = machineUnit(machineOf(), undefined)
 const permit = aPermit({ name: 'p', targets: ['m-0'] })
 const holding = (holds: Holds) => ({ holds: { list: () => holds } }) as never
 
+const contextOfSet = (holds: Holds) => {
+  const components = [component('beacon', '1.0.0')]
+  const set = componentSet({ beacon: '1.0.0' }, {}, { selector: {} })
+  const labelled = { ...set, metadata: { ...set.metadata, labels: LABELS_OF_SELF } }
+  const model = new RolloutModel({ machines: [], set: labelled, components })
+  model.holds = holds
+  return contextOf(model.seen(), NOW, rolloutRules)
+}
+const pauseOfSet = (holds: Holds) => contextOfSet(holds).pause
+const retryOfSet = (holds: Holds) => contextOfSet(holds).retryBefore
+/** As the remedy controller asks, about a rule or a node. */
+const retryOfRepair: HoldQuestion = {
+  effects: ['Retry'],
+  things: [thing(JOB.kind, object(JOB))],
+  cluster: { name: undefined },
+  now: NOW,
+}
+
 const stops: Readonly<Record<keyof Answers, (c: HoldCase) => Answer>> = {
-  set: (c) => attempt(() => holdOf(holdsOn([holdFrom(c, SET, 'Pause')], object(SET), NOW), 'Pause') !== undefined),
+  set: (c) => attempt(() => pauseOfSet([holdFrom(c, SET, 'Pause')]) !== undefined),
   repair: (c) => {
-    const seen = { holds: [holdFrom(c, JOB, 'Pause')], job: object(JOB) } as unknown as JobSeen
+    const seen = { holds: [holdFrom(c, JOB, 'Pause')], job } as unknown as JobSeen
     return attempt(() => heldBy(seen, NOW) !== undefined)
   },
   defender: (c) =>
     attempt(
       () =>
-        holdsOver([holdFrom(c, MACHINE, 'Pause')], ['Pause'], { permit, unit }, { cluster: 'here', now: NOW }).length >
-        0,
+        holdsOn([holdFrom(c, MACHINE, 'Pause')], ['Pause'], { permit, unit }, { cluster: 'here', now: NOW }).length > 0,
     ),
   sync: (c) => attempt(() => pausedBy(holding([holdFrom(c, RELEASE, 'Pause')]), object(RELEASE), NOW) !== undefined),
 }
 
 const starts: typeof stops = {
-  set: (c) => attempt(() => holdOf(holdsOn([holdFrom(c, SET, 'Retry')], object(SET), NOW), 'Retry') !== undefined),
-  repair: (c) =>
-    attempt(() => holdOver([holdFrom(c, JOB, 'Retry')], ['Retry'], [[JOB.kind, object(JOB)]], NOW) !== undefined),
+  set: (c) => attempt(() => retryOfSet([holdFrom(c, SET, 'Retry')]) !== undefined),
+  repair: (c) => attempt(() => holdOver([holdFrom(c, JOB, 'Retry')], retryOfRepair) !== undefined),
   defender: (c) =>
     attempt(
       () =>
-        holdsOver([holdFrom(c, MACHINE, 'Unprotect')], ['Unprotect'], { permit, unit }, { cluster: 'here', now: NOW })
+        holdsOn([holdFrom(c, MACHINE, 'Unprotect')], ['Unprotect'], { permit, unit }, { cluster: 'here', now: NOW })
           .length > 0,
     ),
   sync: (c) =>
@@ -177,7 +194,7 @@ function answersAbout(machine: Machine, holds: Holds): MachineAnswers {
       return made.status.phase === 'Pending' || made.status.phase === undefined
     }),
     repair: attempt(() => {
-      const seen = { holds, machine, node, job: object(JOB) } as unknown as JobSeen
+      const seen = { holds, machine, node, job } as unknown as JobSeen
       return heldBy(seen, NOW) !== undefined || isFrozen(seen)
     }),
     defender: attempt(() => {
