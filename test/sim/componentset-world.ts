@@ -3,6 +3,7 @@ import { componentConfig } from '#api/kinds/component-config.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -49,6 +50,7 @@ const BAD = '6.6.6'
 const kinds: readonly FakeKind[] = [
   { type: machineComponentSet, status: true },
   { type: machine, status: true },
+  { type: machineSet, status: true },
   { type: machineComponent, status: true },
   { type: operationPermit, status: true },
   { type: operationalHold, status: true },
