@@ -2,12 +2,16 @@
 // which Secrets turn into tokens. A thief of one program's key becomes no other program.
 import { API_GROUP } from '#api/kind.ts'
 import {
+  DECLARE_HOST_VERB,
   DECLARE_VERB,
+  DEFAULT_NAMESPACE,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
   SYSTEM_NAMESPACE_PREFIXES,
   SOURCE_USER_PREFIX,
 } from '#api/names.ts'
+import { MAX_SECRETS } from '#api/ordinary-pods.ts'
+import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
 import {
   all,
   any,
@@ -133,26 +137,43 @@ const tokenSecrets: AdmissionPolicy = {
 const isSystem = (name: string): string =>
   any(...SYSTEM_NAMESPACE_PREFIXES.map((prefix) => `${name}.startsWith(${quoted(prefix)})`))
 
-const POD = `variables.declared.?spec.?template.?spec`
-const CONTAINERS = ['containers', 'initContainers'].map((list) => `${POD}.?${list}.orValue([])`).join(' + ')
+const question = (verb: string, resource: string, subresource: string, name: string): string =>
+  `authorizer.group(${quoted(API_GROUP)}).resource(${resource}).subresource(${subresource}).namespace(variables.ns).name(${name}).check(${quoted(verb)}).allowed()`
+const listed = (account: string): string => question(DECLARE_VERB, RESOURCE, account, 'variables.name')
 
-/** What makes a pod as strong as its node. */
-const ofTheHost = any(
-  ...['hostNetwork', 'hostPID', 'hostIPC'].map((field) => `${POD}.?${field}.orValue(false)`),
-  `${POD}.?volumes.orValue([]).exists(v, has(v.hostPath))`,
-  `(${CONTAINERS}).exists(c, c.?securityContext.?privileged.orValue(false) || c.?securityContext.?capabilities.?add.orValue([]).size() > 0)`,
+const isCore = (...resources: readonly string[]): string =>
+  all(`request.resource.group == ''`, `${RESOURCE} in [${resources.map(quoted).join(', ')}]`)
+
+/** What sync writes for itself, and what belongs to our own kinds, whose rights are in its roles. */
+const OF_SYNC = [API_GROUP, 'authorization.k8s.io', 'coordination.k8s.io', 'events.k8s.io']
+
+/** Whose traffic goes where, whom clients trust, and what an account is outside of the cluster. */
+const isReserved = any(
+  isSystem('variables.ns'),
+  all(isCore('services'), `variables.ns == ${quoted(DEFAULT_NAMESPACE)}`, `variables.name == 'kubernetes'`),
+  all(isCore('configmaps'), `variables.name == 'kube-root-ca.crt'`),
+  isCore('endpoints'),
+  `request.resource.group == 'discovery.k8s.io'`,
+  all(
+    isCore('serviceaccounts'),
+    'object != null',
+    `object.metadata.?annotations.orValue({}).exists(k, !k.startsWith(${quoted(`${API_GROUP}/`)}) && (oldObject == null || !(k in oldObject.metadata.?annotations.orValue({})) || oldObject.metadata.annotations[k] != object.metadata.annotations[k]))`,
+  ),
 )
 
-const listed = (account: string): string =>
-  `authorizer.group(${quoted(API_GROUP)}).resource(${RESOURCE}).subresource(${account}).namespace(variables.ns).name(variables.name).check(${quoted(DECLARE_VERB)}).allowed()`
+const isOpenService = all(
+  isCore('services'),
+  any(
+    `variables.declared.?spec.?externalIPs.orValue([]).size() > 0`,
+    all(isSystem('variables.ns'), `!(variables.declared.?spec.?type.orValue('') in ['', 'ClusterIP'])`),
+  ),
+)
 
-/** src/sync/cluster/listed.ts refuses the same before anything is sent. A deletion outside system namespaces needs no list: the list may be shorter by then. */
+const SEE = 'see docs/security.md'
+/** src/nodeops/declared/listings.ts refuses the same before anything is sent. A deletion of what is not reserved needs no list: it may be shorter by then. */
 const declared: AdmissionPolicy = {
   name: 'kubenode-declared',
-  rules: [
-    rule('apps', ['deployments', 'statefulsets', 'daemonsets'], ['CREATE', 'UPDATE', 'DELETE']),
-    rule('', ['namespaces', 'configmaps', 'services', 'serviceaccounts'], ['CREATE', 'UPDATE', 'DELETE']),
-  ],
+  rules: [rule('*', ['*/*'], ['CREATE', 'UPDATE', 'DELETE'])],
   matchConditions: [
     {
       name: 'from-git',
@@ -161,39 +182,54 @@ const declared: AdmissionPolicy = {
         `request.userInfo.username.startsWith(${quoted(SOURCE_USER_PREFIX)})`,
       ),
     },
+    {
+      name: 'not-of-sync-itself',
+      expression: `!(request.resource.group in [${OF_SYNC.map(quoted).join(', ')}])`,
+    },
   ],
   variables: [
     { name: 'declared', expression: 'object == null ? oldObject : object' },
-    { name: 'ns', expression: `${RESOURCE} == 'namespaces' ? '' : (${part('namespace')})` },
+    { name: 'ns', expression: `${isCore('namespaces')} ? '' : (${part('namespace')})` },
     { name: 'name', expression: `variables.declared.metadata.?name.orValue('')` },
+    ...podVariables,
     {
       name: 'accounts',
-      expression: `[${POD}.?serviceAccountName.orValue(''), ${POD}.?serviceAccount.orValue('')].filter(a, a != '' && a != 'default')`,
+      expression: `[variables.pod.?serviceAccountName.orValue(''), variables.pod.?serviceAccount.orValue('')].filter(a, a != '' && a != 'default')`,
     },
-    { name: 'ofTheHost', expression: `object != null && (${ofTheHost})` },
+    { name: 'isReserved', expression: isReserved },
+    {
+      name: 'ofTheHost',
+      expression: `object != null && (${any(isOpenService, `!(${podIsOrdinary})`, `!(${containersAreOrdinary})`)})`,
+    },
   ],
   validations: [
     {
-      expression: any(`${RESOURCE} != 'namespaces'`, `!(${isSystem('variables.name')})`),
-      message: `a commit declares no namespace ${SYSTEM_NAMESPACE_PREFIXES.map((p) => `${p}*`).join(' or ')}`,
+      expression: any(
+        `!(${isCore('namespaces')})`,
+        `!(${any(isSystem('variables.name'), `variables.name == ${quoted(DEFAULT_NAMESPACE)}`)})`,
+      ),
+      message: `a commit declares no namespace ${[...SYSTEM_NAMESPACE_PREFIXES.map((p) => `${p}*`), DEFAULT_NAMESPACE].join(' or ')}`,
     },
     {
       expression: any(
-        all('object == null', `!(${isSystem('variables.ns')})`),
+        all('object == null', '!variables.isReserved'),
         `variables.accounts.all(account, ${listed('account')})`,
       ),
-      message:
-        'a workload from git names a service account that the installer did not list for it; see docs/security.md',
+      message: `a workload from git names a service account that the installer did not list for it; ${SEE}`,
     },
     {
-      expression: any(
-        'variables.accounts.size() > 0',
-        all(`!(${isSystem('variables.ns')})`, '!variables.ofTheHost'),
-        listed(`''`),
-      ),
-      message:
-        'an object from git in a system namespace, or one with the power of its node, is not on the list of the installer; see docs/security.md',
+      expression: any('variables.accounts.size() > 0', '!variables.isReserved', listed(`''`)),
+      message: `an object from git in a system namespace, or one that others trust, is not on the list of the installer; ${SEE}`,
     },
+    {
+      expression: any('!variables.ofTheHost', question(DECLARE_HOST_VERB, RESOURCE, `''`, 'variables.name')),
+      message: `an object from git has the power of its node, and is not on the list of the installer for that; ${SEE}`,
+    },
+    ...eachSecret((secret) => question(DECLARE_VERB, `'secrets'`, `''`, secret)).map((expression) => ({
+      expression,
+      message: `an object from git uses a Secret that the installer did not list in its namespace; ${SEE}`,
+    })),
+    { expression: noMoreSecrets, message: `an object from git uses at most ${MAX_SECRETS} Secrets` },
   ],
 }
 

@@ -8,11 +8,16 @@ export const PROBES_NAMESPACE = 'kubenode-probes'
 
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
+/** Not a system namespace, and yet no commit declares it: everybody's objects without one are there, the Service of the API server among them. */
+export const DEFAULT_NAMESPACE = 'default'
+
 /** A cluster does not live without them: never deleted, whoever asks. */
 export const KEPT_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease', SYSTEM_NAMESPACE] as const
 
 /** The installer lists an object for git by giving sync this verb on it, in our API group: `daemonsets/<service account>` for one that names an account. */
 export const DECLARE_VERB = 'declare'
+/** The same for the power of the node: on `daemonsets` and the like, for a workload that uses what is not in src/api/ordinary-pods.ts. */
+export const DECLARE_HOST_VERB = 'declare-host'
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
 export const programUser = (program: string): string => `kubenode:${program}`

@@ -74,4 +74,8 @@ export const nodeopsErrors = errorTable({
     text: 'metadata.{field} decides when an object is deleted, which a commit may not',
     next: 'remove it',
   },
+  KN3094: {
+    text: 'refused by every cluster that does not list it for git: {why}',
+    next: 'remove it, or have the installer of the cluster grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
+  },
 })

@@ -1,5 +1,6 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
+import { listingProblems } from '#nodeops/declared/listing-problems.ts'
 import { type SetLoss, declaredLoss, singleMachinesLost } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject, RenderedTarget, Targets } from './render/rendered.ts'
@@ -19,6 +20,8 @@ export interface ObjectChange {
   readonly fields: readonly FieldChange[]
   /** Fields beyond those. */
   readonly more: number
+  /** A cluster refuses it unless its installer listed it for git; no difference knows whether it did. */
+  readonly isListedOnly?: true
 }
 
 export interface ClusterDifference {
@@ -70,8 +73,9 @@ function clusterDifference(
   for (const [key, old] of olds)
     if (!news.has(key) && !rejected.has(key))
       changes.push({ change: 'removed', ref: old.ref, object: key, fields: [], more: 0 })
-  changes.sort((a, b) => compareRefs(a.ref, b.ref))
-  const count = (change: ObjectChange['change']) => changes.filter((c) => c.change === change).length
+  const shown = changes.map((c) => withListing(c, news.get(c.object)))
+  shown.sort((a, b) => compareRefs(a.ref, b.ref))
+  const count = (change: ObjectChange['change']) => shown.filter((c) => c.change === change).length
   const problems = (after?.rejected ?? []).map((r) => `${refText(r.ref)}: ${r.problem}`)
   return {
     cluster,
@@ -79,11 +83,14 @@ function clusterDifference(
     changed: count('changed'),
     removed: count('removed'),
     unchanged,
-    changes,
+    changes: shown,
     problems,
     machines: machineChanges(before, after),
   }
 }
+
+const withListing = (change: ObjectChange, now: DesiredObject | undefined): ObjectChange =>
+  now !== undefined && listingProblems(now.object).length > 0 ? { ...change, isListedOnly: true } : change
 
 function machineChanges(before: RenderedTarget | undefined, after: RenderedTarget | undefined): MachineChanges {
   const olds = before?.objects ?? []

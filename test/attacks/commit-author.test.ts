@@ -6,6 +6,10 @@ import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
 import { answered } from '#sync/render/answered.ts'
 import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
 import { runCaged } from '#sync/render/run-caged.ts'
+import { differenceOf } from '#sync/difference.ts'
+import { placesIn } from '#nodeops/declared/find-in-files.ts'
+import { textOf } from '#cli/commands/plan.ts'
+import { problemsIn, problemText } from '#sync/render/problems.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 
@@ -129,6 +133,47 @@ const CAGED: readonly Attempt<void>[] = [
   },
 ]
 
+/** What `kubenode plan` says of it. */
+const planned =
+  (...objects: readonly unknown[]) =>
+  async (): Promise<Answer> => {
+    const files = { 'fleet/main.ts': objects.map((o) => JSON.stringify(o)).join('\n') }
+    const placeOf = placesIn(files)
+    const targets = checkRendered({ prod: objects }, createValidator(), placeOf)
+    const text = textOf('c0ffee', undefined, differenceOf(new Map(), targets), false)
+    return { status: 0, text: [text, ...problemsIn(targets, files, placeOf).problems.map(problemText)].join('\n') }
+  }
+const workload = (pod: object) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'a', namespace: 'shop' },
+  spec: { template: { spec: { containers: [{ name: 'a', image: 'a' }], ...pod } } },
+})
+
+const PLANNED: readonly Attempt<void>[] = [
+  {
+    name: 'S25 a workload that mounts a Secret of a tenant is planned like any other',
+    attempt: planned(workload({ volumes: [{ name: 'v', secret: { secretName: 'tls' } }] })),
+    refused:
+      /^0 [^]*! Deployment\.apps\/shop\/a \(added; KN3094[^]*KN3094: Deployment\.apps\/shop\/a in prod.*Secret tls.*declare on secrets.*fleet\/main\.ts:1/,
+  },
+  {
+    name: 'S25 a workload with a field of the node that this version does not know is planned like any other',
+    attempt: planned(workload({ hostEverything: true })),
+    refused: /KN3094.*hostEverything.*declare-host on deployments/,
+  },
+  {
+    name: 'S25 the Service of the API server is planned like any other',
+    attempt: planned({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'kubernetes', namespace: 'default' } }),
+    refused: /KN3094.*address of the API server/,
+  },
+  ...['default', 'kube-public'].map((name): Attempt<void> => ({
+    name: `S25 namespace ${name} is planned like any other`,
+    attempt: planned({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+    refused: /KN7203: cannot apply Namespace/,
+  })),
+]
+
 const owned = (kind: string, metadata: object = { name: 'forged' }) => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind,
@@ -225,6 +270,6 @@ const APPLIED: readonly Attempt[] = [
   },
 ]
 
-tryHere('the author of a commit, at the render', [...RENDERED, ...FORGED, ...AGENTS])
+tryHere('the author of a commit, at the render', [...RENDERED, ...FORGED, ...AGENTS, ...PLANNED])
 tryHere('the author of a commit, by the code of the fleet', CAGED)
 tryOnServers('the author of a commit, at the cluster', APPLIED)

@@ -51,17 +51,251 @@ const daemonSet = (name: string, spec: object) => ({
 const daemonSets = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets`
 
 /** What the installer of a cluster does to allow one object of git. */
-async function list({ admin }: AttackWorld, namespace: string, resource: string, name: string): Promise<void> {
+async function list(
+  { admin }: AttackWorld,
+  namespace: string,
+  resource: string,
+  name: string,
+  verb = 'declare',
+): Promise<void> {
   const apiVersion = 'rbac.authorization.k8s.io/v1'
-  const metadata = { name: `git:${name}`, namespace }
+  const metadata = { name: `git:${verb}:${resource.replaceAll('/', ':')}:${name}`, namespace }
   const post = (plural: string, body: object) =>
     admin.raw({ method: 'POST', path: `/apis/${apiVersion}/namespaces/${namespace}/${plural}`, body })
-  const rules = [{ apiGroups: ['kubenode.io'], resources: [resource], resourceNames: [name], verbs: ['declare'] }]
+  const rules = [{ apiGroups: ['kubenode.io'], resources: [resource], resourceNames: [name], verbs: [verb] }]
   await post('roles', { apiVersion, kind: 'Role', metadata, rules })
   const subjects = [{ kind: 'User', name: 'kubenode:sync', apiGroup: 'rbac.authorization.k8s.io' }]
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name }
   await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
 }
+
+const withContainer = (more: object) => ({ containers: [{ name: 'a', image: 'a', ...more }] })
+const volume = (source: object) => ({ volumes: [{ name: 'v', ...source }] })
+const security = (securityContext: object) => withContainer({ securityContext })
+
+const POWERS: readonly (readonly [what: string, pod: object])[] = [
+  ['a flexVolume', volume({ flexVolume: { driver: 'kubernetes.io~evil/root' } })],
+  ['a CSI volume', volume({ csi: { driver: 'secrets-store.csi.k8s.io', nodePublishSecretRef: { name: 'tls' } } })],
+  ['a volume of another server', volume({ nfs: { server: '10.0.0.1', path: '/' } })],
+  ['a port of the node', withContainer({ ports: [{ containerPort: 80, hostPort: 443 }] })],
+  ['an unmasked /proc', security({ procMount: 'Unmasked' })],
+  ['a process of the host on Windows', security({ windowsOptions: { hostProcess: true } })],
+  ['no seccomp', security({ seccompProfile: { type: 'Unconfined' } })],
+  ['an SELinux type', security({ seLinuxOptions: { type: 'spc_t' } })],
+  ['the network of the node', { hostNetwork: true }],
+  ['the processes of the node', { hostPID: true }],
+  ['the memory of the node', { hostIPC: true }],
+  ['privileges', security({ privileged: true })],
+  [
+    'privileges in a first container',
+    { initContainers: [{ name: 'b', image: 'b', securityContext: { privileged: true } }] },
+  ],
+  ['a capability', security({ capabilities: { add: ['NET_RAW'] } })],
+  ['settings of the kernel', { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }],
+  ['a class that evicts all others', { priorityClassName: 'system-node-critical' }],
+  ['a node of its choice', { nodeName: 'n-a' }],
+  [
+    'a check that asks the node itself',
+    withContainer({ livenessProbe: { httpGet: { port: 10255, host: '127.0.0.1' } } }),
+  ],
+]
+const SECRET_USES: readonly (readonly [how: string, pod: object])[] = [
+  ['a volume', volume({ secret: { secretName: 'tls' } })],
+  [
+    'a projected volume',
+    volume({ projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'tls' } }] } }),
+  ],
+  ['its environment', withContainer({ envFrom: [{ secretRef: { name: 'tls' } }] })],
+  ['one variable', withContainer({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'tls', key: 'a' } } }] })],
+  ['the key of a registry', { imagePullSecrets: [{ name: 'tls' }] }],
+]
+const service = (name: string, spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { ports: [{ port: 443 }], selector: { app: 'a' }, ...spec },
+})
+const services = (namespace: string) => `/api/v1/namespaces/${namespace}/services`
+const accountNamed = (name: string, more: object) => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name },
+  ...more,
+})
+const ACCOUNTS = '/api/v1/namespaces/shop/serviceaccounts'
+const LABELED = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } }
+/** Everything that a workload of git has without a list. */
+const ORDINARY = {
+  hostNetwork: false,
+  securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+  initContainers: [{ name: 'b', image: 'b' }],
+  containers: [
+    {
+      name: 'a',
+      image: 'a',
+      ports: [{ containerPort: 80, protocol: 'TCP' }],
+      env: [{ name: 'A', value: 'a' }],
+      livenessProbe: { httpGet: { port: 80 } },
+      securityContext: { privileged: false, capabilities: { drop: ['ALL'] } },
+      volumeMounts: [{ name: 'settings', mountPath: '/a' }],
+    },
+  ],
+  volumes: [
+    { name: 'settings', configMap: { name: 'a' } },
+    { name: 'scratch', emptyDir: {} },
+    { name: 'data', persistentVolumeClaim: { claimName: 'a' } },
+    { name: 'copy', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: {} } } } },
+  ],
+}
+
+const WORKLOADS: readonly Attempt[] = [
+  {
+    name: 'S25 the key of sync runs more Secrets than are asked about',
+    attempt: by(
+      'sync',
+      'POST',
+      daemonSets('shop'),
+      daemonSet('many', { imagePullSecrets: Array.from({ length: 13 }, (_, n) => ({ name: `s-${n}` })) }),
+    ),
+    control: by('sync', 'POST', daemonSets('shop'), daemonSet('ordinary', ORDINARY)),
+    refused: /a Secret that the installer did not list|at most 12 Secrets/,
+  },
+  ...POWERS.map(([what, pod], n): Attempt => ({
+    name: `S25 the key of sync runs a DaemonSet with ${what}`,
+    attempt: by('sync', 'POST', daemonSets('shop'), daemonSet(`p-${n}`, pod)),
+    refused: /has the power of its node, and is not on the list of the installer/,
+  })),
+  {
+    name: 'S25 the key of sync uses the power of a node where only the object is listed',
+    attempt: async (world) => {
+      await list(world, 'kube-system', 'daemonsets', 'plain')
+      return by('sync', 'POST', daemonSets('kube-system'), daemonSet('plain', { hostPID: true }))(world)
+    },
+    control: by('sync', 'POST', daemonSets('kube-system'), daemonSet('plain', {})),
+    refused: /has the power of its node/,
+  },
+  {
+    name: 'S25 the key of sync gives a workload that runs the power of its node',
+    attempt: async (world) => {
+      const { status, text } = await by('sync', 'POST', daemonSets('shop'), daemonSet('grows', {}))(world)
+      if (status !== 201) throw new Error(`an ordinary workload is refused: ${text}`)
+      return by('sync', 'PATCH', `${daemonSets('shop')}/grows`, { spec: { template: { spec: { hostPID: true } } } })(
+        world,
+      )
+    },
+    refused: /has the power of its node/,
+  },
+  ...SECRET_USES.map(([how, pod], n): Attempt => ({
+    name: `S25 the key of sync reads a Secret of a tenant by ${how} of a workload`,
+    attempt: by('sync', 'POST', daemonSets('shop'), daemonSet(`s-${n}`, pod)),
+    refused: /a Secret that the installer did not list in its namespace/,
+  })),
+  {
+    name: 'S25 the key of sync reads another Secret than the listed ones',
+    attempt: async (world) => {
+      await list(world, 'shop', 'secrets', 'own')
+      await list(world, 'shop', 'secrets', 'own-too')
+      const more = { envFrom: ['own', 'own', 'own-too', 'tls'].map((name) => ({ secretRef: { name } })) }
+      return by('sync', 'POST', daemonSets('shop'), daemonSet('mixed', withContainer(more)))(world)
+    },
+    control: by(
+      'sync',
+      'POST',
+      daemonSets('shop'),
+      daemonSet(
+        'mixed',
+        withContainer({ envFrom: ['own', 'own', 'own-too'].map((name) => ({ secretRef: { name } })) }),
+      ),
+    ),
+    refused: /a Secret that the installer did not list in its namespace/,
+  },
+  {
+    name: 'S25 the key of sync reads the Secret of a namespace that lists one of that name in another',
+    attempt: by('sync', 'POST', daemonSets('default'), daemonSet('else', volume({ secret: { secretName: 'own' } }))),
+    refused: /a Secret that the installer did not list in its namespace/,
+  },
+  {
+    name: 'S25 the key of sync makes the claim of a StatefulSet take a volume of others',
+    attempt: by('sync', 'POST', '/apis/apps/v1/namespaces/shop/statefulsets', {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'takes' },
+      spec: {
+        selector: { matchLabels: { app: 'a' } },
+        serviceName: 'a',
+        template: { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'a', image: 'a' }] } },
+        volumeClaimTemplates: [
+          { metadata: { name: 'v' }, spec: { accessModes: ['ReadWriteOnce'], volumeName: 'of-others', resources: {} } },
+        ],
+      },
+    }),
+    refused: /has the power of its node/,
+  },
+  {
+    name: 'S25 the key of sync takes over addresses of others',
+    attempt: by('sync', 'POST', services('shop'), service('takes', { externalIPs: ['10.0.0.1'] })),
+    control: by('sync', 'POST', services('shop'), service('opens', { type: 'LoadBalancer' })),
+    refused: /has the power of its node/,
+  },
+  {
+    name: 'S25 the key of sync opens a system namespace to the outside',
+    attempt: async (world) => {
+      await list(world, 'kube-system', 'services', 'dns')
+      return by('sync', 'POST', services('kube-system'), service('dns', { type: 'LoadBalancer' }))(world)
+    },
+    control: by('sync', 'POST', services('kube-system'), service('dns', {})),
+    refused: /has the power of its node/,
+  },
+  {
+    name: 'S25 the key of sync answers in the place of the API server',
+    attempt: by('sync', 'PATCH', `${services('default')}/kubernetes`, { spec: { selector: { app: 'mine' } } }),
+    refused: /is not on the list of the installer|404/,
+  },
+  {
+    name: 'S25 the key of sync makes itself the address of the API server',
+    attempt: by('sync', 'POST', services('default'), service('kubernetes', {})),
+    control: by('sync', 'POST', services('default'), service('kubernetes-too', {})),
+    refused: /is not on the list of the installer/,
+  },
+  ...(['endpoints', 'endpointslices'] as const).map((plural): Attempt => ({
+    name: `S25 the key of sync writes ${plural} of Service default/kubernetes`,
+    attempt: by(
+      'sync',
+      'PATCH',
+      `${plural === 'endpoints' ? '/api/v1' : '/apis/discovery.k8s.io/v1'}/namespaces/default/${plural}/kubernetes`,
+      { metadata: { labels: { a: 'b' } } },
+    ),
+    refused: 403,
+  })),
+  {
+    name: 'S25 the key of sync says whom pods trust',
+    attempt: by('sync', 'POST', '/api/v1/namespaces/shop/configmaps?dryRun=All', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'kube-root-ca.crt' },
+      data: { 'ca.crt': 'mine' },
+    }),
+    refused: /is not on the list of the installer|409/,
+  },
+  ...['default', 'kube-system', 'kube-public', SYSTEM_NAMESPACE].map((name): Attempt => ({
+    name: `S25 the key of sync lifts what holds the pods of namespace ${name}`,
+    attempt: by('sync', 'PATCH', `/api/v1/namespaces/${name}`, LABELED),
+    refused: /a commit declares no namespace/,
+  })),
+  {
+    name: 'S25 the key of sync gives an account an identity of the cloud',
+    attempt: by('sync', 'PATCH', `${ACCOUNTS}/till`, {
+      metadata: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/admin' } },
+    }),
+    control: by('sync', 'POST', ACCOUNTS, accountNamed('counter', { automountServiceAccountToken: false })),
+    refused: /is not on the list of the installer/,
+  },
+  ...['secrets', 'imagePullSecrets'].map((field): Attempt => ({
+    name: `S25 the key of sync gives an account a Secret of a tenant by ${field}`,
+    attempt: by('sync', 'PATCH', `${ACCOUNTS}/till`, { [field]: [{ name: 'tls' }] }),
+    refused: /a Secret that the installer did not list in its namespace/,
+  })),
+]
 
 const joinToken = (name: string, group = BOOTSTRAP_GROUP) => ({
   apiVersion: 'v1',
@@ -414,6 +648,7 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S25 the key of sync runs a DaemonSet as an account of Kubernetes, other than the one that is listed',
     attempt: async (world) => {
       await list(world, 'kube-system', 'daemonsets/cni', 'cni')
+      await list(world, 'kube-system', 'daemonsets', 'cni', 'declare-host')
       return by('sync', 'POST', daemonSets('kube-system'), daemonSet('cni', { serviceAccountName: 'root' }))(world)
     },
     control: by(
@@ -502,4 +737,4 @@ const ATTEMPTS: readonly Attempt[] = [
   })),
 ]
 
-tryOnServers('the key of a program', ATTEMPTS)
+tryOnServers('the key of a program', [...ATTEMPTS, ...WORKLOADS])

@@ -161,6 +161,13 @@ const PLAIN_SOURCES: { readonly [field: string]: BuiltinSchema } = {
     kind: withDefault(pointer(str), 'Shared'),
   }),
   azureFile: source('AzureFileVolumeSource', { secretName: always(str), shareName: always(str), readOnly: bool }),
+  flexVolume: source('FlexVolumeSource', {
+    driver: always(str),
+    fsType: str,
+    secretRef: localReferencePointer,
+    readOnly: bool,
+    options: mapOf(str),
+  }),
   cinder: source('CinderVolumeSource', {
     volumeID: always(str),
     fsType: str,

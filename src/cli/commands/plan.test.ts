@@ -37,6 +37,21 @@ test('how many machines a commit deletes is said last, and in red on a terminal'
   )
 })
 
+test('S25 an object that a cluster may refuse is marked in the plan', () => {
+  const object = 'DaemonSet.apps/shop/a'
+  const ref = { group: 'apps', kind: 'DaemonSet', namespace: 'shop', name: 'a' }
+  const one: ClusterDifference = {
+    ...difference,
+    machines: { deleted: 0, sets: [], single: [] },
+    changes: [{ change: 'added', ref, object, fields: [], more: 0 }],
+  }
+  const plain = { ...one, cluster: 'test' }
+  const marked = { ...one, changes: one.changes.map((c) => ({ ...c, isListedOnly: true as const })) }
+  const text = textOf('c0ffee', undefined, [marked, plain], false)
+  expect(text).toContain('  ! DaemonSet.apps/shop/a (added; KN3094: refused unless the cluster lists it)\n')
+  expect(text).toContain('  + DaemonSet.apps/shop/a\n')
+})
+
 test('nothing is said where no machine is deleted', () => {
   const quiet = { ...difference, machines: { deleted: 0, sets: [], single: [] } }
   expect(textOf('c0ffee', undefined, [quiet], true)).not.toContain('machine')

@@ -8,6 +8,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
+import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
 interface PlanOptions {
@@ -163,10 +164,12 @@ const keptText = ({ sets }: MachineChanges): readonly string[] =>
     .filter(({ kept }) => kept > 0)
     .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
 
-function objectText({ change, object, fields, more }: ObjectChange): readonly string[] {
+function objectText({ change, object, fields, more, isListedOnly }: ObjectChange): readonly string[] {
   const hidden = more + Math.max(0, fields.length - MAX_FIELDS)
   const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
-  return [`  ${MARKS[change]} ${object}`, ...fields.slice(0, MAX_FIELDS).map(fieldText), ...rest]
+  const mark = isListedOnly === true ? '!' : MARKS[change]
+  const unless = mark === '!' ? ` (${change}; ${nodeopsErrors.KN3094.code}: refused unless the cluster lists it)` : ''
+  return [`  ${mark} ${object}${unless}`, ...fields.slice(0, MAX_FIELDS).map(fieldText), ...rest]
 }
 
 function fieldText({ path, before, after }: FieldChange): string {

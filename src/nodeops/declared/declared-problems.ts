@@ -7,6 +7,7 @@ import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { agentConfigIn, agentConfigMapProblems } from './agent-config.ts'
 import { componentProblems } from './components.ts'
+import { listingProblems } from './listing-problems.ts'
 import type { DeclaredProblem } from './problem.ts'
 import { ruleProblems } from './rules.ts'
 import { selectorProblems } from './selectors.ts'
@@ -33,6 +34,7 @@ export function declaredProblems(
   const reported = new Set([...agentConfigs, ...agentConfigIn(all)].flatMap((text) => [...conditionsReportedBy(text)]))
   const problems = [
     ...all.flatMap(agentConfigMapProblems),
+    ...all.flatMap(listingProblems),
     ...componentProblems(ours),
     ...ruleProblems(ours, reported),
     ...selectorProblems(ours),

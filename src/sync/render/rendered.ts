@@ -4,11 +4,12 @@ import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { Validator } from '#api/validate.ts'
-import { KubeNodeError, numbered } from '#lib/errors.ts'
+import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { identityProblem } from '#nodeops/declared/identity.ts'
 import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
+import { isNamespaceNeverDeclared } from '#nodeops/declared/listings.ts'
 import { ownershipProblem } from '#nodeops/declared/ownership.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
@@ -106,10 +107,10 @@ function hasPrototypeKey(value: unknown): boolean {
 const KIND_BY_NAME = new Map(KINDS.map((k) => [k.kind, k]))
 
 function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: Checks): string | undefined {
-  const owned = ownershipProblem(object)
-  if (owned !== undefined) {
+  const refused = ownershipProblem(object)?.message ?? namespaceProblem(ref)
+  if (refused !== undefined) {
     const place = placeOf([object.kind, ref.name])
-    return `${numbered(owned.message)}${place === undefined ? '' : ` (${place})`}`
+    return `${numbered(refused)}${place === undefined ? '' : ` (${place})`}`
   }
   if (ref.group !== API_GROUP) return undefined
   const kind = KIND_BY_NAME.get(object.kind)
@@ -118,6 +119,11 @@ function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: C
   const problems = validator.problems(kind, object)
   return problems.length === 0 ? undefined : printableLine(problems.slice(0, 5).map(formatProblem).join('; '))
 }
+
+const namespaceProblem = (ref: ObjectRef): ErrorMessage | undefined =>
+  ref.group === '' && ref.kind === 'Namespace' && isNamespaceNeverDeclared(ref.name)
+    ? syncErrors.KN7203({ object: refText(ref) })
+    : undefined
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 export const digestOf = (value: unknown): string => sha256(canonicalJson(value))

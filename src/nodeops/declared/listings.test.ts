@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '#schema/object.ts'
+import { isNamespaceNeverDeclared, listingsOf } from './listings.ts'
+
+const workload = (namespace: string, pod: object, kind = 'DaemonSet', more: object = {}): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { namespace, name: 'cni' },
+  spec: { template: { spec: { containers: [{ name: 'a', image: 'a' }], ...pod }, ...more } },
+})
+const container = (more: object) => ({ containers: [{ name: 'a', image: 'a', ...more }] })
+const core = (kind: string, name: string, namespace?: string, more: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, ...(namespace !== undefined && { namespace }) },
+  ...more,
+})
+const HOST = ['declare-host daemonsets cni']
+const SECRET = ['declare secrets tls']
+
+describe('S25 which objects of a commit the installer must have listed', () => {
+  test.each([
+    ['a workload of a tenant', workload('shop', {}), []],
+    ['one that names the account that every namespace has', workload('shop', { serviceAccountName: 'default' }), []],
+    ['one that names another account', workload('shop', { serviceAccountName: 'x' }), ['declare daemonsets/x cni']],
+    ['one that names it in the old field', workload('shop', { serviceAccount: 'x' }), ['declare daemonsets/x cni']],
+    [
+      'one that names two',
+      workload('shop', { serviceAccountName: 'x', serviceAccount: 'y' }),
+      ['declare daemonsets/x cni', 'declare daemonsets/y cni'],
+    ],
+    ['one in a namespace of Kubernetes', workload('kube-system', {}, 'Deployment'), ['declare deployments cni']],
+    ['one in ours', workload('kubenode-system', { serviceAccountName: 'x' }), ['declare daemonsets/x cni']],
+    [
+      'one of Kubernetes with the power of its node',
+      workload('kube-system', { serviceAccountName: 'x', hostNetwork: true }),
+      ['declare daemonsets/x cni', ...HOST],
+    ],
+    ['one in the network of its node', workload('shop', { hostNetwork: true }), HOST],
+    ['one that says that it is not', workload('shop', { hostNetwork: false, securityContext: null }), []],
+    ['one that mounts a folder of its node', workload('shop', { volumes: [{ hostPath: {} }] }), HOST],
+    ['one that mounts what a driver makes', workload('shop', { volumes: [{ name: 'a', csi: {} }] }), HOST],
+    ['one with a field that nobody knows yet', workload('shop', { hostEverything: {} }), HOST],
+    ['one with a field that is inherited', workload('shop', { constructor: {} }), HOST],
+    [
+      'one whose first container is privileged',
+      workload('shop', { initContainers: [{ securityContext: { privileged: true } }] }),
+      HOST,
+    ],
+    ['one with capabilities', workload('shop', container({ securityContext: { capabilities: { add: ['A'] } } })), HOST],
+    ['one without seccomp', workload('shop', { securityContext: { seccompProfile: { type: 'Unconfined' } } }), HOST],
+    [
+      'one that only drops',
+      workload('shop', container({ securityContext: { capabilities: { drop: ['ALL'] }, privileged: false } })),
+      [],
+    ],
+    ['one with a port of its node', workload('shop', container({ ports: [{ containerPort: 1, hostPort: 1 }] })), HOST],
+    [
+      'one without AppArmor',
+      workload('shop', {}, 'DaemonSet', {
+        metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/a': 'unconfined' } },
+      }),
+      HOST,
+    ],
+    ['one that mounts a Secret', workload('shop', { volumes: [{ name: 'a', secret: { secretName: 'tls' } }] }), SECRET],
+    [
+      'one that mounts it among others',
+      workload('shop', { volumes: [{ name: 'a', projected: { sources: [{ secret: { name: 'tls' } }] } }] }),
+      SECRET,
+    ],
+    [
+      'one that has it in its environment',
+      workload('shop', container({ envFrom: [{ secretRef: { name: 'tls' } }] })),
+      SECRET,
+    ],
+    [
+      'one that names it twice',
+      workload('shop', {
+        imagePullSecrets: [{ name: 'tls' }],
+        ...container({ env: [{ valueFrom: { secretKeyRef: { name: 'tls' } } }] }),
+      }),
+      SECRET,
+    ],
+    [
+      'the pod of a CronJob',
+      {
+        apiVersion: 'batch/v1',
+        kind: 'CronJob',
+        metadata: { namespace: 'shop', name: 'cni' },
+        spec: { jobTemplate: { spec: { template: { spec: { hostPID: true } } } } },
+      },
+      ['declare-host cronjobs cni'],
+    ],
+    ['settings of Kubernetes', core('ConfigMap', 'coredns', 'kube-system'), ['declare configmaps coredns']],
+    ['settings of a tenant', core('ConfigMap', 'x', 'shop'), []],
+    ['whom pods trust', core('ConfigMap', 'kube-root-ca.crt', 'shop'), ['declare configmaps kube-root-ca.crt']],
+    ['an account in our namespace', core('ServiceAccount', 'x', 'kubenode-system'), ['declare serviceaccounts x']],
+    [
+      'an account with the key of a registry',
+      core('ServiceAccount', 'x', 'shop', { imagePullSecrets: [{ name: 'tls' }] }),
+      SECRET,
+    ],
+    [
+      'an account with an identity of the cloud',
+      core('ServiceAccount', 'x', 'shop', {
+        metadata: { namespace: 'shop', name: 'x', annotations: { 'eks.amazonaws.com/role-arn': 'a' } },
+      }),
+      ['declare serviceaccounts x'],
+    ],
+    ['the address of the API server', core('Service', 'kubernetes', 'default'), ['declare services kubernetes']],
+    ['a Service of a tenant', core('Service', 'x', 'shop', { spec: { type: 'LoadBalancer' } }), []],
+    [
+      'one that takes over addresses',
+      core('Service', 'x', 'shop', { spec: { externalIPs: ['10.0.0.1'] } }),
+      ['declare-host services x'],
+    ],
+    [
+      'one that opens a system namespace',
+      core('Service', 'x', 'kube-system', { spec: { type: 'NodePort' } }),
+      ['declare services x', 'declare-host services x'],
+    ],
+  ] as const)('%s', (_, object, needed) => {
+    expect(listingsOf(object as KubeObject).map(({ verb, resource, name }) => `${verb} ${resource} ${name}`)).toEqual(
+      needed,
+    )
+  })
+})
+
+test('S25 namespaces that no list lets a commit declare', () => {
+  const names = ['kube-system', 'kubenode-system', 'kubenode-clusters', 'default', 'shop', 'kubeshop']
+  expect(names.filter(isNamespaceNeverDeclared)).toEqual(names.slice(0, 4))
+})

@@ -1,0 +1,98 @@
+// Which objects of a commit only the installer of a cluster can allow, and what has to be listed for each: those in system namespaces, workloads that name
+// a service account or Secrets, and what has the power of a node. Pure; admission policy kubenode-declared holds the same.
+import { API_GROUP } from '#api/kind.ts'
+import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, SYSTEM_NAMESPACE_PREFIXES } from '#api/names.ts'
+import { POD_PATHS } from '#api/ordinary-pods.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
+
+/** What the installer has to have listed, as a right in our API group. */
+export interface Listing {
+  readonly verb: string
+  /** `daemonsets`, or `daemonsets/<account>`. */
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+  /** Why it needs one. */
+  readonly why: string
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  'apps/Deployment': 'deployments',
+  'apps/StatefulSet': 'statefulsets',
+  'apps/DaemonSet': 'daemonsets',
+  'apps/ReplicaSet': 'replicasets',
+  'batch/Job': 'jobs',
+  'batch/CronJob': 'cronjobs',
+  'discovery.k8s.io/EndpointSlice': 'endpointslices',
+  '/ReplicationController': 'replicationcontrollers',
+  '/Pod': 'pods',
+  '/ConfigMap': 'configmaps',
+  '/Endpoints': 'endpoints',
+  '/Service': 'services',
+  '/ServiceAccount': 'serviceaccounts',
+}
+
+export const isSystemNamespace = (name: string): boolean => SYSTEM_NAMESPACE_PREFIXES.some((p) => name.startsWith(p))
+/** Not even the installer lists one. */
+export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isSystemNamespace(name)
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '')
+
+/** Where traffic goes and whom clients trust, wherever it is. */
+function whyReserved(plural: string, namespace: string, name: string): string | undefined {
+  if (isSystemNamespace(namespace)) return `${namespace} is a system namespace`
+  if (plural === 'services' && namespace === DEFAULT_NAMESPACE && name === 'kubernetes')
+    return 'it is the address of the API server'
+  if (plural === 'configmaps' && name === 'kube-root-ca.crt') return 'pods trust the authority in it'
+  if (plural === 'endpoints' || plural === 'endpointslices') return 'it decides where the traffic of a Service goes'
+  return undefined
+}
+
+/** Annotations of others give an account an identity outside of the cluster. */
+const isForeign = (annotation: string): boolean => !annotation.startsWith(`${API_GROUP}/`)
+
+function whyOfTheHost(object: KubeObject, plural: string, namespace: string): string | undefined {
+  if (plural === 'services') {
+    if (listOf(at(object, 'spec', 'externalIPs')).length > 0) return 'externalIPs take over the traffic of others'
+    const [type = 'ClusterIP'] = texts([at(object, 'spec', 'type')])
+    const isOpen = isSystemNamespace(namespace) && type !== 'ClusterIP'
+    return isOpen ? `it opens ${namespace} to the outside (${type})` : undefined
+  }
+  const path = POD_PATHS[plural]
+  if (path === undefined) return undefined
+  const claims = listOf(at(object, 'spec', 'volumeClaimTemplates')).flatMap(claimPowers)
+  const [field] = [...powerFields(at(object, ...path)), ...claims]
+  return field === undefined ? undefined : `its pods use ${field}, which gives them power over their node`
+}
+
+/** Empty for the objects that a commit may declare by itself. */
+export function listingsOf(object: KubeObject): readonly Listing[] {
+  const plural = PLURALS[`${groupOf(object.apiVersion)}/${object.kind}`]
+  if (plural === undefined) return []
+  const { namespace = '', name = '' } = object.metadata
+  const path = POD_PATHS[plural]
+  const pod = path === undefined ? undefined : at(object, ...path, 'spec')
+  const listing = (resource: string, why: string, verb = DECLARE_VERB, of = name): Listing => ({
+    verb,
+    resource,
+    namespace,
+    name: of,
+    why,
+  })
+  const isAccount = plural === 'serviceaccounts'
+  const foreign = isAccount ? Object.keys(object.metadata.annotations ?? {}).find(isForeign) : undefined
+  const base =
+    whyReserved(plural, namespace, name) ??
+    (foreign === undefined ? undefined : `annotation ${foreign} may be an identity outside of the cluster`)
+  const accounts = accountsOf(pod)
+  const host = whyOfTheHost(object, plural, namespace)
+  const ofAccount = isAccount ? ['secrets', 'imagePullSecrets'].flatMap((f) => listOf(at(object, f))) : []
+  const secrets = [...secretsOf(pod), ...texts(ofAccount.map((s) => at(s, 'name')))]
+  return [
+    ...accounts.map((account) => listing(`${plural}/${account}`, `it names service account ${account}`)),
+    ...(base === undefined || accounts.length > 0 ? [] : [listing(plural, base)]),
+    ...(host === undefined ? [] : [listing(plural, host, DECLARE_HOST_VERB)]),
+    ...secrets.map((secret) => listing('secrets', `it uses Secret ${secret}`, DECLARE_VERB, secret)),
+  ]
+}
