@@ -17,7 +17,14 @@ export interface AgentEventsOptions {
 export type AgentEvents = (controller: string, lost?: () => void) => EventRecorder
 
 /** Lines of logs become notes: line breaks are replaced, and whatever would act where it is shown. */
-const onOneLine = (text: string): string => printableLine(text.replace(/\s*[\r\n]+\s*/g, ' '))
+const onOneLine = (text: string): string =>
+  printableLine(
+    text
+      .split(/[\r\n]+/)
+      .map((line) => line.trim())
+      .filter(Boolean)
+      .join(' '),
+  )
 
 export function agentEvents({ client, clock, machine, machineUid }: AgentEventsOptions): AgentEvents {
   const annotations = (): Readonly<Record<string, string>> => ({ [ANNOTATIONS.machineUid]: machineUid() ?? '' })

@@ -25,6 +25,7 @@ export interface SafeKubeconfig {
 const MAX_BYTES = 64 * 1024
 /** No API server takes longer headers. */
 const MAX_TOKEN = 16 * 1024
+const MAX_SERVER = 2_048
 
 type Report = (code: KubeconfigCode, pointer: string, message: string) => void
 type Fields = Readonly<Record<string, unknown>>
@@ -220,7 +221,7 @@ const NEVER =
   /^(169\.254\.|0\.0\.0\.0$|\[::\]$|\[fe80:|\[fd00:ec2::254\]|\[::ffff:(a9fe|0:0\])|metadata(\.google\.internal)?\.?$)/i
 
 function safeServer(value: unknown, pointer: string, report: Report): string | undefined {
-  const url = typeof value === 'string' ? URL.parse(value) : null
+  const url = typeof value === 'string' && value.length <= MAX_SERVER ? URL.parse(value) : null
   if (url === null || url.protocol !== 'https:') {
     report('KN2107', pointer, 'the server must be an https address')
     return undefined
@@ -296,7 +297,7 @@ function pemField(value: Fields, field: string, label: string, pointer: string, 
   const text = value[field]
   if (text === undefined) return undefined
   const pem =
-    typeof text === 'string' && /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)
+    typeof text === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(text.replaceAll(/\s/g, ''))
       ? Buffer.from(text, 'base64').toString('latin1')
       : ''
   if (pem.includes(`-----BEGIN `) && pem.includes(`${label}-----`)) return pem

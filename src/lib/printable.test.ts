@@ -51,3 +51,8 @@ test('S33 whatever it is given, one line stays one line and no runner finds a co
     }),
   )
 })
+
+test('S33 a hundred thousand empty lines are one look each', () => {
+  const lines = '\n'.repeat(100_000)
+  expect(printable(`${lines}  ::error::x`)).toBe(`${lines}  \ufffd::error::x`)
+})

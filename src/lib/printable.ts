@@ -6,7 +6,7 @@ const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu
 
 /** GitHub reads `::name::` at the start of a line, and `##[name]` anywhere; Azure `##vso[`, TeamCity `##teamcity[`. */
-const LINE_COMMAND = /^(\s*)::(?=[A-Za-z])/gm
+const LINE_COMMAND = /^([^\S\n]*)::(?=[A-Za-z])/gm
 const COMMAND = /##(?=\[|[A-Za-z]{1,20}\[)/g
 
 /** Newlines and tabs stay: for text of several lines whose line breaks are our own. */

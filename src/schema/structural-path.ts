@@ -14,10 +14,13 @@ export type Found =
 
 const NOT_THERE = { problem: 'does not refer to a valid field' }
 const UNEXPECTED_END = { problem: 'unexpected end of JSON path' }
+/** No path of a schema is longer; quotes that never close cost its square. */
+const MAX_PATH_CHARS = 4_096
 const TOKENS = /'(?:[^'\\]|\\.)*'|[.[\]]|[^.[\]']+|'/g
 
 /** Lists have no path: their items cannot be named. */
 export function findField(schema: unknown, jsonPath: string, { brackets = true }: FindOptions = {}): Found {
+  if (jsonPath.length > MAX_PATH_CHARS) return NOT_THERE
   const tokens = jsonPath.match(TOKENS) ?? []
   let at: { readonly path: string; readonly schema: Raw | undefined } = {
     path: '',

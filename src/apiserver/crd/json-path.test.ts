@@ -24,3 +24,9 @@ test.each([
   ['.spec..replicas', []],
   ['', []],
 ])('%s finds %j', (path, want) => expect(jsonPathReader(path)(object).filter((v) => v !== object)).toEqual(want))
+
+test('a filter that never ends is given up after one look, and a path that no schema needs is not read', () => {
+  for (const path of [`.a[?(@${' '.repeat(900)}`, `.a[?(@${' '.repeat(100_000)}`, `.${'a'.repeat(1_100)}`])
+    expect(jsonPathReader(path)({ a: [1], [path.slice(1)]: 1 })).toEqual([])
+  expect(jsonPathReader('.status.conditions[?( @.type  ==  "Ready" )].status')(object)).toEqual(['True'])
+})

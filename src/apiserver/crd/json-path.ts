@@ -7,8 +7,12 @@ type Step =
   | { readonly kind: 'all' }
   | { readonly kind: 'filter'; readonly path: readonly Step[]; readonly operator: string; readonly value: unknown }
 
+/** Longer paths than any schema needs are not read: they are, again and again, for each object. */
+const MAX_PATH_CHARS = 1_024
+
+// No two parts that follow each other take the same characters, so that a path is read in one pass.
 const STEP =
-  /\.([A-Za-z_$][\w$-]*|\*)(?![\w$\\/-])|\[(\d+|\*|-\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(\s*@([^=!<>]*?)\s*(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^\s)]+))\s*\)\]|\.((?:[^.[\\]|\\.)+)/y
+  /\.([A-Za-z_$][\w$-]*|\*)(?![\w$\\/-])|\[(\d+|\*|-\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(\s*@([^=!<>]*)(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^\s)]+))\s*\)\]|\.((?:[^.[\\]|\\.)+)/y
 
 function parse(path: string): readonly Step[] | undefined {
   const out: Step[] = []
@@ -22,7 +26,7 @@ function parse(path: string): readonly Step[] | undefined {
     else if (name !== undefined) out.push({ kind: 'field', name })
     else if (index !== undefined) out.push({ kind: 'index', index: Number(index) })
     else if (operator !== undefined) {
-      const below = parse(filterPath ?? '')
+      const below = parse((filterPath ?? '').trimEnd())
       if (below === undefined) return undefined
       out.push({ kind: 'filter', path: below, operator, value: text ?? text2 ?? scalarOf(bare ?? '') })
     } else out.push({ kind: 'field', name: (single ?? double ?? escaped ?? '').replace(/\\(.)/g, '$1') })
@@ -74,6 +78,7 @@ export type PathReader = (object: unknown) => readonly unknown[]
 
 /** All values at the path; a path that cannot be read finds nothing. */
 export function jsonPathReader(path: string): PathReader {
+  if (path.length > MAX_PATH_CHARS) return () => []
   const steps = parse(path.startsWith('.') || path.startsWith('[') ? path : `.${path}`)
   return steps === undefined ? () => [] : (object) => steps.reduce<readonly unknown[]>(follow, [object])
 }

@@ -124,11 +124,14 @@ export interface ReadValue {
 
 const PARAMETERS = /^\s*(?:;\s*[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/
 
+/** Clients write some dozens; the time that parameters take grows with their square. */
+const MAX_MEDIA_TYPE_CHARS = 1_024
+
 /** Without its parameters, which must be readable all the same; what is not is no type that anybody knows. */
 export function mediaType(request: IncomingMessage): string {
   const header = request.headers['content-type'] ?? ''
   const end = header.indexOf(';')
-  if (end < 0) return header.trim().toLowerCase()
+  if (end < 0 || header.length > MAX_MEDIA_TYPE_CHARS) return header.trim().toLowerCase()
   return PARAMETERS.test(header.slice(end)) ? header.slice(0, end).trim().toLowerCase() : header
 }
 

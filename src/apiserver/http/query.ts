@@ -73,12 +73,15 @@ export function parseQuery(text: string): URLSearchParams {
 
 const isReadable = (pair: string): boolean => !pair.includes(';') && !/%(?![0-9a-f]{2})/i.test(pair)
 
-const DURATION = /^[+-]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
+/** A run of digits can be read in more ways than there is time for; no duration is longer. */
+const MAX_DURATION_CHARS = 64
+const DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/
 
 /** How long the client will wait. Requests are short here, so that it need not be kept; what is no duration is refused. */
 export function checkTimeout(query: URLSearchParams): void {
   const timeout = query.get('timeout') ?? ''
-  if (timeout !== '' && !DURATION.test(timeout))
+  if (timeout === '') return
+  if (timeout.length > MAX_DURATION_CHARS || !DURATION.test(timeout))
     throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(timeout)}`)
 }
 

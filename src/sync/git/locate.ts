@@ -62,11 +62,11 @@ function refuseUnknownLayouts({ commonDir }: GitFolder): void {
   const refuse = (what: string, todo: string) => {
     throw new KubeNodeError(syncErrors.KN7004({ commonDir, what, todo }))
   }
-  if (/^\s*objectformat\s*=\s*sha256/m.test(text))
+  if (/^[ \t]*objectformat[ \t]*=[ \t]*sha256/m.test(text))
     refuse('it uses the SHA-256 object format', 'use a repository with the SHA-1 object format')
-  if (/^\s*refstorage\s*=\s*reftable/m.test(text))
+  if (/^[ \t]*refstorage[ \t]*=[ \t]*reftable/m.test(text))
     refuse('it stores its branches in a reftable', 'run git refs migrate --ref-format=files')
-  if (/^\s*partialclone\s*=/m.test(text)) refuse('it is a partial clone', 'make a full clone')
+  if (/^[ \t]*partialclone[ \t]*=/m.test(text)) refuse('it is a partial clone', 'make a full clone')
   if (existsSync(join(commonDir, 'objects/info/alternates')))
     refuse(
       'it borrows objects from another one',
