@@ -33,7 +33,9 @@ export class Programs {
 
   /** What brings the first commit on its way. */
   startSync(): void {
-    this.#start(HUB, 'sync', ['--cache', join(this.#layout.root, 'git-cache'), '--weak-cage', 'allow'])
+    const { root, repository } = this.#layout
+    const cache = ['--cache', join(root, 'git-cache')]
+    this.#start(HUB, 'sync', [...cache, '--local-repository', repository, '--weak-cage', 'allow'])
   }
 
   /** Asked only about Clusters: nothing waits for it. */

@@ -74,6 +74,18 @@ export const syncErrors = errorTable({
     text: 'cannot read {what} in {repository}: the git object {object} {why}, which git itself never writes',
     next: 'run git fsck in the repository; remove the object and whatever refers to it',
   },
+  KN7020: {
+    text: 'cannot read {url} for FleetSource {source}: sync reads no such repository of its own machine',
+    next: 'use an https or ssh address, or start sync with --local-repository {source}=FOLDER',
+  },
+  KN7021: {
+    text: 'cannot fetch {url} for FleetSource {source}: ssh needs a key, and a source with spec.writes has none but its own',
+    next: 'name a Secret with ssh-privatekey and known_hosts in spec.secretRef',
+  },
+  KN7022: {
+    text: 'cannot fetch for FleetSource {source}: the Secret {secret} of spec.secretRef {why}',
+    next: 'for https it needs username and password, for ssh ssh-privatekey and known_hosts',
+  },
   KN7101: {
     text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',

@@ -177,9 +177,10 @@ test('S29 folders that hold each other ten times over end with the distinct ones
 })
 
 test('S29 a commit whose files are refused is not read again with each poll', async () => {
-  const config = { cacheDir: join(repository.dir, '.git/cache'), weakCage: 'allow' as const }
+  const localRepositories = [{ folder: repository.dir }]
+  const config = { cacheDir: join(repository.dir, '.git/cache'), weakCage: 'allow' as const, localRepositories }
   const renders = new Renders(config, systemClock)
-  const source = { spec: { url: repository.dir, path: '.', ref: { branch: 'main' } } } as FleetSource
+  const source = { metadata: {}, spec: { url: repository.dir, path: '.', ref: { branch: 'main' } } } as FleetSource
   const commit = commitNaming(gitDir(), '', treeBomb(treeOf({}), 40))
   repository.git('update-ref', 'refs/heads/main', commit)
   const failure = () => renders.render(source, commit).then(undefined, (e: unknown) => e)

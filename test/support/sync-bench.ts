@@ -163,6 +163,7 @@ export async function syncBench(
         cacheDir: join(repository.dir, '.git/kubenode-cache'),
         weakCage: 'allow',
         localPollMs: 50,
+        localRepositories: [{ folder: tmpdir() }],
         renderLimits: { deadlineMs: RENDER_MS },
       },
     })

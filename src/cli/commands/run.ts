@@ -35,6 +35,7 @@ interface Options {
   readonly inspectionAllow?: string
   readonly callAllow?: string
   readonly cache: string
+  readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
   readonly metricsPort: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
@@ -80,6 +81,11 @@ export function register(program: Command, io: Io): void {
       'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
     )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
+    .option(
+      '--local-repository <folder>',
+      'folder of this host whose repositories FleetSources may name with file://; NAMESPACE/NAME=FOLDER allows it to one of them; repeatable; none when left out',
+      (folder: string, before?: readonly string[]) => [...(before ?? []), folder],
+    )
     .addOption(weakCageOption())
     .addOption(
       new Option(
@@ -144,6 +150,7 @@ export function register(program: Command, io: Io): void {
         cache: options.cache,
         weakCage: options.weakCage,
         gitEnv: { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) },
+        localRepositories: options.localRepository ?? [],
         agent: [process.execPath, entryBeside(running, 'agent-main')] as const,
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`

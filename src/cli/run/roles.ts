@@ -56,6 +56,8 @@ export interface RolesConfig {
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly gitEnv: Readonly<Record<string, string>>
+  /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: where sources may name repositories of this machine. */
+  readonly localRepositories: readonly string[]
   /** Node program and entry file of the agent. */
   readonly agent: readonly [node: string, entry: string]
 }
@@ -203,7 +205,10 @@ const syncRole = (config: RolesConfig): Role => ({
   name: 'sync',
   needs: NEEDS.sync,
   async setup(context) {
-    const { createSyncRole } = await import('#sync/role.ts')
+    const [{ createSyncRole }, { parseLocalRepositories }] = await Promise.all([
+      import('#sync/role.ts'),
+      import('#sync/git/access.ts'),
+    ])
     const { client, informers, clock, random, log, metrics, supervision } = context
     const { controllers, parts } = createSyncRole({
       client,
@@ -215,7 +220,12 @@ const syncRole = (config: RolesConfig): Role => ({
       events: context.events('sync'),
       connect: (connection) => clientOf(connection, 'kubenode-sync'),
       hubAs: context.clientAs,
-      config: { cacheDir: config.cache, weakCage: config.weakCage, gitEnv: config.gitEnv },
+      config: {
+        cacheDir: config.cache,
+        weakCage: config.weakCage,
+        gitEnv: config.gitEnv,
+        localRepositories: config.localRepositories.map(parseLocalRepositories),
+      },
     })
     return [...controllers.map((c) => supervision.controller(c)), ...parts]
   },

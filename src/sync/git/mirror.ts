@@ -1,11 +1,12 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
+import type { GitAccess } from './access.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
@@ -17,6 +18,10 @@ export interface MirrorOptions {
   /** What git needs to find itself and a key: PATH, perhaps HOME. Nothing else of our environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
+  /** The program's own without it. */
+  readonly access?: GitAccess
+  /** Whose copy it is; the URL without it. */
+  readonly reader?: string
 }
 
 const DEFAULT_DEADLINE_MS = 120_000
@@ -49,7 +54,13 @@ export interface WantedRef {
 
 /** Brings the ref here and returns the copy. Who works with a local repository needs no copy. */
 export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOptions): Promise<LocalRepository> {
-  const dir = join(options.cacheDir, createHash('sha256').update(url).digest('hex').slice(0, 16))
+  const dir = join(
+    options.cacheDir,
+    createHash('sha256')
+      .update(options.reader ?? url)
+      .digest('hex')
+      .slice(0, 32),
+  )
   if (existsSync(join(dir, 'HEAD'))) {
     // git would do whatever its configuration says
     requireOwn(dir)
@@ -57,9 +68,52 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   } else await initialize(dir, url, options)
   const spec = refSpec(ref)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
-  await runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, options)
+  await withAccess(options, (env) => runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, { ...options, env }))
   return openLocalRepository(dir)
 }
+
+/** No file of the user whom the program runs as: neither git nor ssh nor curl looks for one elsewhere. */
+const NOBODY = { HOME: '/dev/null', XDG_CONFIG_HOME: '/dev/null', GIT_CONFIG_GLOBAL: '/dev/null' }
+const SSH = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes'
+
+/** A key lies in a file for as long as the fetch runs. */
+async function withAccess(options: MirrorOptions, fetch: (env: Env) => Promise<void>): Promise<void> {
+  const { env = {}, access = { kind: 'Program' }, cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  const bare = { ...env, ...NOBODY, GIT_SSH_COMMAND: 'false' }
+  switch (access.kind) {
+    case 'Program':
+      return fetch({ ...env, GIT_SSH_COMMAND: SSH })
+    case 'Anonymous':
+      return fetch(bare)
+    case 'Header': {
+      // In the environment, which only this user may read, unlike the command line.
+      const [key, value] = ['http.extraHeader', `Authorization: ${access.authorization}`]
+      return fetch({ ...bare, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: value })
+    }
+    case 'SshKey': {
+      // Those of a process that was killed are not left lying.
+      const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+      sweepOwnedFolders(keys)
+      const folder = makeOwnedFolder(keys)
+      try {
+        const [key, hosts] = [join(folder, 'key'), join(folder, 'known_hosts')]
+        writeFileSync(key, `${access.identity.trimEnd()}\n`, { mode: 0o600 })
+        writeFileSync(hosts, access.knownHosts, { mode: 0o600 })
+        const own = `-F /dev/null -i ${quoted(key)} -o IdentitiesOnly=yes -o IdentityAgent=none`
+        const known = `-o GlobalKnownHostsFile=/dev/null -o UserKnownHostsFile=${quoted(hosts)}`
+        return await fetch({ ...bare, GIT_SSH_COMMAND: `${SSH} ${own} ${known}` })
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+    default:
+      return assertNever(access)
+  }
+}
+
+const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`
+
+type Env = Readonly<Record<string, string>>
 
 /** Made beside its place and moved there whole: a copy that was begun by a killed process is never taken for one. */
 async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
@@ -114,7 +168,6 @@ async function runGit(args: readonly string[], url: string, options: MirrorOptio
       GIT_TERMINAL_PROMPT: '0',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_ALLOW_PROTOCOL: 'https:ssh:file',
-      GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes',
       LC_ALL: 'C',
     },
   })

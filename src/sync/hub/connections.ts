@@ -10,7 +10,7 @@ import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
 import type { SyncContext } from './context.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+export const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
 /** Where kubeconfigs are kept when the reference names no key. */
 const DEFAULT_KEYS = ['value', 'kubeconfig'] as const
 /** The Secret is read again after this long. */

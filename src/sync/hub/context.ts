@@ -7,6 +7,7 @@ import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
 import type { Informers } from '#runtime/informers.ts'
+import type { LocalRepositories } from '../git/access.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { CageLimits } from '../render/run-caged.ts'
 
@@ -17,6 +18,8 @@ export interface SyncConfig {
   readonly weakCage: WeakCage
   /** What the git program needs of our environment for remote repositories: PATH, perhaps HOME. */
   readonly gitEnv?: Readonly<Record<string, string>>
+  /** Repositories of this machine that sources may name; none without. */
+  readonly localRepositories?: readonly LocalRepositories[]
   /** How often a local repository is looked at for a new commit. */
   readonly localPollMs?: number
   readonly renderLimits?: CageLimits

@@ -11,7 +11,7 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterConfig } from '../cluster/plan.ts'
 import { ClusterLocks } from './cluster-locks.ts'
-import { Connections, HubConnections } from './connections.ts'
+import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { Renders } from './renders.ts'
 import { WrittenReleases } from './written-releases.ts'
@@ -44,7 +44,7 @@ export function hubParts(context: SyncContext): HubParts {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
-    renders: new Renders(context.config, clock),
+    renders: new Renders(context.config, clock, (namespace, name) => context.client.get(SECRET, { namespace, name })),
     connections: new Connections(context),
     locks: new ClusterLocks(),
     written: new WrittenReleases(),

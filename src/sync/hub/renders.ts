@@ -3,12 +3,15 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { accessOf, requireLocal } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage, type Cage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, renderKey, type Rendered } from '../render/render.ts'
+import { keyOfSource } from '../sources/scope.ts'
 import type { SyncConfig } from './context.ts'
 
 export interface Fetched {
@@ -32,21 +35,22 @@ export class Renders {
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
   #cage: Promise<Cage> | undefined
 
-  constructor(config: SyncConfig, clock: Clock) {
+  readonly #readSecret: ReadSecret
+
+  constructor(config: SyncConfig, clock: Clock, readSecret: ReadSecret = async () => undefined) {
     this.#config = config
     this.#clock = clock
+    this.#readSecret = readSecret
   }
 
   /** The commit that the source follows now. */
-  async fetch({ spec }: FleetSource): Promise<Fetched> {
-    const { url, ref } = spec
-    const local = isLocal(url)
-    const repository = local ? this.#local(url) : await fetchMirror(url, ref, this.#mirror())
-    this.#repositories.set(url, repository)
+  async fetch(source: FleetSource): Promise<Fetched> {
+    const { url, ref } = source.spec
+    const repository = await this.#fetched(source)
     const name = ref.commit ?? (ref.branch === undefined ? `refs/tags/${ref.tag ?? ''}` : `refs/heads/${ref.branch}`)
     const commit = await repository.resolve(name)
     this.#saw(`${url}\n${name}`, commit)
-    return { repository, commit, isLocal: local }
+    return { repository, commit, isLocal: isLocal(url) }
   }
 
   /** As `render`, but given up as soon as the source is seen at another commit. */
@@ -56,11 +60,11 @@ export class Renders {
   }
 
   /** Of a source that was fetched before, or is local. */
-  async render({ spec }: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
-    const repository = this.#repositories.get(spec.url) ?? (isLocal(spec.url) ? this.#local(spec.url) : undefined)
-    const from = repository ?? (await fetchMirror(spec.url, spec.ref, this.#mirror()))
-    this.#repositories.set(spec.url, from)
-    const key = `${spec.url}\n${spec.path}\n${commit}`
+  async render(source: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
+    const { spec } = source
+    const remote = isLocal(spec.url) ? undefined : this.#repositories.get(readerOf(source))
+    const from = remote ?? (await this.#fetched(source))
+    const key = `${readerOf(source)}\n${spec.path}\n${commit}`
     const known = this.#rendered.get(key)
     if (known !== undefined) return known
     const made = this.#render(from, commit, spec.path, signal)
@@ -111,14 +115,33 @@ export class Renders {
     })
   }
 
-  #local(url: string): GitRepository {
-    return this.#repositories.get(url) ?? openLocalRepository(url)
-  }
-
-  #mirror() {
+  /** What is kept of one reader is nobody else's: another source must show that it may read the repository. */
+  async #fetched(source: FleetSource): Promise<GitRepository> {
+    const { url, ref, secretRef } = source.spec
+    const reader = readerOf(source)
+    if (isLocal(url)) {
+      requireLocal(source, this.#config.localRepositories ?? [])
+      const repository = this.#repositories.get(reader) ?? openLocalRepository(url)
+      this.#repositories.set(reader, repository)
+      return repository
+    }
+    const secret =
+      secretRef === undefined ? undefined : await this.#readSecret(source.metadata.namespace ?? '', secretRef.name)
     const { cacheDir, gitEnv } = this.#config
-    return { cacheDir, ...(gitEnv === undefined ? {} : { env: gitEnv }) }
+    const options = { cacheDir, access: accessOf(source, secret), reader, ...(gitEnv !== undefined && { env: gitEnv }) }
+    const repository = await fetchMirror(url, ref, options)
+    this.#repositories.set(reader, repository)
+    return repository
   }
 }
+
+/** A source that reads with the program's own credentials shares its copies with those of before. */
+const readerOf = (source: FleetSource): string =>
+  source.spec.writes === undefined && source.spec.secretRef === undefined
+    ? source.spec.url
+    : `${source.spec.url}\n${keyOfSource(source)}`
+
+/** The Secret of this namespace and name, if it exists. */
+export type ReadSecret = (namespace: string, name: string) => Promise<KubeObject | undefined>
 
 export { renderKey }

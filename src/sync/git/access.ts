@@ -1,0 +1,92 @@
+// Which repositories a FleetSource may read, and with whose credentials: those of its own Secret, and the program's own only where there is one source for all.
+import { realpathSync } from 'node:fs'
+import { sep } from 'node:path'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { keyOfSource } from '../sources/scope.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { isLocal, locateGit } from './locate.ts'
+
+/** A folder whose repositories may be read; for one source, or for all. */
+export interface LocalRepositories {
+  readonly folder: string
+  /** namespace/name. */
+  readonly source?: string
+}
+
+export type GitAccess =
+  | { readonly kind: 'Program' }
+  | { readonly kind: 'Anonymous' }
+  | { readonly kind: 'Header'; readonly authorization: string }
+  | { readonly kind: 'SshKey'; readonly identity: string; readonly knownHosts: string }
+
+/** `NAMESPACE/NAME=FOLDER` or `FOLDER`, as the command line has them. */
+export function parseLocalRepositories(text: string): LocalRepositories {
+  const [, source, folder] = /^([a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*)=(.+)$/.exec(text) ?? []
+  return source === undefined || folder === undefined ? { folder: text } : { folder, source }
+}
+
+/** Refuses a repository of this machine that lies elsewhere, also through a link or a `.git` file. */
+export function requireLocal(source: FleetSource, allowed: readonly LocalRepositories[]): void {
+  const { url } = source.spec
+  const key = keyOfSource(source)
+  const roots = allowed
+    .filter((a) => a.source === undefined || a.source === key)
+    .flatMap(({ folder }) => realPath(folder) ?? [])
+  const refused = () => new KubeNodeError(syncErrors.KN7020({ url, source: key }))
+  if (roots.length === 0) throw refused()
+  const { headDir, commonDir } = locateGit(url)
+  const isInside = (path: string) => roots.some((root) => path === root || path.startsWith(`${root}${sep}`))
+  if (![headDir, commonDir].every((dir) => isInside(realPath(dir) ?? ''))) throw refused()
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    // What is not there holds no repository.
+    return undefined
+  }
+}
+
+/** `secret` is what spec.secretRef names. Without one, a source beside others has none: the program's own may open what belongs to another tenant. */
+export function accessOf(source: FleetSource, secret: KubeObject | undefined): GitAccess {
+  const { url, secretRef, writes } = source.spec
+  const key = keyOfSource(source)
+  if (secretRef === undefined) {
+    if (writes === undefined || isLocal(url)) return { kind: 'Program' }
+    if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
+    return { kind: 'Anonymous' }
+  }
+  const name = `${source.metadata.namespace ?? ''}/${secretRef.name}`
+  const text = (field: string) => textIn(secret, field)
+  const refuse = (why: string) =>
+    new KubeNodeError(syncErrors.KN7022({ source: key, secret: name, why }), { retry: 'later' })
+  if (secret === undefined) throw refuse('does not exist')
+  if (url.startsWith('ssh:')) {
+    const [identity, knownHosts] = [text('ssh-privatekey'), text('known_hosts')]
+    if (identity === undefined || knownHosts === undefined) throw refuse('has no ssh-privatekey or no known_hosts')
+    return { kind: 'SshKey', identity, knownHosts }
+  }
+  const [username, password] = [text('username'), text('password')]
+  if (username === undefined || password === undefined) throw refuse('has no username or no password')
+  if (`${username}${password}`.length > MAX_CREDENTIAL_CHARS || CONTROL.test(`${username}${password}`))
+    throw refuse('has a username or password of several lines, or a very long one')
+  return {
+    kind: 'Header',
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+  }
+}
+
+/** No server takes longer headers. */
+const MAX_CREDENTIAL_CHARS = 8_192
+const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
+
+function textIn(secret: KubeObject | undefined, field: string): string | undefined {
+  const data = secret?.['data']
+  const value = isObject(data) ? data[field] : undefined
+  const text = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : ''
+  return text === '' ? undefined : text
+}
