@@ -1,7 +1,8 @@
 // What holds the approver to its work, and everybody else off what it records: who is which machine's agent.
-import { AGENT_SIGNER, AGENTS_GROUP, agentUser, ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
+import { AGENT_SIGNER, AGENTS_GROUP, agentUser, ANNOTATIONS, BOOTSTRAP_GROUP, DOOR_USER, LABELS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
-import { AGENT_USAGES, LONGEST_LIFE_SECONDS } from '#nodeops/agent-request.ts'
+import { AGENT_USAGES } from '#nodeops/agent-request.ts'
+import { LONGEST_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
 import { all, any, isProgram, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
 /** No program has it: who may let a key come back is a person. */
@@ -131,8 +132,12 @@ const approvalsOfRequests: AdmissionPolicy = {
   variables: [],
   validations: [
     {
-      expression: any(askedBy('system:bootstrap:', BOOTSTRAP_GROUP), askedBy(agentUser(''), AGENTS_GROUP)),
-      message: 'the approver approves only what join tokens and agents ask for',
+      expression: any(
+        askedBy('system:bootstrap:', BOOTSTRAP_GROUP),
+        askedBy(agentUser(''), AGENTS_GROUP),
+        `object.spec.?username.orValue('') == ${quoted(DOOR_USER)}`,
+      ),
+      message: 'the approver approves only what join tokens, agents and the door ask for',
     },
     {
       expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
@@ -148,4 +153,35 @@ const approvalsOfRequests: AdmissionPolicy = {
   ],
 }
 
-export const approverPolicies: readonly AdmissionPolicy[] = [agentKeys, approverWrites, approvalsOfRequests]
+/** The door queues what hosts proved, and takes back its own entries. */
+const doorQueue: AdmissionPolicy = {
+  name: 'kubenode-door',
+  rules: [
+    {
+      apiGroups: ['certificates.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'DELETE'],
+      resources: ['certificatesigningrequests'],
+    },
+  ],
+  matchConditions: [{ name: 'the-door', expression: `request.userInfo.username == ${quoted(DOOR_USER)}` }],
+  variables: [],
+  validations: [
+    {
+      expression: any(
+        `request.operation != 'CREATE'`,
+        all(
+          `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
+          `${valueOf('object', 'annotations', ANNOTATIONS.doorProof)} != ''`,
+        ),
+      ),
+      message: `the door makes only requests for ${AGENT_SIGNER} with the proof of a host`,
+    },
+    {
+      expression: any(`request.operation != 'DELETE'`, `oldObject.spec.?username.orValue('') == ${quoted(DOOR_USER)}`),
+      message: 'the door deletes only its own certificate requests',
+    },
+  ],
+}
+
+export const approverPolicies: readonly AdmissionPolicy[] = [agentKeys, approverWrites, approvalsOfRequests, doorQueue]

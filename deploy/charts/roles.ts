@@ -5,6 +5,7 @@ import {
   AGENTS_GROUP,
   BOOTSTRAP_GROUP,
   DECLARE_VERB,
+  DOOR_USER,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
@@ -308,6 +309,16 @@ const bootstrappers: RoleEntry = {
   rules: [certificates(['certificatesigningrequests'], ['create', 'get'])],
 }
 
+/** Looks a machine up, and queues what its host proved; a policy keeps it off the requests of others. */
+const door: RoleEntry = {
+  name: 'kubenode:door',
+  subjects: [{ kind: 'User', name: DOOR_USER }],
+  rules: [
+    ours(['machines'], ['get']),
+    certificates(['certificatesigningrequests'], ['get', 'list', 'create', 'delete']),
+  ],
+}
+
 export const ROLES: readonly RoleEntry[] = [
   sync,
   syncInside,
@@ -324,5 +335,6 @@ export const ROLES: readonly RoleEntry[] = [
   agentValues,
   agentLeases(NODE_LEASES),
   bootstrappers,
+  door,
   ...PROGRAMS.map(election),
 ]

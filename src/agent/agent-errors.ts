@@ -206,6 +206,14 @@ export const agentErrors = errorTable({
     text: 'cannot {what}: {which} not found',
     next: 'commit it to the fleet',
   },
+  KN8061: {
+    text: 'the API server refuses the certificate of machine {machine} (valid until {until}); its agent proved its key and waits for a person',
+    next: 'run kubenode machine readmit {machine} with a kubeconfig of the cluster; nothing is needed on this host',
+  },
+  KN8062: {
+    text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
+    next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
+  },
   KN8090: {
     text: 'cannot {what} {path}: {why}',
     next: 'make the folder first',

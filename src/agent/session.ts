@@ -2,13 +2,12 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
-import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { machineUidIn, writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
+import { machineUidIn, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
-import { newKey, requestCertificate } from './join/request.ts'
+import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
 import { keepRenewing } from './join/rotation.ts'
@@ -58,19 +57,10 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     goodForMs: PAIR_GOOD_FOR_MS,
   })
   const client = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca }, identity: asUs }, options)
-  const renew = async (): Promise<Pair> => {
-    // One that ran out renews nothing; whoever sees it lays a bundle down.
-    const again = await joinAgain(join, identity)
-    if (again !== undefined) return again.pair
-    const key = await newKey()
-    // Of the Machine there is now: of another one of the name, a person decides.
-    const now = await client.get(machineType, { name: identity.machine }, { signal })
-    const uid = now?.metadata.uid ?? identity.uid
-    const wanted = { machine: identity.machine, node: identity.node, ...(uid !== undefined && { uid }) }
-    const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, wanted, key) }
-    await writePair({ files, dir }, next)
-    return next
-  }
+  const stranger = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca } }, options)
+  signal.addEventListener('abort', () => stranger.close(), { once: true })
+  const byBundle = async () => (await joinAgain(join, identity))?.pair
+  const tools = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
   const onRenewed = (next: Pair): void => {
     pair = next
   }
@@ -81,6 +71,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     sealing: await sealingKey({ files, dir }),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
     // Ends with the signal, which is how its sleep says so.
-    keep: () => keepRenewing({ clock, random, log, renew, onRenewed }, first, signal).catch(() => undefined),
+    keep: () =>
+      keepRenewing({ clock, random, log, renew: () => renew(tools), onRenewed }, first, signal).catch(() => undefined),
   }
 }

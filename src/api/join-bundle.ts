@@ -14,6 +14,8 @@ export interface JoinBundle {
   readonly cluster: string
   /** False where a kubelet has registered the Node already: the agent leaves the Node and its Lease to it. */
   readonly registerNode?: boolean
+  /** How long the certificate may live; a week when nothing is said. */
+  readonly certificateSeconds?: number
   /** Relative artifact URLs are resolved against it. */
   readonly artifactBase: string
   /** Whose components may be installed; with the current document, where there is one. */

@@ -59,6 +59,8 @@ export const LABELS = {
   probeOf: 'kubenode.io/probe-of',
   /** On bootstrap-token Secrets that the approver made, and on the Secrets that hand them over. */
   joinToken: 'kubenode.io/join-token',
+  /** On certificate requests that wait at the door. */
+  door: 'kubenode.io/door',
   /** On objects that hold secret values sealed for one machine. */
   sealed: 'kubenode.io/sealed',
   /** On a Secret, with the value `true`: components may be given its values. */
@@ -88,6 +90,8 @@ export const ANNOTATIONS = {
   revoked: 'kubenode.io/revoked',
   /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */
   replacesKey: 'kubenode.io/replaces-key',
+  /** On a certificate request that the door made: the proof that its host holds the key on record, as JSON. */
+  doorProof: 'kubenode.io/door-proof',
   /** On a Machine: until when, and for which uid of it, a person lets an agent with a certificate of an earlier Machine of the name come back. */
   readmit: 'kubenode.io/readmit',
   /** On a Secret that hands a join token over: the provider has it. */
@@ -147,6 +151,11 @@ export const agentKeyGroup = (fingerprint: string): string => `kubenode:agent-ke
 /** What an agent's events are reported by: the agent itself, and what it runs to watch the node. No other program reports under these names. */
 export const AGENT_REPORTER = 'kubenode.io/agent'
 export const AGENT_SOURCES_PREFIX = 'agent.kubenode.io/'
+
+/** Who lays the requests of hosts whose certificates expired into the queue. It may do nothing else, and nobody believes what it says but the proofs in it. */
+export const DOOR_USER = 'kubenode:door'
+/** Where such hosts ask, with no rights at all. */
+export const DOOR_PATH = '/kubenode.io/door'
 
 /** What a join token authenticates as, beside `system:bootstrap:<token id>`. */
 export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'

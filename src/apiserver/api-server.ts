@@ -18,6 +18,7 @@ import { WebhookAdmission } from './admission/webhooks.ts'
 import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } from './auth/authenticate.ts'
 import { Authorizer } from './auth/authorizer.ts'
 import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/certificate-users.ts'
+import { issueCertificate } from './auth/certificates.ts'
 import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
 import { TokenSigner } from './auth/tokens.ts'
@@ -31,6 +32,7 @@ import { WebhookConverter } from './crd/webhook-converter.ts'
 import { noBootstrappers, type JudgeSubject } from './auth/judge-subject.ts'
 import { makesAccounts, startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
+import type { MakeOpenPath } from './http/open-path.ts'
 import { createHttpServer } from './http/server.ts'
 import { builtinServed } from './registry/builtin-served.ts'
 import { Registry } from './registry/registry.ts'
@@ -63,6 +65,8 @@ export interface ApiServerOptions {
   readonly judgeSubject?: JudgeSubject
   /** Whose client certificates still count, such as not those of a revoked key; when absent, all that have not expired. */
   readonly acceptsUser?: AcceptsUser
+  /** Answers one path for strangers; without it there is none. */
+  readonly openPath?: MakeOpenPath
   readonly log?: Logger
   /** What clients may take of the server; the defaults where absent. */
   readonly limits?: Partial<Limits>
@@ -136,6 +140,17 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
   ])
   const { authority, server: serving } = credentials
+  let url = ''
+  const open = options.openPath?.({
+    url: () => url,
+    ca: authority.certificate,
+    identity: (commonName) =>
+      issueCertificate(authority, {
+        subject: { commonName },
+        validity: { now: clock.now() - BEFORE_NOW_MS, days: OWN_DAYS },
+        usage: 'client',
+      }),
+  })
   const http = createHttpServer({
     parts,
     authenticate,
@@ -146,6 +161,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       ...options.limits,
     },
     log,
+    ...(open !== undefined && { open }),
   })
   const definitions = new DefinitionController(parts, log, converter.convert)
   await bootstrap(store, { now: clock.now(), uid: randomUUID, authority: authority.certificate })
@@ -158,7 +174,6 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     return e
   })
   const refusals = keepEnding(certificateUsers, clock, log)
-  let url = ''
   return {
     failed,
     async listen() {
@@ -176,6 +191,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     },
     async close() {
       refusals.cancel()
+      open?.close()
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
       http.closeAllConnections()
       await closed
@@ -194,6 +210,11 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       kubeconfigText({ url, authority: authority.certificate, client: credentials.admin, user: 'admin' }),
   }
 }
+
+/** Held in memory and gone with the process, which may run for years. */
+const OWN_DAYS = 3_650
+/** A clock that is put back must not make it one of the future. */
+const BEFORE_NOW_MS = 86_400_000
 
 /** A watch of a key that was revoked, or whose certificate ended, lives no longer than this. A look at each open connection. */
 const REFUSED_LIVE_MS = 5_000

@@ -24,7 +24,7 @@ export interface RunOptions {
   /** False: a controller manager does what our loops would. */
   readonly loops?: boolean
   /** What the server is to know of those whom it serves. */
-  readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser'>
+  readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser' | 'openPath'>
   readonly log?: Logger
   /** The running program: who can change it may also change folders above the data folder. */
   readonly program?: string | undefined

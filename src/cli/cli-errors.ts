@@ -298,6 +298,10 @@ export const cliErrors = errorTable({
     text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
     next: 'see kubenode why-not; use --even-if-absent to request it anyway',
   },
+  KN1326: {
+    text: 'cannot read --certificate-life {text}',
+    next: 'give a duration from 1h to 365d, such as 7d',
+  },
   KN1360: {
     text: 'cannot print the join command of {name}: {why}',
     next: 'see kubenode why for this machine',

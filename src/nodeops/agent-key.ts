@@ -19,9 +19,21 @@ function keysOf({ metadata }: Marked): readonly string[] {
   return [record?.['key'], record?.['by']].filter((k) => typeof k === 'string' && k !== '') as string[]
 }
 
-/** `by`: what the certificate of the requester calls its key, when it has one. */
-export const keyRecord = ({ metadata }: Marked, key: string, by?: string): string =>
-  JSON.stringify({ uid: metadata.uid, key, ...(by !== undefined && { by }) })
+/** `by`: what the certificate of the requester calls its key, when it has one. `seconds`: how long the next certificate may live. */
+export const keyRecord = ({ metadata }: Marked, key: string, by?: string, seconds?: number): string =>
+  JSON.stringify({
+    uid: metadata.uid,
+    key,
+    ...(by !== undefined && { by }),
+    ...(seconds !== undefined && { seconds }),
+  })
+
+/** The record with another life, for an agent that asked for too long a one; undefined when it says so already, or when there is none. */
+export function recordWithLife({ metadata }: Marked, seconds: number): string | undefined {
+  const record = parsed(metadata.annotations?.[ANNOTATIONS.agentKey])
+  if (record?.['uid'] !== metadata.uid || record?.['seconds'] === seconds) return undefined
+  return JSON.stringify({ ...record, seconds })
+}
 
 export interface Revocation {
   readonly uid: string
@@ -56,8 +68,13 @@ export const isKeyRevoked = ({ metadata }: Marked, key: string): boolean =>
   (metadata.annotations?.[ANNOTATIONS.revoked] ?? '').includes(shortKey(key))
 
 const KEY_PREFIX = agentKeyGroup('')
-const shortKey = (key: string): string => agentKeyGroup(key).slice(KEY_PREFIX.length)
+/** As certificates name it. */
+export const shortKey = (key: string): string => agentKeyGroup(key).slice(KEY_PREFIX.length)
 const acceptedKeys = (machine: Marked): readonly string[] => keysOf(machine).filter((k) => !isKeyRevoked(machine, k))
+
+/** Of a key that was proved without a certificate: only one that is on record. */
+export const acceptsProvedKey = (machine: Marked, key: string): boolean =>
+  acceptedKeys(machine).some((k) => shortKey(k) === shortKey(key))
 
 /** What the certificate says of its own key. */
 export const keyIn = (groups: readonly string[]): string | undefined =>

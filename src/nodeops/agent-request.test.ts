@@ -8,7 +8,8 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
-import { agentRequestProblem, joinersAreAgents, LONGEST_LIFE_SECONDS } from './agent-request.ts'
+import { agentRequestProblem, joinersAreAgents } from './agent-request.ts'
+import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
 import type { CertificateRequest } from './certificate-request.ts'
 import type { RequestContent } from './request-content.ts'
 
@@ -23,18 +24,21 @@ const JOIN: CertificateRequest['spec'] = {
   groups: ['system:bootstrappers', BOOTSTRAP_GROUP],
 }
 
+const problemOf = (spec: CertificateRequest['spec'], content: RequestContent) =>
+  agentRequestProblem({ metadata: {}, spec }, content)
+
 describe('S25 a request that the approver approves', () => {
   test.each<[string, Partial<CertificateRequest['spec']>]>([
     ['with a join token', {}],
     ['with the certificate of the same agent', { username: agentUser('m-1'), groups: GROUPS }],
   ])('%s is an agent', (_, spec) => {
-    expect(agentRequestProblem({ ...JOIN, ...spec }, AGENT)).toBeUndefined()
+    expect(problemOf({ ...JOIN, ...spec }, AGENT)).toBeUndefined()
   })
 
   test('may name its own key, and no other', () => {
     const naming = (key: string) => ({ ...AGENT, organizations: [...GROUPS, agentKeyGroup(key)] })
-    expect(agentRequestProblem(JOIN, naming('k'))).toBeUndefined()
-    expect(agentRequestProblem(JOIN, naming('x'))).toMatch(/organizations/)
+    expect(problemOf(JOIN, naming('k'))).toBeUndefined()
+    expect(problemOf(JOIN, naming('x'))).toMatch(/organizations/)
   })
 
   test.each<[string, Partial<CertificateRequest['spec']>, Partial<RequestContent>, RegExp]>([
@@ -54,12 +58,12 @@ describe('S25 a request that the approver approves', () => {
     ['by a person', { username: 'somebody', groups: ['system:authenticated'] }, {}, /may not ask/],
     ['with a token of others', { groups: ['system:bootstrappers'] }, {}, /may not ask/],
   ])('%s is none', (_, spec, content, why) => {
-    expect(agentRequestProblem({ ...JOIN, ...spec }, { ...AGENT, ...content })).toMatch(why)
+    expect(problemOf({ ...JOIN, ...spec }, { ...AGENT, ...content })).toMatch(why)
   })
 
   test('without an end is none', () => {
     const { expirationSeconds: _, ...endless } = JOIN
-    expect(agentRequestProblem(endless, AGENT)).toMatch(/not set/)
+    expect(problemOf(endless, AGENT)).toMatch(/not set/)
   })
 })
 

@@ -3,18 +3,20 @@
 import {
   AGENTS_GROUP,
   AGENT_SIGNER,
+  ANNOTATIONS,
   BOOTSTRAP_GROUP,
+  DOOR_USER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
+import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
 import type { CertificateRequest } from './certificate-request.ts'
+import { proofIn, provedKey } from './door/proof.ts'
 import type { RequestContent } from './request-content.ts'
 
-/** A key that was stolen, or whose Machine was deleted, can read for so long: roles cannot look at uids. */
-export const LONGEST_LIFE_SECONDS = 7 * 86_400
 export const AGENT_USAGES: readonly string[] = ['client auth', 'digital signature', 'key encipherment']
 
 const USER_PREFIX = agentUser('')
@@ -61,10 +63,11 @@ export function subjectProblem({ commonNames, organizations, key }: Subject): st
 
 /** For the embedded server's signer: who joins, or is an agent, gets the name of an agent and no other. */
 export function joinersAreAgents(
-  { groups }: { readonly groups: readonly string[] },
+  { name, groups }: { readonly name?: string; readonly groups: readonly string[] },
   { commonName, organizations }: { readonly commonName: string; readonly organizations: readonly string[] },
 ): string | undefined {
-  if (!groups.includes('system:bootstrappers') && !groups.includes(AGENTS_GROUP)) return undefined
+  const asksForAgents = name === DOOR_USER || groups.includes('system:bootstrappers') || groups.includes(AGENTS_GROUP)
+  if (!asksForAgents) return undefined
   return subjectProblem({ commonNames: [commonName], organizations })
 }
 
@@ -74,29 +77,51 @@ export function usageProblem({ usages = [] }: Spec): string | undefined {
   return usages.includes('client auth') ? undefined : 'the usage client auth is missing'
 }
 
-export const lifeProblem = ({ expirationSeconds: life }: Spec): string | undefined =>
-  life === undefined || life > LONGEST_LIFE_SECONDS
-    ? `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
+export const lifeProblem = (
+  { expirationSeconds: life }: Spec,
+  longestSeconds = LONGEST_LIFE_SECONDS,
+): string | undefined =>
+  life === undefined || life > longestSeconds
+    ? `the certificate may be valid for at most ${longestSeconds} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
     : undefined
 
 export const extrasProblem = ({ extras }: RequestContent): string | undefined =>
   extras.length > 0 ? `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}` : undefined
 
-/** A join token, or the certificate that is renewed. */
-function requesterProblem({ username = '', groups = [] }: Spec, { commonNames }: RequestContent): string | undefined {
+/** The key that was proved at the door for the machine and uid that the request names; undefined when none was. */
+export function keyProvedIn(
+  { metadata, spec }: Pick<CertificateRequest, 'metadata' | 'spec'>,
+  { commonNames, organizations }: RequestContent,
+): string | undefined {
+  const proof = proofIn(metadata.annotations?.[ANNOTATIONS.doorProof])
+  if (proof === undefined || commonNames[0] !== agentUser(proof.machine)) return undefined
+  if (!organizations.includes(machineUidGroup(proof.uid))) return undefined
+  return provedKey(proof, Buffer.from(spec.request, 'base64').toString('utf8'))
+}
+
+/** A join token, the certificate that is renewed, or a proof at the door. */
+function requesterProblem(request: Pick<CertificateRequest, 'metadata' | 'spec'>, content: RequestContent) {
+  const { username = '', groups = [] } = request.spec
+  const { commonNames } = content
+  if (username === DOOR_USER)
+    return keyProvedIn(request, content) === undefined ? 'the door shows no proof of the old key' : undefined
   if (tokenIdIn(username) !== undefined && groups.includes(BOOTSTRAP_GROUP)) return undefined
   if (username === commonNames[0] && groups.includes(AGENTS_GROUP)) return undefined
   return `${username.slice(0, 80)} may not ask for the identity of an agent`
 }
 
 /** Why no Machine's agent can have asked this; undefined when one may have. */
-export function agentRequestProblem(spec: Spec, content: RequestContent): string | undefined {
+export function agentRequestProblem(
+  request: Pick<CertificateRequest, 'metadata' | 'spec'>,
+  content: RequestContent,
+): string | undefined {
+  const { spec } = request
   if (spec.signerName !== AGENT_SIGNER) return `agents ask ${AGENT_SIGNER} for certificates, and no other signer`
   return (
     subjectProblem(content) ??
     extrasProblem(content) ??
     usageProblem(spec) ??
     lifeProblem(spec) ??
-    requesterProblem(spec, content)
+    requesterProblem(request, content)
   )
 }

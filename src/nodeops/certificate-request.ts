@@ -15,7 +15,12 @@ export interface CertificateRequest extends KubeObject {
     readonly groups?: readonly string[]
   }
   readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[]
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }[]
     readonly certificate?: string
   }
 }

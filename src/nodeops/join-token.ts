@@ -2,6 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ObjectKey } from '#schema/resource.ts'
+import { isLife } from './certificate-life.ts'
 import type { Secret } from './objects.ts'
 
 /** By uid: a machine of the same name never finds the token of the one before it. */
@@ -13,6 +14,9 @@ export const handOverKey = (machineUid: string): ObjectKey => ({
 /** For hosts that a person joins: all of the join bundle but the token. */
 export const BUNDLE_FIELD = 'join-bundle'
 
+/** How long the certificate may live that the host asks for, in seconds. */
+export const LIFE_FIELD = 'certificate-seconds'
+
 const field = (token: Secret, name: string): string | undefined => {
   const value = token.data?.[name]
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
@@ -22,6 +26,12 @@ const field = (token: Secret, name: string): string | undefined => {
 export function tokenText(token: Secret): string | undefined {
   const [id, secret] = [field(token, 'token-id'), field(token, 'token-secret')]
   return id === undefined || secret === undefined ? undefined : `${id}.${secret}`
+}
+
+/** Undefined where the approver says nothing: agents know the usual life. */
+export function certificateSeconds(token: Secret): number | undefined {
+  const seconds = Number(field(token, LIFE_FIELD))
+  return isLife(seconds) ? seconds : undefined
 }
 
 /** A token without a readable end counts as over. */

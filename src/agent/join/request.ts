@@ -17,6 +17,7 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
+import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -36,12 +37,11 @@ export interface Wanted {
   readonly machine: string
   readonly node: string
   readonly uid?: string
+  /** How long it may live; a week when nothing is said. */
+  readonly certificateSeconds?: number
 }
 
-/** A stolen key is of use for so long at most once its Machine is deleted. The approver takes no longer one. */
-const LIFE_SECONDS = 7 * 86_400
-
-const requestPem = (key: string, { machine, node, uid }: Wanted): Promise<string> => {
+export const requestPem = (key: string, { machine, node, uid }: Wanted): Promise<string> => {
   const ofMachine = uid === undefined ? [] : [machineUidGroup(uid), agentKeyGroup(fingerprintOfKey(key))]
   const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...ofMachine]
   return signingRequest(key, { commonName: agentUser(machine), organizations })
@@ -69,6 +69,9 @@ const QUIET_MS = 2_000
 
 const FIRST_LOOK_MS = 100
 const MOST_LOOK_MS = 2_000
+/** Nobody has answered for minutes: with a fleet that waits, looking every two seconds would be all that the server does. */
+const PATIENT_AFTER_MS = 2 * 60_000
+const PATIENT_LOOK_MS = 30_000
 
 /** The certificate in PEM. Throws a final error when the request is denied. */
 export async function requestCertificate(
@@ -78,15 +81,17 @@ export async function requestCertificate(
 ): Promise<string> {
   const { machine } = wanted
   const name = requestName(machine, key, wanted.uid)
-  const pem = await requestPem(key, wanted)
-  await createRequest(client, name, machine, pem, signal)
-  const quietUntil = clock.monotonic() + QUIET_MS
+  const asked: Asked = { name, machine, pem: await requestPem(key, wanted), seconds: wanted.certificateSeconds }
+  await createRequest(client, asked, signal)
+  const began = clock.monotonic()
+  const quietUntil = began + QUIET_MS
   let hasSaid = false
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(MOST_LOOK_MS, waitMs * 1.5)) {
+  const mostMs = () => (clock.monotonic() - began < PATIENT_AFTER_MS ? MOST_LOOK_MS : PATIENT_LOOK_MS)
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(mostMs(), waitMs * 1.5)) {
     await clock.sleep(waitMs, signal)
     const found = await client.get(csrType, { name }, { signal })
     // Old requests are swept away by the cluster; the same one is asked again.
-    if (found === undefined) await createRequest(client, name, machine, pem, signal)
+    if (found === undefined) await createRequest(client, asked, signal)
     const certificate = found === undefined ? undefined : answerOf(found, name)
     if (certificate !== undefined) return checked(certificate, key, machine)
     if (hasSaid || clock.monotonic() < quietUntil) continue
@@ -95,11 +100,16 @@ export async function requestCertificate(
   }
 }
 
+interface Asked {
+  readonly name: string
+  readonly machine: string
+  readonly pem: string
+  readonly seconds: number | undefined
+}
+
 async function createRequest(
   client: Pick<KubeClient, 'create'>,
-  name: string,
-  machine: string,
-  pem: string,
+  { name, machine, pem, seconds = DEFAULT_LIFE_SECONDS }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
   const request: KubeObject = {
@@ -110,7 +120,7 @@ async function createRequest(
       request: Buffer.from(pem).toString('base64'),
       signerName: AGENT_SIGNER,
       usages: ['client auth'],
-      expirationSeconds: LIFE_SECONDS,
+      expirationSeconds: seconds,
     },
   }
   try {
@@ -133,7 +143,7 @@ function answerOf(request: KubeObject, name: string): string | undefined {
     : undefined
 }
 
-function checked(pem: string, key: string, machine: string): string {
+export function checked(pem: string, key: string, machine: string): string {
   const certificate = new X509Certificate(pem)
   const isOurs = certificate.checkPrivateKey(createPrivateKey(key))
   if (!isOurs || !certificate.subject.split('\n').includes(`CN=${agentUser(machine)}`))

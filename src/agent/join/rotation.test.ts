@@ -56,7 +56,7 @@ async function renewals(
         left = failures
         const made = pairFrom(clock.now() - aheadMs)
         making = made
-        return made
+        return { kind: 'Renewed', pair: await made }
       },
       onRenewed: (next) => {
         const life = lifeOf(current.certificate)

@@ -3,13 +3,14 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { lifeOf, type Pair } from './identity.ts'
+import type { Renewal } from './renew.ts'
 
 export interface RotationDeps {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** A new key and its certificate, stored already. */
-  readonly renew: () => Promise<Pair>
+  /** A new key and its certificate, stored already; or a wait for a person. */
+  readonly renew: () => Promise<Renewal>
   readonly onRenewed: (pair: Pair) => void
 }
 
@@ -17,10 +18,19 @@ export interface RotationDeps {
 const EARLIEST = 0.6
 /** A third is left for an approver or a server that is away. */
 const LATEST = 2 / 3
+/** After each failure twice as long, up to a small part of the life: a third is left, and many tries fit into it. */
 const RETRY_MS = 60_000
+const MOST_RETRY_MS = 30 * 60_000
+const MOST_RETRY_SHARE = 1 / 120
 const LEAST_WAIT_MS = 10_000
 /** To a clock that is far ahead each new certificate is old already: it is asked for so much of its life later, not at once. */
 const LEAST_SHARE = 0.05
+
+/** Before the next try, without the jitter; `failures` in a row. */
+export function retryMs(certificate: string, failures: number): number {
+  const most = Math.max(RETRY_MS, Math.min(MOST_RETRY_MS, lifeMs(certificate) * MOST_RETRY_SHARE))
+  return Math.min(most, RETRY_MS * 2 ** Math.min(failures - 1, 16))
+}
 
 /** Milliseconds until the next certificate should be asked for. */
 export function renewInMs(certificate: string, now: number, share: number): number {
@@ -39,20 +49,31 @@ export async function keepRenewing(deps: RotationDeps, first: Pair, signal: Abor
   const { clock, random, log } = deps
   let pair = first
   let leastMs = LEAST_WAIT_MS
+  let failures = 0
+  const failed = (error: unknown): Promise<void> => {
+    log.warn('cannot renew the certificate', { error })
+    return clock.sleep(random.jitter(retryMs(pair.certificate, ++failures), 0.5), signal)
+  }
   while (!signal.aborted) {
     await clock.sleep(Math.max(leastMs, renewInMs(pair.certificate, clock.now(), random.next())), signal)
     // Timers are capped far below the life of some certificates.
     if (renewInMs(pair.certificate, clock.now(), 0) > 0) continue
     leastMs = LEAST_WAIT_MS
     try {
-      pair = await deps.renew()
+      const renewal = await deps.renew()
+      if (renewal.kind === 'Waiting') {
+        log.warn('waiting to be readmitted', { error: renewal.why })
+        await clock.sleep(random.jitter(renewal.retryMs, 0.5), signal)
+        continue
+      }
+      pair = renewal.pair
+      failures = 0
       leastMs = Math.max(LEAST_WAIT_MS, lifeMs(pair.certificate) * LEAST_SHARE)
       deps.onRenewed(pair)
       log.info('certificate renewed')
     } catch (error) {
       if (signal.aborted) return
-      log.warn('cannot renew the certificate', { error })
-      await clock.sleep(random.jitter(RETRY_MS, 0.5), signal)
+      await failed(error)
     }
   }
 }

@@ -11,6 +11,7 @@ import type { Answer, ServerParts } from '../handlers/context.ts'
 import { badRequest, Refusal, RefusedBody, tooManyConnections } from '../status/refusal.ts'
 import { discardRest } from './body.ts'
 import { checkTimeout, parseQuery } from './query.ts'
+import { isOpenPath, openAnswer, openClient, type OpenPath } from './open-path.ts'
 import { isHealth, otherPath } from './other-paths.ts'
 import { parsePath } from './request-path.ts'
 import { noSuchPath, resourceAnswer, verbOf } from './resource-request.ts'
@@ -22,6 +23,7 @@ export interface Pipeline {
   readonly connections: Connections
   readonly levels: readonly FlowLevel[]
   readonly refused: RefusalLog
+  readonly open?: OpenPath
 }
 
 export interface Exchange {
@@ -43,8 +45,11 @@ export async function answerOf(
   const { gate, connections, refused, levels, parts } = pipeline
   const { clock } = parts
   const { request, response } = exchange
-  const who = callerOf(pipeline, request)
-  const client: Client = { name: who.caller.name, level: levelOf(levels, who.caller) }
+  const open = isOpenPath(pipeline.open, request) ? pipeline.open : undefined
+  // whoever asks there is nobody, also with a certificate
+  const who = open === undefined ? callerOf(pipeline, request) : { caller: anonymous }
+  const level = levelOf(levels, who.caller)
+  const client: Client = open === undefined ? { name: who.caller.name, level } : openClient(request, open, level)
   const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
   switch (connections.began(request.socket, { flow: client.name, level: client.level }, whenAnswered)) {
     case 'Pipelined':
@@ -58,7 +63,10 @@ export async function answerOf(
       break
   }
   try {
-    const answer = await turnOf(pipeline, { ...exchange, ...who, client }, warnings)
+    const answer =
+      open === undefined
+        ? await turnOf(pipeline, { ...exchange, ...who, client }, warnings)
+        : await openAnswer(open, exchange, { gate, client })
     if (answer !== undefined) gate.chargeBytes(client.name, bytesOf(answer))
     return answer
   } catch (e) {

@@ -11,6 +11,7 @@ import { RefusalLog } from '../flow/refusal-log.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { notStored } from '../status/not-stored.ts'
 import { internalError, Refusal } from '../status/refusal.ts'
+import type { OpenPath } from './open-path.ts'
 import { answerOf, type Exchange, type Pipeline } from './pipeline.ts'
 import { isForPeople, pretty } from './pretty.ts'
 import { refusalAnswer, sendAnswer } from './send-answer.ts'
@@ -21,9 +22,10 @@ export interface HttpOptions {
   readonly tls: { readonly key: string; readonly cert: string; readonly ca: string }
   readonly limits: Limits
   readonly log: Logger
+  readonly open?: OpenPath
 }
 
-export function createHttpServer({ parts, authenticate, tls, limits, log }: HttpOptions): Server {
+export function createHttpServer({ parts, authenticate, tls, limits, log, open }: HttpOptions): Server {
   const pipeline: Pipeline = {
     parts,
     authenticate,
@@ -31,6 +33,7 @@ export function createHttpServer({ parts, authenticate, tls, limits, log }: Http
     connections: new Connections(),
     levels: limits.levels,
     refused: new RefusalLog(log, () => parts.clock.monotonic()),
+    ...(open !== undefined && { open }),
   }
   const server = createServer(
     {

@@ -28,10 +28,9 @@ export function register(program: Command, io: Io): void {
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
     .action(async (options: Options) => {
-      const [{ runApiServer }, { joinersAreAgents }, { isAcceptedUser }, { untilEnded }] = await Promise.all([
+      const [{ runApiServer }, { embeddedRules }, { untilEnded }] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
-        import('#nodeops/agent-request.ts'),
-        import('#nodeops/accepted-agent.ts'),
+        import('../run/embedded-rules.ts'),
         import('../until-ended.ts'),
       ])
       keepFilesPrivate()
@@ -41,7 +40,7 @@ export function register(program: Command, io: Io): void {
           port: portOf(options.port),
           host: options.host,
           loops: options.loops,
-          rules: { judgeSubject: joinersAreAgents, acceptsUser: isAcceptedUser },
+          rules: embeddedRules(),
           program: runningProgram(),
           signal: untilEnded().signal,
           onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),

@@ -20,6 +20,8 @@ interface ReadmitOptions extends ServerOptions {
   readonly selector?: string
   readonly file?: string
   readonly token?: boolean
+  readonly list?: boolean
+  readonly allWaiting?: string
   readonly for: string
 }
 
@@ -56,7 +58,9 @@ export function register(program: Command, io: Io): void {
     .argument('[names...]', 'names of Machines')
     .option('-l, --selector <labels>', 'Machines with these labels')
     .option('--file <file>', 'file with one name a line; - for standard input')
-    .option('--token', 'make a join token for each as well, for hosts whose certificate has expired')
+    .option('--list', 'show which machines are waiting to be readmitted, and change nothing')
+    .option('--all-waiting <count>', 'every machine that is waiting; count is the number that --list shows')
+    .option('--token', 'make a join token for each as well, for hosts whose key was revoked or lost')
     .option('--for <duration>', 'how long they may come back, at most 7d', '24h')
     .action(async (names: string[], options: ReadmitOptions) => {
       const { readmit } = await import('../machines/readmit.ts')

@@ -3,11 +3,13 @@ import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
+import { isLife } from '#nodeops/certificate-life.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 
@@ -34,6 +36,7 @@ interface Options {
   readonly prometheusUrl?: string
   readonly inspectionAllow?: string
   readonly callAllow?: string
+  readonly certificateLife?: string
   readonly cache: string
   readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
@@ -79,6 +82,10 @@ export function register(program: Command, io: Io): void {
     .option(
       '--call-allow <places>',
       'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
+    )
+    .option(
+      '--certificate-life <duration>',
+      'how long certificates of agents are valid, from 1h to 365d; 7d when left out (role approver)',
     )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .option(
@@ -146,6 +153,7 @@ export function register(program: Command, io: Io): void {
         ...webhookOf(options),
         inspections: inspectionsOf(options),
         outbound,
+        ...lifeOf(options),
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,
@@ -177,6 +185,13 @@ function foldersOf({ nodes, hollowNodes, staticNotes, nspawnNodes, trees, cache 
   const machines = nspawnNodes === undefined ? [] : [nspawnNodes, trees]
   const copies = roles.includes('sync') ? [cache] : []
   return [nodes, hollowNodes, staticNotes, ...machines, ...copies].filter((folder) => folder !== undefined)
+}
+
+function lifeOf({ certificateLife: text }: Options): { readonly certificateSeconds?: number } {
+  if (text === undefined) return {}
+  const seconds = (durationMs(text) ?? Number.NaN) / 1_000
+  if (!isLife(seconds)) throw new KubeNodeError(cliErrors.KN1326({ text: JSON.stringify(text) }))
+  return { certificateSeconds: seconds }
 }
 
 function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease: lease }: Options, entry: string) {

@@ -9,6 +9,7 @@ import { cliErrors } from '../cli-errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
+import { waitingMachines, waitingTable } from './waiting.ts'
 
 const LONGEST_MS = 7 * 86_400_000
 
@@ -16,11 +17,17 @@ export interface ReadmitWish extends MachineChoice {
   readonly token?: boolean
   readonly for: string
   readonly now: number
+  /** Print who waits, and change nothing. */
+  readonly list?: boolean
+  /** All that wait; the number that a person saw waiting. */
+  readonly allWaiting?: string
 }
 
 const wrong = (why: string, cause?: unknown) => new KubeNodeError(cliErrors.KN1363({ why }), { cause })
 
-export async function readmit(wish: ReadmitWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
+export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
+  if (asked.list === true) return listWaiting(asked, io)
+  const wish = asked.allWaiting === undefined ? asked : await withWaiting(asked, asked.allWaiting)
   const ms = durationMs(wish.for)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
     throw wrong(`--for ${JSON.stringify(wish.for)} is not a time up to 7d`)
@@ -40,6 +47,34 @@ export async function readmit(wish: ReadmitWish, io: Pick<Io, 'out' | 'err'>): P
     }
   }
   return { failed }
+}
+
+async function listWaiting(
+  { client, now }: ReadmitWish,
+  io: Pick<Io, 'out' | 'err'>,
+): Promise<{ readonly failed: number }> {
+  const waiting = await waitingMachines(client)
+  if (waiting.length === 0) {
+    io.err(shownLine('no machine is waiting to be readmitted'))
+    return { failed: 0 }
+  }
+  for (const line of waitingTable(waiting, now)) io.out(shownLine(line))
+  const able = waiting.filter((w) => w.canReturn).length
+  if (able > 0) io.err(shownLine(`to readmit all ${able}: kubenode machine readmit --all-waiting ${able}`))
+  return { failed: 0 }
+}
+
+/** The number is the confirmation: more than a person saw are not readmitted by accident. */
+async function withWaiting(wish: ReadmitWish, count: string): Promise<ReadmitWish> {
+  if (wish.names.length > 0 || wish.selector !== undefined || wish.file !== undefined)
+    throw wrong('--all-waiting stands alone: leave out names, --selector and --file')
+  const able = (await waitingMachines(wish.client)).filter((w) => w.canReturn)
+  if (count !== String(able.length))
+    throw wrong(
+      `${able.length} machines wait now, not ${count}; look at them with --list, then give --all-waiting ${able.length}`,
+    )
+  if (able.length === 0) throw wrong('no machine is waiting')
+  return { ...wish, names: able.map((w) => w.name) }
 }
 
 /** By uid: what a person said about a Machine never counts for another one of its name. */

@@ -53,6 +53,8 @@ export interface RolesConfig {
   /** What webhooks of repairs may call; nothing without it. */
   readonly outbound?: OutboundPlaces
   /** Where sync keeps copies of repositories. */
+  /** How long certificates of agents live; a week without it. */
+  readonly certificateSeconds?: number
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly gitEnv: Readonly<Record<string, string>>
@@ -180,15 +182,19 @@ const controllersRole = (config: RolesConfig): Role => ({
 })
 
 /** Its identity is worth that of every host: it shares its process with others only where a person says so. */
-const approverRole: Role = {
+const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role => ({
   name: 'approver',
   needs: NEEDS.approver,
   async setup(context) {
     const { approverModule } = await import('#controllers/approver/reconcile.ts')
-    const { controllers } = approverModule.setup({ ...context, events: context.events(approverModule.name) })
+    const { controllers } = approverModule.setup({
+      ...context,
+      events: context.events(approverModule.name),
+      ...(lifeSeconds !== undefined && { lifeSeconds }),
+    })
     return controllers.map((c) => context.supervision.controller(c))
   },
-}
+})
 
 const defenderRole = (config: RolesConfig, identity: string): Role => ({
   name: 'defender',
@@ -237,7 +243,7 @@ export function roleNamed(name: RoleName, config: RolesConfig, identity: string)
     case 'controllers':
       return controllersRole(config)
     case 'approver':
-      return approverRole
+      return approverRole(config)
     case 'defender':
       return defenderRole(config, identity)
     case 'sync':

@@ -15,12 +15,14 @@ import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 import { type CsrDecision, type CsrSeen, decide, machineToRead, tokenIdOf } from './csr-decision.ts'
-import { keyRecord, recordedKey } from '#nodeops/agent-key.ts'
+import { keyRecord, recordedKey, recordWithLife } from '#nodeops/agent-key.ts'
+import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
 import { tokenKey } from './token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
-/** A person who readmits a machine is not kept waiting; a server is asked twice for each that waits. */
-const READMIT_LOOK_MS = 5_000
+const BY_MACHINE = 'machine-csr/machine'
+/** A readmitted machine wakes its request by itself; this is for one whose request names no machine. A server is asked twice for each that waits. */
+const LOOK_AGAIN_MS = 5 * 60_000
 /** One is enough to say no. */
 const MOST_RIVALS = 4
 const fieldManager = FIELD_MANAGERS.approver
@@ -33,8 +35,9 @@ export function createApprover({
   log,
   metrics,
   events,
-}: Omit<ControllerContext, 'config'>): Controller {
-  const requests = informers.of(certificateRequestType)
+  lifeSeconds = DEFAULT_LIFE_SECONDS,
+}: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number }): Controller {
+  const requests = informers.of(certificateRequestType, { indexes: { [BY_MACHINE]: machinesOf } })
   const machines = informers.of(machineType, { indexes: { [BY_NODE_NAME]: (m) => [nodeNameOf(m)] } })
   const controller = new Controller({
     name: 'machine-csr',
@@ -47,7 +50,7 @@ export function createApprover({
       requireFresh([requests, machines])
       const request = requests.get(name)
       if (request === undefined) return done
-      const { decision, machine } = await lookAt({ client, clock, machines }, request, signal)
+      const { decision, machine } = await lookAt({ client, clock, machines, lifeSeconds }, request, signal)
       if (decision.kind === 'Ignore') return done
       keyLog.info('certificate request decided', { decision: decision.kind, reason: decision.message })
       if (decision.kind === 'Wait') {
@@ -58,9 +61,9 @@ export function createApprover({
             action: 'Approve',
             note: decision.message,
           })
-        return requeueAfter(READMIT_LOOK_MS)
+        return requeueAfter(random.jitter(LOOK_AGAIN_MS, 0.2))
       }
-      const recorded = await recordKey(client, machine, decision, signal)
+      const recorded = await record({ client, machine, decision, lifeSeconds }, signal)
       if (recorded.kind === 'Stale') return done
       if (recorded.kind !== 'Applied') return retry(recorded.error)
       const written = await outcomeOf(() => answer(client, clock, request, decision, signal))
@@ -79,8 +82,23 @@ export function createApprover({
   requests.onChange((_, now) => {
     if (now?.metadata.name !== undefined && isPending(now)) controller.enqueue(now.metadata.name, { urgent: true })
   })
+  machines.onChange((before, now) => {
+    const name = now?.metadata.name
+    if (name === undefined || !isReadmitted(before, now)) return
+    for (const r of requests.byIndex(BY_MACHINE, name))
+      if (isPending(r) && r.metadata.name !== undefined) controller.enqueue(r.metadata.name, { urgent: true })
+  })
   return controller
 }
+
+/** As its requester says: it only wakes. */
+const machinesOf = ({ metadata: { annotations } }: CertificateRequest): readonly string[] => {
+  const name = annotations?.[ANNOTATIONS.machine]
+  return name === undefined ? [] : [name]
+}
+
+const isReadmitted = (before: Machine | undefined, now: Machine | undefined): boolean =>
+  before?.metadata.annotations?.[ANNOTATIONS.readmit] !== now?.metadata.annotations?.[ANNOTATIONS.readmit]
 
 const isPending = ({ status }: CertificateRequest): boolean =>
   status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') !== true
@@ -89,10 +107,11 @@ interface Looking {
   readonly client: KubeClient
   readonly clock: Clock
   readonly machines: SharedInformer<Machine>
+  readonly lifeSeconds: number
 }
 
 async function lookAt(
-  { client, clock, machines }: Looking,
+  { client, clock, machines, lifeSeconds }: Looking,
   request: CertificateRequest,
   signal: AbortSignal,
 ): Promise<{ readonly decision: CsrDecision; readonly machine: Machine | undefined }> {
@@ -101,15 +120,15 @@ async function lookAt(
   const id = tokenIdOf(request)
   const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal })
   const token = id === undefined ? undefined : await client.get(secretType, tokenKey(id), { signal })
-  const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, clock, machines }, signal)
+  const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, machines }, signal)
   const seen: CsrSeen = { request, content, machine, token, rivals }
-  return { decision: decide(seen, clock.now()), machine }
+  return { decision: decide(seen, clock.now(), lifeSeconds), machine }
 }
 
 /** The cache knows whom to ask; the server says whether it is so still. */
 async function rivalsOf(
   machine: Machine,
-  { client, machines }: Looking,
+  { client, machines }: Pick<Looking, 'client' | 'machines'>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const node = nodeNameOf(machine)
@@ -123,14 +142,13 @@ async function rivalsOf(
 /**
  * Before the answer, and only over the very version of the Machine that was decided about: two requests with one token have two keys, and one of them is first.
  */
-async function recordKey(
-  client: KubeClient,
-  machine: Machine | undefined,
-  decision: CsrDecision,
+async function record(
+  { client, machine, decision, lifeSeconds }: Recording,
   signal: AbortSignal,
 ): Promise<WriteOutcome<unknown>> {
   const done = { kind: 'Applied', object: undefined } as const
-  if (decision.kind !== 'Approve' || machine === undefined || recordedKey(machine) === decision.key) return done
+  const text = machine && recordFor(machine, decision, lifeSeconds)
+  if (machine === undefined || text === undefined) return done
   const { name, uid, resourceVersion } = machine.metadata
   const object: KubeObject = {
     apiVersion: API_GROUP_VERSION,
@@ -139,10 +157,24 @@ async function recordKey(
       ...(name && { name }),
       ...(uid && { uid }),
       ...(resourceVersion && { resourceVersion }),
-      annotations: { [ANNOTATIONS.agentKey]: keyRecord(machine, decision.key, decision.by) },
+      annotations: { [ANNOTATIONS.agentKey]: text },
     },
   }
   return outcomeOf(() => client.apply(machineType, object as Machine, { fieldManager, force: true, signal }))
+}
+
+interface Recording {
+  readonly client: KubeClient
+  readonly machine: Machine | undefined
+  readonly decision: CsrDecision
+  readonly lifeSeconds: number
+}
+
+/** What is to be on record before the answer; undefined when it is, or when there is nothing to record. */
+function recordFor(machine: Machine, decision: CsrDecision, lifeSeconds: number): string | undefined {
+  if (decision.kind === 'Deny') return decision.tooLong === true ? recordWithLife(machine, lifeSeconds) : undefined
+  if (decision.kind !== 'Approve' || recordedKey(machine) === decision.key) return undefined
+  return keyRecord(machine, decision.key, decision.by, lifeSeconds)
 }
 
 function answer(

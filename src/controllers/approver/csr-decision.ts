@@ -4,13 +4,23 @@ import {
   AGENTS_GROUP,
   AGENT_SIGNER,
   BOOTSTRAP_GROUP,
+  DOOR_USER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
-import { acceptsKey, isKeyRevoked, isRevoked, keyIn, recordedKey } from '#nodeops/agent-key.ts'
-import { extrasProblem, lifeProblem, tokenIdIn, usageProblem } from '#nodeops/agent-request.ts'
+import {
+  acceptsKey,
+  acceptsProvedKey,
+  isKeyRevoked,
+  isRevoked,
+  keyIn,
+  recordedKey,
+  shortKey,
+} from '#nodeops/agent-key.ts'
+import { extrasProblem, keyProvedIn, lifeProblem, tokenIdIn, usageProblem } from '#nodeops/agent-request.ts'
+import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
 import type { CertificateRequest } from '#nodeops/certificate-request.ts'
 import { tokenExpiresAt } from '#nodeops/join-token.ts'
 import { nodeNameOf } from '#nodeops/machine-node.ts'
@@ -33,7 +43,8 @@ export type CsrDecision =
     }
   /** A person decides; the request stays as it is. */
   | { readonly kind: 'Wait'; readonly message: string }
-  | { readonly kind: 'Deny'; readonly message: string }
+  /** `tooLong`: the agent may ask again, for a shorter life. */
+  | { readonly kind: 'Deny'; readonly message: string; readonly tooLong?: boolean }
 
 export interface CsrSeen {
   readonly request: CertificateRequest
@@ -66,7 +77,7 @@ export function machineToRead(content: ContentRead): string | undefined {
   return claim === undefined || subdomainProblems(claim).length > 0 ? undefined : claim
 }
 
-export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
+export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_SECONDS): CsrDecision {
   const { request, content } = seen
   const { signerName, groups = [], username = '' } = request.spec
   if (signerName !== AGENT_SIGNER) return ignore('another signer')
@@ -75,22 +86,26 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   const isOurBootstrapper = groups.includes(BOOTSTRAP_GROUP)
   const isOurAgent = username.startsWith(USER_PREFIX) && groups.includes(AGENTS_GROUP)
   const claim = claimedMachine(content)
-  if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('not a request of an agent')
+  const isOurDoor = username === DOOR_USER
+  if (!isOurBootstrapper && !isOurAgent && !isOurDoor && claim === undefined) return ignore('not a request of an agent')
   if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
   const problem =
     contentProblem(seen, content.content, claim) ??
     requesterProblem(seen, content.content, claim, nowMs) ??
     rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
-  const wait = uidWait(seen, content.content, nowMs)
+  const life = lifeProblem(request.spec, lifeSeconds)
+  if (life !== undefined) return { kind: 'Deny', message: life, tooLong: true }
+  const proved = isOurDoor ? keyProvedIn(request, content.content) : undefined
+  const wait = proved === undefined ? uidWait(seen, content.content, nowMs) : doorWait(seen, content.content, nowMs)
   if (wait !== undefined) return { kind: 'Wait', message: wait }
-  const by = isOurAgent ? keyIn(groups) : undefined
+  const by = proved === undefined ? (isOurAgent ? keyIn(groups) : undefined) : shortKey(proved)
   return {
     kind: 'Approve',
     machine: claim ?? '',
     key: content.content.key,
     ...(by !== undefined && { by }),
-    message: `requested by the agent of machine ${claim} with ${isOurAgent ? 'its certificate' : 'its join token'}`,
+    message: `requested by the agent of machine ${claim} with ${proved === undefined ? (isOurAgent ? 'its certificate' : 'its join token') : 'its earlier key; readmitted by a person'}`,
   }
 }
 
@@ -110,8 +125,6 @@ function contentProblem(
   if (plain !== undefined) return plain
   if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
-  const life = lifeProblem(request.spec)
-  if (life !== undefined) return life
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
   // Agents of earlier versions do not name their key, and are believed while nobody revoked one of the machine.
@@ -127,11 +140,12 @@ function contentProblem(
 /** Either the machine's own valid token, or the machine's own certificate that is to be renewed. */
 function requesterProblem(
   { request, machine, token }: CsrSeen,
-  { key }: RequestContent,
+  content: RequestContent,
   claim: string | undefined,
   nowMs: number,
 ): string | undefined {
   const { username = '', groups = [] } = request.spec
+  const { key } = content
   if (machine !== undefined && isKeyRevoked(machine, key))
     return `this key of machine ${claim} was revoked; a new one needs a join token: kubenode machine readmit ${claim} --token`
   if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) {
@@ -140,12 +154,35 @@ function requesterProblem(
     const node = machine === undefined ? '' : nodeNameOf(machine)
     return groups.includes(agentNodeGroup(node)) ? undefined : `its certificate is not for node ${node}`
   }
+  if (username === DOOR_USER) return doorProblem({ request, machine }, content, claim)
   if (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined)
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
   if (!isTokenOf(token, machine)) return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
   return tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
+}
+
+/** The door says nothing by itself that counts: the proof is checked again, against the keys that are on record now. */
+function doorProblem(
+  { request, machine }: Pick<CsrSeen, 'request' | 'machine'>,
+  content: RequestContent,
+  claim: string | undefined,
+): string | undefined {
+  const proved = keyProvedIn(request, content)
+  if (proved === undefined) return `the door shows no proof of the old key of machine ${claim}`
+  // Recorded before a crash kept the answer back: the old key is on record still, as the one that asked.
+  return machine !== undefined && acceptsProvedKey(machine, proved)
+    ? undefined
+    : `the proved key is not on record for machine ${claim}; run: kubenode machine readmit ${claim} --token`
+}
+
+/** Whose certificate expired comes back when a person says so, however good the proof is: the key lay unused for as long as it liked. */
+function doorWait({ machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
+  if (machine === undefined || readmissionOf(machine, nowMs) !== undefined || recordedKey(machine) === key)
+    return undefined
+  const name = machine.metadata.name ?? ''
+  return `the certificate of ${name} has expired and its agent proved its earlier key; to let it come back, run: kubenode machine readmit ${name}`
 }
 
 /** A certificate renews itself for the very Machine that it was made for. Of another Machine of the name a person says that the host is the same. */

@@ -30,12 +30,16 @@ export interface TokenTools {
   readonly clock: Clock
   /** Fit for secrets. */
   readonly randomBytes: (count: number) => Uint8Array
+  /** Of certificates; hosts are told with their token. */
+  readonly lifeSeconds?: number
 }
 
-export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): Controller {
-  const { client, informers, clock, random, log, metrics } = context
+export function createTokenKeeper(
+  context: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number },
+): Controller {
+  const { client, informers, clock, random, log, metrics, lifeSeconds } = context
   const machines = informers.of(machineType)
-  const tools: TokenTools = { client, clock, randomBytes }
+  const tools: TokenTools = { client, clock, randomBytes, ...(lifeSeconds !== undefined && { lifeSeconds }) }
   /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()
   /** The uid for which nothing is left behind, by machine. */
@@ -110,12 +114,12 @@ export async function keepToken(tools: TokenTools, machine: Machine, signal: Abo
 }
 
 async function handOver(
-  { client }: TokenTools,
+  { client, lifeSeconds }: TokenTools,
   machine: Machine,
   token: Secret,
   signal: AbortSignal,
 ): Promise<WriteOutcome<Secret>> {
-  const copy = handOverOf(token, machine)
+  const copy = handOverOf(token, machine, lifeSeconds)
   const created = await outcomeOf(() => client.create(secretType, copy, { fieldManager, signal }))
   return created.kind === 'Applied' || created.kind === 'Exists' ? { kind: 'Applied', object: token } : created
 }

@@ -3,7 +3,10 @@ import type { ControllerContext, ControllerModule, RunningModule } from '../modu
 import { createApprover } from './csr-approver.ts'
 import { createTokenKeeper } from './join-tokens.ts'
 
-export type ApproverContext = Omit<ControllerContext, 'config'>
+export interface ApproverContext extends Omit<ControllerContext, 'config'> {
+  /** How long certificates live; a week when nothing is said. */
+  readonly lifeSeconds?: number
+}
 
 export const approverModule = {
   name: 'approver',

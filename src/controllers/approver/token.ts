@@ -4,7 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { handOverKey, isForMachine } from '#nodeops/join-token.ts'
+import { handOverKey, isForMachine, LIFE_FIELD } from '#nodeops/join-token.ts'
 import type { Secret } from '#nodeops/objects.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import { recordedKey } from '#nodeops/agent-key.ts'
@@ -70,10 +70,11 @@ export function tokenFor(machine: Machine, id: string, secret: string, nowMs: nu
 }
 
 /** What the machine controller reads of it: the token itself lives where only the approver looks. */
-export function handOverOf(token: Secret, machine: Machine): Secret {
+export function handOverOf(token: Secret, machine: Machine, lifeSeconds?: number): Secret {
   const keys = ['token-id', 'token-secret', 'expiration']
   const data = Object.fromEntries(keys.map((k) => [k, Buffer.from(token.data?.[k] ?? '', 'base64').toString('utf8')]))
-  return secretOf(handOverKey(machine.metadata.uid ?? ''), machine, data)
+  const life: Record<string, string> = lifeSeconds === undefined ? {} : { [LIFE_FIELD]: String(lifeSeconds) }
+  return secretOf(handOverKey(machine.metadata.uid ?? ''), machine, { ...data, ...life })
 }
 
 /** Made for exactly this machine, and not for one of the same name before it. */

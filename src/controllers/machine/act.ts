@@ -13,7 +13,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodeops/cordon.ts'
 import { drainPass } from '#nodeops/drain.ts'
-import { handedOver, tokenText } from '#nodeops/join-token.ts'
+import { certificateSeconds, handedOver, tokenText } from '#nodeops/join-token.ts'
 import { type Node, nodeType, podType, secretType } from '#nodeops/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
 import type { SecretValues } from '#nodeops/secret-values.ts'
@@ -172,6 +172,7 @@ async function provision(
   const token = joinToken && tokenText(joinToken)
   if (joinToken === undefined || token === undefined) return outdated('the join token cannot be read')
   const name = nameOf(machine)
+  const seconds = certificateSeconds(joinToken)
   const isRegistered = provider.isHostKept === true && node !== undefined
   const bundle = {
     ...join,
@@ -180,6 +181,7 @@ async function provision(
     uid: uidOf(machine),
     node: name,
     ...(isRegistered && { registerNode: false }),
+    ...(seconds !== undefined && { certificateSeconds: seconds }),
   }
   const made = await provider
     .create(

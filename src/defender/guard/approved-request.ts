@@ -1,5 +1,6 @@
 // Answers the AdmissionReview of what the approver says to a certificate request: an approval passes when the request is one of an agent, read to the last byte.
 // A policy cannot decode a request, and who has the approver's key approves what it likes.
+import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { agentRequestProblem } from '#nodeops/agent-request.ts'
 import type { CertificateRequest } from '#nodeops/certificate-request.ts'
@@ -39,9 +40,12 @@ async function approvalProblem(object: unknown): Promise<string | undefined> {
   if (!isObject(object) || !isObject(object['spec'])) return 'the review shows no certificate request'
   if (isDenied(object['status'])) return undefined
   const spec = specOf(object['spec'])
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {}
+  const annotations = isObject(metadata['annotations']) ? metadata['annotations'] : {}
+  const proof = { [ANNOTATIONS.doorProof]: text(annotations[ANNOTATIONS.doorProof]) }
   const read = await readContent(spec.request)
   if (read.kind === 'Unreadable') return `cannot read the request: ${read.why}`
-  return agentRequestProblem(spec, read.content)
+  return agentRequestProblem({ metadata: { annotations: proof }, spec }, read.content)
 }
 
 /** A denial gives nobody anything; an object with both is no denial. */

@@ -1,0 +1,90 @@
+// One try to get the next certificate: by a bundle that was laid down, as ourselves, or, once the server refuses us, at the door.
+import type { Clock } from '#lib/clock.ts'
+import { timestamp } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isUnauthorized } from '#kube/errors.ts'
+import { lifeSecondsOf } from '#nodeops/certificate-life.ts'
+import { agentErrors } from '../agent-errors.ts'
+import { removeDurably } from '../files/durable.ts'
+import { keyFile } from '../node-dir.ts'
+import { knock } from './door.ts'
+import { lifeOf, writePair, type Identity, type IdentityDeps, type Pair } from './identity.ts'
+import { newKey, requestCertificate } from './request.ts'
+
+export type Renewal =
+  | { readonly kind: 'Renewed'; readonly pair: Pair }
+  /** Nothing is wrong with the try: it waits for a person, and asks again then. */
+  | { readonly kind: 'Waiting'; readonly retryMs: number; readonly why: KubeNodeError }
+
+export interface RenewDeps extends IdentityDeps {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly identity: Identity
+  readonly pair: () => Pair
+  /** As ourselves. */
+  readonly client: KubeClient
+  /** As nobody. */
+  readonly stranger: Pick<KubeClient, 'raw'>
+  /** By a bundle that was laid down since we joined. */
+  readonly byBundle: () => Promise<Pair | undefined>
+}
+
+/** Throws when the try failed. */
+export async function renew(deps: RenewDeps): Promise<Renewal> {
+  const joined = await deps.byBundle()
+  if (joined !== undefined) return { kind: 'Renewed', pair: joined }
+  try {
+    return { kind: 'Renewed', pair: await asOurselves(deps) }
+  } catch (e) {
+    // Expired or revoked: which of them, the clock of this host may not know.
+    if (!isUnauthorized(e)) throw e
+    return atTheDoor(deps, e)
+  }
+}
+
+async function asOurselves({ clock, signal, identity, client, files, dir }: RenewDeps): Promise<Pair> {
+  const key = await newKey()
+  // Of the Machine there is now: of another one of the name, a person decides.
+  const now = await client.get(machineType, { name: identity.machine }, { signal })
+  const uid = now?.metadata.uid ?? identity.uid
+  const wanted = {
+    machine: identity.machine,
+    node: identity.node,
+    ...(uid !== undefined && { uid }),
+    ...(now !== undefined && { certificateSeconds: lifeSecondsOf(now) }),
+  }
+  const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, wanted, key) }
+  await writePair({ files, dir }, next)
+  return next
+}
+
+async function atTheDoor(deps: RenewDeps, cause: unknown): Promise<Renewal> {
+  const { files, dir, identity, pair, stranger, signal } = deps
+  const { machine } = identity
+  const to = lifeOf(pair().certificate)?.to
+  const until = to === undefined ? 'unknown' : timestamp(to)
+  const found = await knock({ files, dir, client: stranger, signal }, identity, pair())
+  switch (found.kind) {
+    case 'Certificate':
+      await writePair({ files, dir }, found.pair)
+      await removeDurably(files, keyFile(dir))
+      return { kind: 'Renewed', pair: found.pair }
+    case 'Waiting':
+      return {
+        kind: 'Waiting',
+        retryMs: found.retryMs,
+        why: new KubeNodeError(agentErrors.KN8061({ machine, until })),
+      }
+    case 'Refused':
+      throw new KubeNodeError(agentErrors.KN8062({ machine, until, why: found.why }), { cause })
+    case 'NoDoor':
+      throw new KubeNodeError(
+        agentErrors.KN8062({ machine, until, why: 'this API server has no door for expired certificates' }),
+        { cause },
+      )
+    default:
+      return found satisfies never
+  }
+}

@@ -1,0 +1,70 @@
+// One path that strangers may ask, with or without a certificate that is still good: who installs the server says what it answers. Nobody's rights stand
+// behind it, and each address is a client of its own, so that a flood from one lengthens its own queue only.
+import type { IncomingMessage } from 'node:http'
+import type { KeyAndCertificate } from '../auth/certificates.ts'
+import { encodeJson } from '../codec/json.ts'
+import type { Client, Gate } from '../flow/gate.ts'
+import type { FlowLevel } from '../flow/levels.ts'
+import type { Answer } from '../handlers/context.ts'
+import { JSON_TYPE } from '../handlers/encode.ts'
+import { readBody, receiveBody } from './body.ts'
+import type { Exchange } from './pipeline.ts'
+
+export interface OpenRequest {
+  readonly method: string
+  readonly body: string
+  readonly address: string
+}
+
+export interface OpenAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+export interface OpenPath {
+  readonly path: string
+  /** Longer bodies are refused before they are read. */
+  readonly bodyBytes: number
+  answer(request: OpenRequest): Promise<OpenAnswer>
+  close(): void
+}
+
+/** What the server gives to whoever answers the path. */
+export interface OwnServer {
+  /** Known once the server listens. */
+  readonly url: () => string
+  /** PEM of the authority. */
+  readonly ca: string
+  /** A client certificate, made here and kept nowhere: its holder has the rights that roles give to the name. */
+  readonly identity: (commonName: string) => KeyAndCertificate
+}
+
+export type MakeOpenPath = (own: OwnServer) => OpenPath
+
+export const isOpenPath = (open: OpenPath | undefined, { url = '' }: IncomingMessage): open is OpenPath =>
+  open !== undefined && (url === open.path || url.startsWith(`${open.path}?`))
+
+/** By address: those who share one share its queue. */
+export const openClient = ({ socket }: IncomingMessage, { bodyBytes }: OpenPath, level: FlowLevel): Client => ({
+  name: `open:${socket.remoteAddress ?? ''}`,
+  level: { ...level, bodyBytes, watches: 0 },
+})
+
+export async function openAnswer(
+  open: OpenPath,
+  { request, response }: Exchange,
+  { gate, client }: { readonly gate: Gate; readonly client: Client },
+): Promise<Answer> {
+  const { name: flow, level } = client
+  const isGone = () => response.destroyed
+  const entered = gate.arrive(client, isGone)
+  const leave = typeof entered === 'function' ? entered : await entered
+  if (response.closed) leave()
+  else response.once('close', leave)
+  const method = request.method ?? 'GET'
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  if (hasBody) await receiveBody({ request, response }, { gate, flow, level })
+  const body = hasBody ? (await readBody(request)).toString('utf8') : ''
+  const answer = await open.answer({ method, body, address: request.socket.remoteAddress ?? '' })
+  return { code: answer.status, body: encodeJson(answer.body), type: JSON_TYPE }
+}

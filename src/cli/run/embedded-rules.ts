@@ -1,0 +1,54 @@
+// What the embedded API server is told of agents, which it knows nothing of by itself: whose certificates it signs and still accepts, and the door for hosts
+// whose certificates expired.
+import type { ApiServerOptions } from '#apiserver/api-server.ts'
+import type { MakeOpenPath } from '#apiserver/http/open-path.ts'
+import { DOOR_PATH, DOOR_USER } from '#api/names.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { silentLogger, type Logger } from '#lib/log.ts'
+import { isAcceptedUser } from '#nodeops/accepted-agent.ts'
+import { joinersAreAgents } from '#nodeops/agent-request.ts'
+import { Door, REQUEST_BYTES } from '#nodeops/door/door.ts'
+import { authorityPrint } from '#nodeops/door/proof.ts'
+import { queueIn } from '#nodeops/door/queue.ts'
+import { placeOf } from '#nodeops/door/rates.ts'
+import { lifeSecondsOf } from '#nodeops/certificate-life.ts'
+
+interface DoorTools {
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The door asks the server like any other client, as DOOR_USER: roles and policies of `deploy/install` hold it. */
+const embeddedDoor =
+  ({ clock, log }: DoorTools): MakeOpenPath =>
+  ({ url, ca, identity }) => {
+    let made: { readonly door: Door; readonly client: HttpKubeClient } | undefined
+    const opened = () => {
+      if (made !== undefined) return made
+      const { key, certificate } = identity(DOOR_USER)
+      const clientCertificate = { cert: { data: certificate }, key: { data: key } }
+      const client = new HttpKubeClient({ server: url(), ca: { data: ca }, clientCertificate })
+      const print = authorityPrint(ca)
+      made = {
+        client,
+        door: new Door({ queue: queueIn(client), server: () => print, seconds: lifeSecondsOf, clock, log }),
+      }
+      return made
+    }
+    return {
+      path: DOOR_PATH,
+      bodyBytes: REQUEST_BYTES,
+      answer: ({ method, body, address }) => opened().door.answer({ method, body, place: placeOf(address) }),
+      close: () => made?.client.close(),
+    }
+  }
+
+export const embeddedRules = ({ clock = systemClock, log = silentLogger }: Partial<DoorTools> = {}): Pick<
+  ApiServerOptions,
+  'judgeSubject' | 'acceptsUser' | 'openPath'
+> => ({
+  judgeSubject: joinersAreAgents,
+  acceptsUser: isAcceptedUser,
+  openPath: embeddedDoor({ clock, log }),
+})

@@ -1,0 +1,89 @@
+// How a host whose certificate expired proves that it holds the old key: a signature over the request for the next certificate, the Machine, the server and
+// a word that the door gave out just now. Agents make proofs; door, approver and Defender check them, each for itself. Pure.
+import { createHash, createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
+import { isObject } from '#lib/json.ts'
+import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
+
+export interface DoorFacts {
+  readonly machine: string
+  readonly uid: string
+  /** Of the authority that the agent trusts: a proof for one cluster is none for another. */
+  readonly server: string
+  /** From the door, good for some minutes: a proof that was overheard is none later. */
+  readonly nonce: string
+}
+
+export interface DoorProof extends DoorFacts {
+  /** Public half of the old key: SubjectPublicKeyInfo in base64. */
+  readonly key: string
+  /** In base64. */
+  readonly signature: string
+}
+
+/** SHA-256 of the first certificate of the authority. */
+export const authorityPrint = (caPem: string): string => new X509Certificate(caPem).fingerprint256.replaceAll(':', '')
+
+const PURPOSE = 'kubenode door, version 1'
+
+/** Lines: no part may hold a line break, which `parseProof` sees to. */
+const signedText = ({ machine, uid, server, nonce }: DoorFacts, requestPem: string): Buffer =>
+  Buffer.from([PURPOSE, server, machine, uid, nonce, createHash('sha256').update(requestPem).digest('hex')].join('\n'))
+
+export function makeProof(oldKeyPem: string, facts: DoorFacts, requestPem: string): DoorProof {
+  const privateKey = createPrivateKey(oldKeyPem)
+  const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
+  const signature = sign('sha256', signedText(facts, requestPem), privateKey)
+  return { ...facts, key: spki.toString('base64'), signature: signature.toString('base64') }
+}
+
+/** Names of Machines have up to 253 letters, a key of ours 91 bytes, its signature 72. */
+const LONGEST: Readonly<Record<keyof DoorProof, number>> = {
+  machine: 253,
+  uid: 64,
+  server: 64,
+  nonce: 128,
+  key: 128,
+  signature: 128,
+}
+const PLAIN = /^[\w.:+/=-]+$/
+
+export function parseProof(value: unknown): DoorProof | undefined {
+  if (!isObject(value)) return undefined
+  const part = (name: keyof DoorProof): string => {
+    const text = value[name]
+    return typeof text === 'string' && text.length <= LONGEST[name] && PLAIN.test(text) ? text : ''
+  }
+  const proof: DoorProof = {
+    machine: part('machine'),
+    uid: part('uid'),
+    server: part('server'),
+    nonce: part('nonce'),
+    key: part('key'),
+    signature: part('signature'),
+  }
+  return Object.values(proof).includes('') ? undefined : proof
+}
+
+export function proofIn(text: string | undefined): DoorProof | undefined {
+  try {
+    return parseProof(JSON.parse(text ?? 'null'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What the proof claims to be made with; not checked yet, and cheap. */
+export const claimedKey = ({ key }: DoorProof): string => fingerprintOfSpki(Buffer.from(key, 'base64'))
+
+/** Fingerprint of the key that signed; undefined when the signature is of another key, or over another request. */
+export function provedKey(proof: DoorProof, requestPem: string): string | undefined {
+  try {
+    const key = createPublicKey({ key: Buffer.from(proof.key, 'base64'), format: 'der', type: 'spki' })
+    // Agents make no others, and checking some of the others takes as long as their maker likes.
+    if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined
+    const isSigned = verify('sha256', signedText(proof, requestPem), key, Buffer.from(proof.signature, 'base64'))
+    return isSigned ? fingerprintOfSpki(key.export({ type: 'spki', format: 'der' })) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,86 @@
+// Where what was proved at the door waits: certificate requests in the API server, which outlive door and approver, which people see, and which the cluster
+// sweeps away by itself when nobody answers.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { AGENT_SIGNER, ANNOTATIONS, DOOR_USER, LABELS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import { type CertificateRequest, certificateRequestType } from '../certificate-request.ts'
+import type { DoorProof } from './proof.ts'
+
+export interface WaitingEntry {
+  readonly name: string
+  /** Of the Machine. */
+  readonly uid: string
+}
+
+/** What the door needs of the world. */
+export interface DoorQueue {
+  machine(name: string): Promise<Machine | undefined>
+  request(name: string): Promise<CertificateRequest | undefined>
+  waiting(): Promise<readonly WaitingEntry[]>
+  add(request: CertificateRequest): Promise<void>
+  remove(name: string): Promise<void>
+}
+
+export const isOfDoor = ({ spec }: CertificateRequest): boolean => spec.username === DOOR_USER
+
+export const isUndecided = ({ status }: CertificateRequest): boolean =>
+  status?.conditions?.some((c) => ['Approved', 'Denied', 'Failed'].includes(c.type)) !== true
+
+const KEY_DIGITS = 16
+
+/** One for each Machine and new key: asked again after a crash it is the same. */
+export const entryName = (uid: string, key: string): string => `kubenode-door-${uid}-${key.slice(0, KEY_DIGITS)}`
+
+export function entryOf(
+  name: string,
+  requestPem: string,
+  { proof, seconds }: { readonly proof: DoorProof; readonly seconds: number },
+): CertificateRequest {
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: {
+      name,
+      labels: { [LABELS.door]: 'true' },
+      annotations: {
+        [ANNOTATIONS.machine]: proof.machine,
+        [ANNOTATIONS.machineUid]: proof.uid,
+        [ANNOTATIONS.doorProof]: JSON.stringify(proof),
+      },
+    },
+    spec: {
+      request: Buffer.from(requestPem).toString('base64'),
+      signerName: AGENT_SIGNER,
+      usages: ['client auth'],
+      expirationSeconds: seconds,
+    },
+  }
+}
+
+export function queueIn(client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete'>): DoorQueue {
+  return {
+    machine: (name) => client.get(machineType, { name }),
+    request: (name) => client.get(certificateRequestType, { name }),
+    waiting: async () => {
+      const { items } = await client.list(certificateRequestType, { labelSelector: `${LABELS.door}=true` })
+      return items
+        .filter((r) => isOfDoor(r) && isUndecided(r))
+        .map(({ metadata: { name = '', annotations } }) => ({ name, uid: annotations?.[ANNOTATIONS.machineUid] ?? '' }))
+    },
+    add: async (request) => {
+      try {
+        await client.create(certificateRequestType, request)
+      } catch (e) {
+        // Of the same key: it is the same host's.
+        if (!isAlreadyExists(e)) throw e
+      }
+    },
+    remove: async (name) => {
+      const found = await client.get(certificateRequestType, { name })
+      const uid = found?.metadata.uid
+      if (found === undefined || uid === undefined || !isOfDoor(found)) return
+      await client.delete(certificateRequestType, { name }, { preconditions: { uid } })
+    },
+  }
+}

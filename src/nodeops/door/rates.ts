@@ -1,0 +1,80 @@
+// How often the door answers: a bucket for each place that asks, and one for all of them. What it keeps does not grow with who asks.
+
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/** Many hosts behind one address come back at once; a flood from there takes a quarter of what there is for all. */
+export const EACH_PLACE: Rate = { perSecond: 10, burst: 40 }
+/** Each costs some milliseconds: half of a processor at the very most, while strangers that prove nothing cost a fraction of it. */
+export const ALL_PLACES: Rate = { perSecond: 40, burst: 160 }
+/** Places that are remembered; beyond it the one that asked longest ago begins with a full bucket again. */
+const MOST_PLACES = 1_024
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+export class DoorRates {
+  readonly #now: () => number
+  readonly #places = new Map<string, Bucket>()
+  readonly #all: Bucket
+
+  /** `now`: monotonic. */
+  constructor(now: () => number) {
+    this.#now = now
+    this.#all = { tokens: ALL_PLACES.burst, at: now() }
+  }
+
+  get places(): number {
+    return this.#places.size
+  }
+
+  /** 0: come in. Otherwise the seconds after which it is worth trying again. A place that is refused takes nothing from the others. */
+  take(place: string): number {
+    const own = this.#bucketOf(place)
+    return waitFor(own, EACH_PLACE) || waitFor(this.#filled(this.#all, ALL_PLACES), ALL_PLACES) || this.#spend(own)
+  }
+
+  #spend(own: Bucket): 0 {
+    own.tokens -= 1
+    this.#all.tokens -= 1
+    return 0
+  }
+
+  #bucketOf(place: string): Bucket {
+    const bucket = this.#places.get(place) ?? { tokens: EACH_PLACE.burst, at: this.#now() }
+    // Last in the map is who asked last.
+    this.#places.delete(place)
+    const [oldest] = this.#places.size >= MOST_PLACES ? this.#places.keys() : []
+    if (oldest !== undefined) this.#places.delete(oldest)
+    this.#places.set(place, bucket)
+    return this.#filled(bucket, EACH_PLACE)
+  }
+
+  #filled(bucket: Bucket, { perSecond, burst }: Rate): Bucket {
+    const now = this.#now()
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond)
+    bucket.at = now
+    return bucket
+  }
+}
+
+const waitFor = ({ tokens }: Bucket, { perSecond }: Rate): number =>
+  tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - tokens) / perSecond))
+
+const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/
+const GROUPS_OF_A_NETWORK = 4
+
+/** One address; of IPv6 the network of 64 bits, whose addresses all belong to one host as a rule. */
+export function placeOf(address: string): string {
+  const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '')
+  if (!plain.includes(':')) return plain
+  const [head = '', tail] = plain.split('::', 2)
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
+  const [before, after] = [groups(head), groups(tail ?? '')]
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return [...before, ...zeros, ...after].slice(0, GROUPS_OF_A_NETWORK).join(':')
+}

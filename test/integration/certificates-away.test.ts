@@ -1,0 +1,74 @@
+// Approver and API server are away for longer than certificates live: the agents come back, wait at the door, and a person lets them in; no host is visited.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { LABELS } from '#api/names.ts'
+import { readmit } from '#cli/machines/readmit.ts'
+import { secretType } from '#nodeops/objects.ts'
+import { readmissionOf } from '#nodeops/readmitted.ts'
+import { certificateOf, DoorWorld, expiresAt, hasBundle, heartbeat, type Host } from '#test/support/door-world.ts'
+import { eventually } from '#test/support/sync-bench.ts'
+
+const NAMES = ['m-1', 'm-2', 'm-3']
+const HOUR = 3_600_000
+let world: DoorWorld
+let hosts: readonly Host[]
+
+beforeAll(async () => {
+  world = await DoorWorld.start()
+  hosts = await Promise.all(NAMES.map((name) => world.host(name)))
+}, 60_000)
+afterAll(() => world.close())
+
+function person() {
+  const said: string[] = []
+  const io = { out: (s: string) => void said.push(s), err: (s: string) => void said.push(s) }
+  const run = (more: object) =>
+    readmit({ client: world.admin, names: [], for: '24h', now: world.clock.now(), ...more }, io)
+  return { run, said: () => said.splice(0).join('') }
+}
+
+test(
+  'S26 after a longer absence than a life of the certificates, agents wait in the queue until a person readmits the list',
+  { timeout: 120_000 },
+  async () => {
+    for (const host of hosts) expect(await heartbeat(host)).toBe(true)
+    const tokens = () => world.admin.list(secretType, { labelSelector: `${LABELS.joinToken}=true` })
+    await eventually(tokens, ({ items }) => items.length === 0)
+    await world.approverGone()
+    await world.serverGone()
+    world.clock.shift(3 * HOUR)
+    for (const host of hosts) expect(expiresAt(host)).toBeLessThan(world.clock.now())
+    world.lifeMs = 30 * 24 * HOUR
+    await world.serve()
+    for (const host of hosts) expect(await heartbeat(host)).toBe(false)
+    const { run, said } = person()
+    // The approver is away still: what is queued waits for it, and a person sees it.
+    await world.untilPassing(
+      async () => {
+        await run({ list: true })
+        return said()
+      },
+      (text) => NAMES.every((name) => text.includes(name)),
+    )
+    await world.approve()
+    const before = hosts.map(certificateOf)
+    await expect(run({ allWaiting: '2' })).rejects.toThrow('3 machines wait now')
+    await world.untilPassing(
+      async () => world.requests(),
+      (all) => all.filter((r) => r.metadata.name?.startsWith('kubenode-door-')).length === 3,
+    )
+    expect(hosts.map(certificateOf)).toEqual(before)
+    expect(await run({ allWaiting: '3' })).toEqual({ failed: 0 })
+    await world.untilPassing(
+      async () => Promise.all(hosts.map(heartbeat)),
+      (back) => back.every(Boolean),
+    )
+    expect(hosts.map((h) => expiresAt(h) > world.clock.now())).toEqual([true, true, true])
+    // Nobody visited a host: no bundle, no token.
+    expect([hosts.map(hasBundle), (await tokens()).items.length]).toEqual([[false, false, false], 0])
+    expect(hosts.map((h) => h.said.some((s) => s.startsWith('waiting to be readmitted')))).toEqual([true, true, true])
+    // What a person said is over once they are back: the next absence needs another word.
+    const machines = (await world.admin.list(machineType)).items
+    expect(machines.map((m) => readmissionOf(m, world.clock.now()))).toEqual([undefined, undefined, undefined])
+  },
+)
