@@ -6,7 +6,7 @@ import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { lifeOf, type Pair } from './identity.ts'
-import { keepRenewing } from './rotation.ts'
+import { keepRenewing, retryMs } from './rotation.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY = 86_400_000
@@ -90,9 +90,21 @@ test.each([1, 2, 3])(
 )
 
 test('S2 a renewal that fails is tried again at once, and long before the end', async () => {
-  const { done, tried } = await renewals(60, { failures: 20 })
+  const { done, tried } = await renewals(55, { failures: 20 })
   expect(tried).toBe(done.length * 21)
   for (const { share } of done) expect(share).toBeLessThan(0.68)
+})
+
+test('S2 after each refusal the next try comes later, and dozens fit into the last third of any life', async () => {
+  const week = (await pairFrom(0, 7 * DAY)).certificate
+  const minutes = [1, 2, 3, 4, 5, 6, 60].map((failures) => retryMs(week, failures) / 60_000)
+  expect(minutes).toEqual([1, 2, 4, 8, 16, 30, 30])
+  for (const life of [DAY / 24, DAY, 7 * DAY, 365 * DAY]) {
+    const { certificate } = await pairFrom(0, life)
+    let [spent, tries] = [0, 0]
+    while (spent < life / 3) spent += retryMs(certificate, ++tries) * 1.5
+    expect(tries).toBeGreaterThan(12)
+  }
 })
 
 test('S2 F16 a clock that is years ahead asks for a certificate now and then, not all the time', async () => {

@@ -1,6 +1,6 @@
 // One path that strangers may ask, with or without a certificate that is still good: who installs the server says what it answers. Nobody's rights stand
 // behind it, and each address is a client of its own, so that a flood from one lengthens its own queue only.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KeyAndCertificate } from '../auth/certificates.ts'
 import { encodeJson } from '../codec/json.ts'
 import type { Client, Gate } from '../flow/gate.ts'
@@ -8,7 +8,6 @@ import type { FlowLevel } from '../flow/levels.ts'
 import type { Answer } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
 import { readBody, receiveBody } from './body.ts'
-import type { Exchange } from './pipeline.ts'
 
 export interface OpenRequest {
   readonly method: string
@@ -52,7 +51,7 @@ export const openClient = ({ socket }: IncomingMessage, { bodyBytes }: OpenPath,
 
 export async function openAnswer(
   open: OpenPath,
-  { request, response }: Exchange,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   { gate, client }: { readonly gate: Gate; readonly client: Client },
 ): Promise<Answer> {
   const { name: flow, level } = client
