@@ -8,7 +8,9 @@ import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
 import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
+import { limitRanges } from './admission/limit-ranges.ts'
 import { podAccounts } from './admission/pod-account.ts'
+import { podSecurity } from './admission/pod-security/pod-security.ts'
 import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
 import { nodeRestriction } from './admission/node-restriction.ts'
@@ -114,9 +116,11 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     registry,
     authorizer,
     admission: new AdmissionChain([
+      limitRanges(store),
       ...((options.podAccounts ?? makesAccounts(loopChoice)) ? [podAccounts({ store, clock, random })] : []),
       escalationGuard(authorizer),
       nodeRestriction(store),
+      podSecurity({ store, log }),
       new MutatingPolicyAdmission({ store, registry, authorizer }),
       webhooks.mutatingLink,
       new PolicyAdmission({ store, registry, authorizer, log }),

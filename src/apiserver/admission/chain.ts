@@ -66,7 +66,10 @@ export class AdmissionChain {
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
-    for (const link of this.#links)
-      if (link.validate !== undefined && link.active?.() !== false) await link.validate(request)
+    for (const link of this.#links) {
+      if (link.validate === undefined || link.active?.() === false) continue
+      const judged = link.validate(request)
+      if (judged instanceof Promise) await judged
+    }
   }
 }

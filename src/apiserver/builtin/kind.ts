@@ -96,7 +96,7 @@ export interface BuiltinKind {
   readonly schema: BuiltinSchema
   /** Verbs served on the main path; absent means all eight. */
   readonly verbs?: readonly Verb[]
-  /** Named subresources beside the main path: 'status', 'scale', 'eviction', 'binding', 'log', 'approval', 'finalize', 'token'. */
+  /** Named subresources beside the main path: 'status', 'scale', 'ephemeralcontainers', 'eviction', 'binding', 'log', 'approval', 'finalize', 'token'. */
   readonly subresources?: readonly string[]
   readonly scale?: ScalePaths
   readonly nameRule?: NameRule

@@ -113,9 +113,49 @@ function volumeProblems(spec: Fields, field: string): { problems: FieldProblem[]
   return { problems, names }
 }
 
+/** What a container that somebody adds to look around may say; the rest is for containers that a pod is made of. */
+const EPHEMERAL_FIELDS: ReadonlySet<string> = new Set([
+  'name',
+  'image',
+  'command',
+  'args',
+  'workingDir',
+  'envFrom',
+  'env',
+  'volumeMounts',
+  'volumeDevices',
+  'terminationMessagePath',
+  'terminationMessagePolicy',
+  'imagePullPolicy',
+  'securityContext',
+  'stdin',
+  'stdinOnce',
+  'tty',
+  'targetContainerName',
+])
+
+function ephemeralProblems(c: Fields, at: string, others: ReadonlySet<string>): FieldProblem[] {
+  const refused = 'cannot be set for an Ephemeral Container'
+  const target = text(c['targetContainerName'])
+  const isSaid = (v: unknown) =>
+    v !== undefined && !(typeof v === 'object' && v !== null && Object.keys(v).length === 0)
+  return [
+    ...(target === '' || others.has(target) ? [] : [notFound(`${at}.targetContainerName`, target)]),
+    ...Object.keys(c)
+      .filter((field) => !EPHEMERAL_FIELDS.has(field) && isSaid(c[field]))
+      .map((field) => forbidden(`${at}.${field}`, refused)),
+    ...listAt(c, 'volumeMounts').flatMap((m, i) =>
+      ['subPath', 'subPathExpr']
+        .filter((field) => text(m[field]) !== '')
+        .map((field) => forbidden(`${at}.volumeMounts[${i}].${field}`, refused)),
+    ),
+  ]
+}
+
 function containerListProblems(spec: Fields, field: string, volumes: ReadonlySet<string>): FieldProblem[] {
   const out: FieldProblem[] = []
   const seen = new Set<string>()
+  const lasting = new Set(['containers', 'initContainers'].flatMap((l) => listAt(spec, l).map((c) => text(c['name']))))
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     listAt(spec, list).forEach((c, i) => {
       const at = `${field}.${list}[${i}]`
@@ -123,6 +163,7 @@ function containerListProblems(spec: Fields, field: string, volumes: ReadonlySet
       const name = text(c['name'])
       if (name !== '' && seen.has(name)) out.push(duplicate(`${at}.name`, name))
       seen.add(name)
+      if (list === 'ephemeralContainers') out.push(...ephemeralProblems(c, at, lasting))
     })
   }
   if (listAt(spec, 'containers').length === 0) out.push(required(`${field}.containers`))

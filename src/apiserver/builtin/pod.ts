@@ -145,7 +145,28 @@ function updateProblems(next: Fields, old: Fields): FieldProblem[] {
 
 function validate(pod: KubeObject, old: KubeObject | undefined): readonly FieldProblem[] {
   const problems = podSpecProblems(spec(pod), 'spec')
-  return old === undefined ? problems : [...problems, ...updateProblems(spec(pod), spec(old))]
+  if (old !== undefined) return [...problems, ...updateProblems(spec(pod), spec(old))]
+  return listAt(spec(pod), EPHEMERAL).length === 0
+    ? problems
+    : [...problems, forbidden(`spec.${EPHEMERAL}`, 'cannot be set on create')]
+}
+
+const EPHEMERAL = 'ephemeralContainers'
+const MIRROR = 'kubernetes.io/config.mirror'
+
+/** Of a pod whose ephemeral containers change: they are added, and stay as they are until the pod ends. */
+export function ephemeralProblems(pod: KubeObject, old: KubeObject): readonly FieldProblem[] {
+  if (old.metadata.annotations?.[MIRROR] !== undefined)
+    return [forbidden('', 'static pods do not support ephemeral containers')]
+  const next = new Map(listAt(spec(pod), EPHEMERAL).map((c) => [c['name'], c]))
+  const out = podSpecProblems(spec(pod), 'spec')
+  for (const before of listAt(spec(old), EPHEMERAL)) {
+    const now = next.get(before['name'])
+    const which = `existing ephemeral containers ${JSON.stringify(text(before['name']))}`
+    if (now === undefined) out.push(forbidden(`spec.${EPHEMERAL}`, `${which} may not be removed\n`))
+    else if (!jsonEqual(now, before)) out.push(forbidden(`spec.${EPHEMERAL}`, `${which} may not be changed\n`))
+  }
+  return out
 }
 
 function admit(pod: KubeObject, old: KubeObject | undefined, ctx: StrategyContext): string | undefined {
@@ -175,7 +196,7 @@ export const pod: BuiltinKind = {
   singular: 'pod',
   shortNames: ['po'],
   categories: ['all'],
-  subresources: ['status', 'eviction', 'binding', 'log'],
+  subresources: ['status', 'ephemeralcontainers', 'eviction', 'binding', 'log'],
   generation: true,
   schema: { type: 'object', properties: { spec: always(podSpec), status: always(podStatus) } },
   selectableFields: {

@@ -1,6 +1,7 @@
-// Resource quotas, limit ranges, volume claims and storage classes: kept and shown for tools that expect them; nothing here enforces them.
+// Resource quotas, limit ranges, volume claims and storage classes: kept and shown for tools that expect them; only the defaults of
+// limit ranges have an effect (admission/limit-ranges.ts).
 import { shortModes } from './core-columns.ts'
-import { fields, shown, specOf, statusOf, text, textsAt } from './fields.ts'
+import { fields, listAt, shown, specOf, statusOf, text, textsAt, type Fields } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
 import { claimSpec } from './pod-volumes.ts'
 import { always, bool, listOf, mapList, mapOf, pointer, quantity, str, struct, withDefault } from './shape.ts'
@@ -91,6 +92,24 @@ export const limitRange: BuiltinKind = {
     },
   },
   columns: [nameColumn, { name: 'Created At', type: 'date', cell: (o) => o.metadata.creationTimestamp ?? '' }],
+  applyDefaults: (o) => {
+    const spec = specOf(o)
+    return Array.isArray(spec['limits'])
+      ? { ...o, spec: { ...spec, limits: listAt(spec, 'limits').map(itemDefaults) } }
+      : o
+  },
+}
+
+/** A container without a limit gets the most there may be, one without a request its limit, or else the least there may be. */
+function itemDefaults(item: Fields): Fields {
+  if (item['type'] !== 'Container') return item
+  const limits = { ...fields(item['max']), ...fields(item['default']) }
+  const requests = { ...fields(item['min']), ...limits, ...fields(item['defaultRequest']) }
+  return {
+    ...item,
+    ...(Object.keys(limits).length === 0 ? {} : { default: limits }),
+    ...(Object.keys(requests).length === 0 ? {} : { defaultRequest: requests }),
+  }
 }
 
 const claimStatus = struct('PersistentVolumeClaimStatus', {

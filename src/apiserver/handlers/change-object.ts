@@ -132,6 +132,7 @@ function checkVersions({ served }: Call, at: Place, change: Change, { wanted, ol
 
 /** What this endpoint may not change comes from the old object. */
 function confined(served: Served, object: Draft, old: KubeObject, subresource: string): Draft {
+  if (served.behaviour.confine !== undefined) return served.behaviour.confine(object, old)
   if (subresource === 'status') {
     const { status } = object
     const metadata = served.custom

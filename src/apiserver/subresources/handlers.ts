@@ -5,6 +5,7 @@ import { handlePatch } from '../handlers/patch.ts'
 import { handleUpdate } from '../handlers/create.ts'
 import { methodNotAllowed } from '../status/refusal.ts'
 import { approvalHandlers } from './certificate-approval.ts'
+import { ephemeralContainerHandlers } from './ephemeral-containers.ts'
 import { finalizeHandlers } from './namespace-finalize.ts'
 import { bindingHandlers, evictionHandlers, logHandlers } from './pod.ts'
 import { scaleHandlers } from './scale.ts'
@@ -15,6 +16,7 @@ type Handlers = Readonly<Record<string, Handler | undefined>>
 const SUBRESOURCES: Readonly<Record<string, Handlers | undefined>> = {
   status: { get: handleGet, update: handleUpdate, patch: handlePatch },
   scale: scaleHandlers,
+  ephemeralcontainers: ephemeralContainerHandlers,
   eviction: evictionHandlers,
   binding: bindingHandlers,
   log: logHandlers,
