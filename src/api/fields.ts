@@ -252,7 +252,7 @@ export const timeWindow = (doc: string) =>
       ),
       'UTC',
     ),
-    until: optional(time('When it stops recurring.')),
+    until: optional(time('The end of the last window: no window is open after this time.')),
   })
 
 export const windows = (doc: string) => list(doc, timeWindow('A window.'), { max: 16 })

@@ -32,7 +32,7 @@ import type { Blocked, Seen, Wave } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
 import { type Wait, fit } from './waiting.ts'
 import { markedRevisions } from './way-back.ts'
-import { type Opening, openingOf } from './windows.ts'
+import { type Opening, openingOf } from '#windows/windows.ts'
 
 export interface Context {
   readonly seen: Seen

@@ -18,7 +18,7 @@ import {
 import { judgeGate, type Stage } from './gates.ts'
 import { mayHaveTouched } from './history.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
-import { isAnyOpen } from './windows.ts'
+import { openingOf } from '#windows/windows.ts'
 
 export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
 
@@ -259,8 +259,9 @@ function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatu
     const result = judgeGate(gate, undefined, { now, approvedBy: seen.approvedBy })
     if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} opens`)
   }
-  if (!isAnyOpen(stage.windows, now))
-    return why('WaitingForWindow', 'no maintenance window is open', 'the next window opens')
+  const { isOpen: isWindowOpen, problem } = openingOf(stage.windows, now)
+  if (problem !== undefined) return why('WaitingForWindow', problem, 'the windows of the stage are corrected')
+  if (!isWindowOpen) return why('WaitingForWindow', 'no maintenance window is open', 'the next window opens')
   return undefined
 }
 

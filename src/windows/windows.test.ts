@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileBlackout, compileWindow } from './windows.ts'
+import { compileBlackout, compileWindow, openingOf } from './windows.ts'
 
 const daily = (hhmm: string, duration: string, timeZone = 'Europe/Berlin') => {
   const [hour, minute] = hhmm.split(':').map(Number)
@@ -61,10 +61,35 @@ test.each<Row>([
   expect(compileWindow(window)(Date.parse(now))).toBe(until === undefined ? undefined : Date.parse(until))
 })
 
-test('a window or blackout begins no more after its end', () => {
-  const window = { ...daily('03:00', '2h', 'UTC'), until: '2026-05-01T03:00:00Z' }
-  expect(compileWindow(window)(Date.parse('2026-05-01T04:00:00Z'))).toBe(Date.parse('2026-05-01T05:00:00Z'))
-  expect(compileWindow(window)(Date.parse('2026-05-02T04:00:00Z'))).toBeUndefined()
+test('after its end a window is closed at once, and a blackout that has begun lasts its full time', () => {
+  const window = { ...daily('03:00', '2h', 'UTC'), until: '2026-05-01T03:30:00Z' }
+  const [before, after, nextDay] = ['2026-05-01T03:29:59Z', '2026-05-01T04:00:00Z', '2026-05-02T04:00:00Z'].map(
+    Date.parse,
+  )
+  expect([before, after, nextDay].map((at = 0) => compileWindow(window)(at))).toEqual([
+    Date.parse('2026-05-01T03:30:00Z'),
+    undefined,
+    undefined,
+  ])
+  expect([before, after, nextDay].map((at = 0) => compileBlackout(window)(at))).toEqual([
+    Date.parse('2026-05-01T05:00:00Z'),
+    Date.parse('2026-05-01T05:00:00Z'),
+    undefined,
+  ])
+})
+
+test('the next start is told only while one comes before the end', () => {
+  const window = { ...daily('03:00', '2h', 'UTC'), until: '2026-05-02T03:00:00Z' }
+  expect(openingOf([window], Date.parse('2026-04-30T12:00:00Z'))).toEqual({
+    isOpen: false,
+    nextAt: Date.parse('2026-05-01T03:00:00Z'),
+  })
+  expect(openingOf([window], Date.parse('2026-05-01T12:00:00Z'))).toEqual({ isOpen: false })
+})
+
+test('F21 a blackout whose start, end or length cannot be read is refused, since it would forbid nothing', () => {
+  const odd = [{ from: 'soon' }, { cron: '0 3 * * *', until: 'soon' }, { cron: '0 3 * * *', duration: 'long' }]
+  for (const o of odd) expect(() => compileBlackout({ duration: '1h', timeZone: 'UTC', ...o })).toThrow()
 })
 
 test.each([
