@@ -1,11 +1,21 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeOwnedFolder } from '#lib/owned-folders.ts'
 import { packFolder } from '../cli/artifact/pack.ts'
 import { DeclaredFiles } from './declared.ts'
+import { exportCommit } from './repository.ts'
 
 let root = ''
 const lines: string[] = []
@@ -91,4 +101,31 @@ test('a commit that cannot be served is reported once, and what was served stays
   }
   expect(lines).toEqual([expect.stringMatching(/^cannot serve the components of commit [0-9a-f]{8}: /)])
   expect(served('trust.json')).toBe('1')
+})
+
+test('a commit beyond the bounds of sync is refused with a number before it is written, and what was served stays', async () => {
+  const files = declared()
+  const first = commit({ 'components/trust/trust.json': '1' })
+  await files.serve(first)
+  const large = commit({ 'components/trust/trust.json': '2', 'large.bin': 'x'.repeat(9 * 1024 * 1024) })
+  await expect(files.serve(large)).rejects.toThrow(
+    /KN7006: cannot read fleet\/large\.bin .*limit 8388608.*remove files/,
+  )
+  git('rm', '--quiet', 'fleet/large.bin')
+  symlinkSync('/etc/passwd', join(repository(), 'fleet/link'))
+  const link = commit({})
+  await expect(files.serve(link)).rejects.toThrow(/KN7005: cannot read fleet\/link .*it is a symlink/)
+  expect(served('trust.json')).toBe('1')
+  expect(readdirSync(root).filter((name) => name.startsWith('commit-'))).toEqual([])
+})
+
+test('what a file may do is kept, and no attribute of the repository changes or hides one', async () => {
+  commit({ '.gitattributes': '* export-ignore export-subst\n', 'run.sh': '$Format:%H$', 'plain.txt': 'x' })
+  git('update-index', '--chmod=+x', 'fleet/run.sh')
+  git('commit', '--quiet', '-m', 'mode')
+  const target = join(root, 'out')
+  await exportCommit(repository(), git('rev-parse', 'HEAD'), target)
+  expect(readFileSync(join(target, 'fleet/run.sh'), 'utf8')).toBe('$Format:%H$')
+  const mode = (name: string) => statSync(join(target, 'fleet', name)).mode & 0o777
+  expect([mode('run.sh'), mode('plain.txt')]).toEqual([0o700, 0o600])
 })

@@ -1,9 +1,10 @@
 // The git repository that the local fleet follows: a clone of the commit that is checked out here, in which a newcomer may commit freely.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { localErrors } from './local-errors.ts'
 
 const run = promisify(execFile)
@@ -114,15 +115,18 @@ function loose(target: string): string | undefined {
 /** The commit that the fleet should be at. */
 export const newestCommit = async (target: string): Promise<string> => loose(target) ?? head(target)
 
-/** The files below fleet/ of one commit, whatever the working tree holds. `target` is replaced. */
+/**
+ * The files below fleet/ of one commit, whatever the working tree holds; `target` is replaced. Read within the bounds that sync has for a commit, which
+ * `git archive` knows none of, and without the attributes, filters and programs that a repository may name.
+ */
 export async function exportCommit(repository: string, commit: string, target: string): Promise<void> {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  const archive = join(target, 'commit.tar')
-  await git(repository, ['archive', '--format=tar', `--output=${archive}`, commit, 'fleet'])
-  const { extract } = await import('tar')
-  await extract({ file: archive, cwd: target, strict: true })
-  rmSync(archive)
+  const { files, executable } = await openLocalRepository(repository).readFiles(commit, ['fleet'])
+  for (const [path, bytes] of files) {
+    mkdirSync(dirname(join(target, path)), { recursive: true })
+    writeFileSync(join(target, path), bytes, { mode: executable.has(path) ? 0o700 : 0o600, flag: 'wx' })
+  }
 }
 
 /** Commits in the clone must not fail for want of a name. */

@@ -140,9 +140,15 @@ export class LocalRepository implements GitRepository {
     folders: readonly string[],
     limits: ReadLimits = {},
   ): Promise<ReadonlyMap<string, Uint8Array>> {
+    return (await this.readFiles(commit, folders, limits)).files
+  }
+
+  /** As `readTree`, with the paths of those that may be run. */
+  async readFiles(commit: string, folders: readonly string[], limits: ReadLimits = {}): Promise<TreeFiles> {
     const walk: Walk = {
       commit,
       files: new Map(),
+      executable: new Set(),
       withoutFiles: new Set(),
       blobs: new Map(),
       trees: new Map(),
@@ -156,10 +162,10 @@ export class LocalRepository implements GitRepository {
       const entry = await this.#entryAt(commit, folder)
       if (entry !== undefined) await this.#walk(walk, entry, folder, 0)
     }
-    return walk.files
+    return walk
   }
 
-  async #walk(walk: Walk, entry: Pick<TreeEntry, 'kind' | 'oid'>, path: string, depth: number): Promise<void> {
+  async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
     const where = `${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`
     if (this.#clock.monotonic() > walk.until)
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
@@ -173,7 +179,10 @@ export class LocalRepository implements GitRepository {
     }
     if (entry.kind === 'symlink' || entry.kind === 'submodule')
       throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
-    if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
+    if (entry.kind === 'file') {
+      if (entry.isExecutable === true) walk.executable.add(path)
+      return this.#file(walk, entry.oid, path, where)
+    }
     if (depth >= MAX_DEPTH) throw tooLarge(where, `is nested deeper than ${MAX_DEPTH} folders`)
     if (walk.withoutFiles.has(entry.oid)) return undefined
     const before = walk.files.size
@@ -194,9 +203,9 @@ export class LocalRepository implements GitRepository {
     walk.files.set(path, bytes)
   }
 
-  async #entryAt(commit: string, path: string): Promise<Pick<TreeEntry, 'kind' | 'oid'> | undefined> {
+  async #entryAt(commit: string, path: string): Promise<Entry | undefined> {
     const { oid, object } = this.#peeled(commit)
-    let entry: Pick<TreeEntry, 'kind' | 'oid'> = { kind: 'tree', oid: (await this.#parsed(oid, object)).tree }
+    let entry: Entry = { kind: 'tree', oid: (await this.#parsed(oid, object)).tree }
     for (const part of path.split('/').filter((p) => p !== '' && p !== '.')) {
       if (entry.kind !== 'tree') return undefined
       const entries = this.#tree(entry.oid, `commit ${commit.slice(0, 12)} in ${this.name}`)
@@ -293,9 +302,17 @@ export class LocalRepository implements GitRepository {
   }
 }
 
-interface Walk {
+type Entry = Pick<TreeEntry, 'kind' | 'oid' | 'isExecutable'>
+
+export interface TreeFiles {
+  readonly files: ReadonlyMap<string, Uint8Array>
+  readonly executable: ReadonlySet<string>
+}
+
+interface Walk extends TreeFiles {
   readonly commit: string
   readonly files: Map<string, Uint8Array>
+  readonly executable: Set<string>
   /** Folders in which there was no file at any depth. */
   readonly withoutFiles: Set<string>
   /** Read once, on however many paths they are. */

@@ -9,6 +9,7 @@ export interface TreeEntry {
   readonly name: string
   readonly kind: EntryKind
   readonly oid: string
+  readonly isExecutable?: true
 }
 
 /** Names in one folder; a folder of a fleet has dozens. */
@@ -17,6 +18,7 @@ const MAX_NAME_BYTES = 255
 const OID_BYTES = 20
 
 const KINDS: Readonly<Record<string, EntryKind>> = {
+  __proto__: null as never,
   '100644': 'file',
   '100755': 'file',
   '100664': 'file',
@@ -26,6 +28,7 @@ const KINDS: Readonly<Record<string, EntryKind>> = {
   '160000': 'submodule',
 }
 
+const EXECUTABLE = '100755'
 const SPACE = 0x20
 const NUL = 0
 
@@ -39,13 +42,14 @@ export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[
     const space = bytes.indexOf(SPACE, at)
     const end = space < 0 ? -1 : bytes.indexOf(NUL, space)
     if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length) throw hostile(where, 'a truncated tree entry')
-    const kind = KINDS[Buffer.from(bytes.subarray(at, space)).toString('latin1')]
+    const mode = Buffer.from(bytes.subarray(at, space)).toString('latin1')
+    const kind = KINDS[mode]
     const name = nameOf(bytes.subarray(space + 1, end), where)
     if (kind === undefined) throw hostile(where, `the entry ${JSON.stringify(name)} with an unknown mode`)
     if (seen.has(name)) throw hostile(where, `the name ${JSON.stringify(name)} twice`)
     seen.add(name)
     const oid = Buffer.from(bytes.subarray(end + 1, end + 1 + OID_BYTES)).toString('hex')
-    entries.push({ name, kind, oid })
+    entries.push({ name, kind, oid, ...(mode === EXECUTABLE && { isExecutable: true as const }) })
     at = end + 1 + OID_BYTES
   }
   return entries
