@@ -25,6 +25,7 @@ import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { ownerPolicies } from './owner-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
+import { unservedPolicies } from './unserved-policies.ts'
 
 const USER_PREFIX = agentUser('')
 const NODE_PREFIX = agentNodeGroup('')
@@ -330,6 +331,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...accountPolicies,
   ...leasePolicies,
   ...ownerPolicies,
+  ...unservedPolicies,
 ]
 
 export class PoliciesChart extends Chart {
@@ -346,7 +348,7 @@ export class PoliciesChart extends Chart {
           matchConstraints: { resourceRules: rules },
           ...(matchConditions.length > 0 && { matchConditions }),
           ...(variables.length > 0 && { variables }),
-          validations: validations.map((v) => ({ ...v, reason: 'Forbidden' })),
+          validations: validations.map((v) => ({ reason: 'Forbidden', ...v })),
         },
       })
       new ApiObject(this, `${name}-binding`, {

@@ -19,7 +19,12 @@ export interface AdmissionPolicy {
   readonly rules: readonly AdmissionRule[]
   readonly matchConditions: readonly Named[]
   readonly variables: readonly Named[]
-  readonly validations: readonly { readonly expression: string; readonly message: string }[]
+  readonly validations: readonly {
+    readonly expression: string
+    readonly message: string
+    /** Forbidden, unless said. */
+    readonly reason?: 'Invalid'
+  }[]
 }
 
 export const quoted = (text: string): string => `'${text}'`

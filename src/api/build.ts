@@ -176,6 +176,29 @@ export const fallback = <O, I>(f: Field<O, I>, value: NoInfer<I>): DefaultedFiel
   presence: 'defaulted',
 })
 
+/** Declared, but no part of KubeNode acts on it yet: refused by lint and at admission. With values, only those are. */
+export function unserved<F extends Field<unknown>>(
+  f: F,
+  reason: string,
+  values?: readonly (Extract<Out<F>, string> & string)[],
+): F {
+  const of = values === undefined ? '' : ` (${values.join(', ')})`
+  const isRefused = (value: unknown): boolean => values === undefined || values.some((v) => v === value)
+  return refine(
+    f,
+    { description: `${f.schema.description ?? ''} Not served yet${of}: ${reason}.` },
+    {
+      unserved: { reason, ...(values !== undefined && { values }) },
+      checks: [
+        {
+          name: 'served',
+          findings: (value) => (isRefused(value) ? [{ pointer: '', message: `not served yet: ${reason}` }] : []),
+        },
+      ],
+    },
+  )
+}
+
 interface RuleOf<O> {
   readonly cel: string
   readonly message: string

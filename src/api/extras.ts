@@ -24,6 +24,13 @@ export interface Extras {
   readonly immutable?: string
   /** Properties of an immutable object that may change all the same. */
   readonly mutable?: readonly string[]
+  /** No part of KubeNode acts on it yet: set for all values, or for those that are named. */
+  readonly unserved?: Unserved
+}
+
+export interface Unserved {
+  readonly reason: string
+  readonly values?: readonly string[]
 }
 
 export const EXTRAS: unique symbol = Symbol('kubenode.extras')

@@ -13,6 +13,7 @@ import {
   str,
   time,
   union,
+  unserved,
 } from '../build.ts'
 import {
   conditions,
@@ -32,6 +33,8 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 
 const MAX_ADDONS = 64
 const MAX_ADDON_BYTES = 64 * 1024
+
+const HOSTED = 'control planes are not created'
 
 const kubernetesVersion = (doc: string) =>
   str(doc, {
@@ -92,33 +95,45 @@ const addon = obj('One addon that is applied before machines join.', {
 const spec = rule(
   union(
     obj('The desired state of the cluster.', {
-      version: optional(kubernetesVersion('Version of the control plane.')),
-      controlPlane: optional(controlPlane),
+      version: optional(unserved(kubernetesVersion('Version of the control plane.'), HOSTED)),
+      controlPlane: optional(unserved(controlPlane, HOSTED)),
       kubeconfigSecretRef: optional(
         secretRef('Secret in the same namespace with the kubeconfig of an existing cluster.'),
       ),
       network: optional(
-        obj('Address ranges.', {
-          podCIDR: optional(immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
-          serviceCIDR: optional(immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
-          dnsDomain: fallback(
-            immutable(objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
-            'cluster.local',
-          ),
-        }),
+        unserved(
+          obj('Address ranges.', {
+            podCIDR: optional(immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
+            serviceCIDR: optional(immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
+            dnsDomain: fallback(
+              immutable(objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
+              'cluster.local',
+            ),
+          }),
+          HOSTED,
+        ),
       ),
       addons: optional(
-        mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
+        unserved(
+          mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
+          'addons are not applied',
+        ),
       ),
       stage: optional(labelValue('Stage of the cluster; pipelines select by it.')),
       deletionPolicy: fallback(
-        choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
-          'Orphan',
-          'Delete',
-        ]),
+        unserved(
+          choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
+            'Orphan',
+            'Delete',
+          ]),
+          HOSTED,
+          ['Delete'],
+        ),
         'Orphan',
       ),
-      ttl: optional(duration('Time after which the cluster is deleted; requires deletionPolicy Delete.')),
+      ttl: optional(
+        unserved(duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'), HOSTED),
+      ),
     }),
     ['controlPlane', 'kubeconfigSecretRef'],
   ),
@@ -217,14 +232,7 @@ export const cluster = defineKind({
   ],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
-    spec: {
-      version: '1.34.2',
-      controlPlane: { replicas: 3, etcd: { replicas: 3, storage: '20Gi' }, resources: { cpu: '2', memory: '4Gi' } },
-      network: { podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/12' },
-      addons: [{ name: 'coredns', version: '1.12.0' }],
-      stage: 'prod',
-      deletionPolicy: 'Orphan',
-    },
+    spec: { kubeconfigSecretRef: { name: 'prod-1-kubeconfig' }, stage: 'prod' },
   },
 })
 

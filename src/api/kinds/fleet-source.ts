@@ -13,6 +13,7 @@ import {
   str,
   time,
   union,
+  unserved,
 } from '../build.ts'
 import {
   commitId,
@@ -66,10 +67,19 @@ const track = obj('A part of the fleet with its own pipeline.', {
 const verify = rule(
   obj('Verification of commits.', {
     mode: fallback(
-      choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
+      unserved(
+        choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
+        'signatures of commits are not verified',
+        ['Commit', 'CommitOrTag'],
+      ),
       'Commit',
     ),
-    allowedSigners: optional(secretRef('Secret and key with the allowed signers, in the format of git.')),
+    allowedSigners: optional(
+      unserved(
+        secretRef('Secret and key with the allowed signers, in the format of git.'),
+        'signatures of commits are not verified',
+      ),
+    ),
   }),
   {
     cel: "self.mode == 'None' || has(self.allowedSigners)",
@@ -123,12 +133,17 @@ const spec = obj('The repository to follow, and how.', {
   ),
   interval: fallback(duration('Interval between fetches.'), '1m'),
   verify: optional(verify),
-  secretRef: optional(secretRef('Secret with the credentials of the repository.')),
+  secretRef: optional(
+    unserved(secretRef('Secret with the credentials of the repository.'), 'sync uses its own credentials'),
+  ),
   decryption: optional(
-    obj('Decryption of encrypted files.', {
-      provider: choice('The format.', ['sops', 'age']),
-      secretRef: secretRef('Secret with the keys.'),
-    }),
+    unserved(
+      obj('Decryption of encrypted files.', {
+        provider: choice('The format.', ['sops', 'age']),
+        secretRef: secretRef('Secret with the keys.'),
+      }),
+      'encrypted files are not decrypted',
+    ),
   ),
   tracks: mapList('The parts of the fleet.', track, { keys: ['name'], min: 1, max: MAX_TRACKS }),
   writes: optional(writes),
@@ -167,7 +182,6 @@ const status = obj('The observed state of the repository.', {
   observedGeneration: optional(observedGeneration()),
   commit: optional(commitId('The newest commit that was fetched and verified.')),
   fetchedAt: optional(time('When it was fetched.')),
-  lastAttemptAt: optional(time('When the last fetch was attempted.')),
   signer: optional(sentence('The signer of the commit.')),
   tracks: optional(
     mapList(

@@ -190,7 +190,6 @@ const wave = rule(
     phase: phase('Wave'),
     permit: optional(objectName('Name of the OperationPermit.')),
     machines: setOf('The machines of the slice.', objectName('A machine.'), { max: MAX_TARGETS }),
-    failed: optional(count('Machines that failed.', MAX_TARGETS)),
     startedAt: optional(time('When its permit was requested.')),
     soakUntil: optional(time('When its soak time ends.')),
     waitingFor: optional(waitingFor()),
@@ -215,7 +214,6 @@ const status = obj('Progress of the rollout.', {
       ),
     }),
   ),
-  collisionCount: optional(count('Avoids collisions of revision names.', 1_000)),
   waves: optional(
     mapList('Slices that are open or ended recently.', wave, { keys: ['component', 'step', 'slice'], max: MAX_WAVES }),
   ),

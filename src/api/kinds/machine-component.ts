@@ -16,6 +16,7 @@ import {
   rule,
   str,
   union,
+  unserved,
 } from '../build.ts'
 import { check } from '../extras.ts'
 import {
@@ -224,9 +225,13 @@ const props = {
   component: componentName('The component.'),
   version: componentVersion('The version; opaque unless used in requires or skew.'),
   type: fallback(
-    choice(
-      'How it runs: installed by the agent, as a DaemonSet, as a script for repairs, or as the operating system.',
-      ['Package', 'DaemonSet', 'Script', 'OS'],
+    unserved(
+      choice(
+        'How it runs: installed by the agent, as a DaemonSet, as a script for repairs, or as the operating system.',
+        ['Package', 'DaemonSet', 'Script', 'OS'],
+      ),
+      'operating systems are not installed',
+      ['OS'],
     ),
     'Package',
   ),

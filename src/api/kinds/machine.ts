@@ -1,5 +1,20 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
-import { bool, choice, fallback, int, list, map, mapList, obj, optional, rule, setOf, str, time } from '../build.ts'
+import {
+  bool,
+  choice,
+  fallback,
+  int,
+  list,
+  map,
+  mapList,
+  obj,
+  optional,
+  rule,
+  setOf,
+  str,
+  time,
+  unserved,
+} from '../build.ts'
 import { MAX_HEALTHY_BEFORE } from '../protocol/healthy-before.ts'
 import {
   absolutePath,
@@ -29,6 +44,8 @@ import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.
 export const MAX_COMPONENTS = 64
 const MAX_JOBS = 16
 
+const NO_SSH = 'machines are not managed over SSH'
+
 const provider = obj('The infrastructure provider that creates the machine, and its parameters.', {
   name: dnsLabel('Name of the provider, such as process, nspawn or static.'),
   params: optional(
@@ -48,10 +65,14 @@ const ssh = obj('How to reach the host over SSH.', {
 export const machineTemplateProps = {
   provider: optional(provider),
   channel: fallback(
-    choice('How the machine is managed: by its agent, over SSH, or only observed.', ['Agent', 'SSH', 'Observe']),
+    unserved(
+      choice('How the machine is managed: by its agent, over SSH, or only observed.', ['Agent', 'SSH', 'Observe']),
+      NO_SSH,
+      ['SSH'],
+    ),
     'Agent',
   ),
-  ssh: optional(ssh),
+  ssh: optional(unserved(ssh, NO_SSH)),
   pool: optional(labelValue('Pool of the machine; a domain for budgets.')),
   zone: optional(labelValue('Zone of the machine; a domain for budgets and spreading.')),
   rack: optional(labelValue('Rack of the machine; a domain for budgets and spreading.')),

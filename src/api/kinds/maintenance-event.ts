@@ -1,26 +1,29 @@
 // MaintenanceEvent: a provider's planned or unplanned event about a host.
-import { choice, fallback, obj, optional, rule, str, time } from '../build.ts'
+import { choice, fallback, obj, optional, rule, str, time, unserved } from '../build.ts'
 import { conditions, objectName, observedGeneration, phase, sentence } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-const spec = rule(
-  obj('What the provider announced.', {
-    machine: objectName('The Machine on the affected host.'),
-    kind: choice('The effect on the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
-    planned: fallback(choice('Whether it was announced in advance.', ['Planned', 'Unplanned']), 'Planned'),
-    notBefore: optional(time('Earliest start.')),
-    notAfter: optional(time('Latest start.')),
-    source: str('The provider and its ID of the event.', { min: 1, max: 253 }),
-    description: optional(sentence('The description from the provider.', 1_024)),
-    state: fallback(phase('Maintenance', 'The last reported state.'), 'Scheduled'),
-  }),
-  {
-    cel: '!has(self.notBefore) || !has(self.notAfter) || self.notBefore <= self.notAfter',
-    message: 'notBefore must not be after notAfter',
-    fieldPath: '.notAfter',
-    holds: (s) =>
-      s.notBefore === undefined || s.notAfter === undefined || Date.parse(s.notBefore) <= Date.parse(s.notAfter),
-  },
+const spec = unserved(
+  rule(
+    obj('What the provider announced.', {
+      machine: objectName('The Machine on the affected host.'),
+      kind: choice('The effect on the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
+      planned: fallback(choice('Whether it was announced in advance.', ['Planned', 'Unplanned']), 'Planned'),
+      notBefore: optional(time('Earliest start.')),
+      notAfter: optional(time('Latest start.')),
+      source: str('The provider and its ID of the event.', { min: 1, max: 253 }),
+      description: optional(sentence('The description from the provider.', 1_024)),
+      state: fallback(phase('Maintenance', 'The last reported state.'), 'Scheduled'),
+    }),
+    {
+      cel: '!has(self.notBefore) || !has(self.notAfter) || self.notBefore <= self.notAfter',
+      message: 'notBefore must not be after notAfter',
+      fieldPath: '.notAfter',
+      holds: (s) =>
+        s.notBefore === undefined || s.notAfter === undefined || Date.parse(s.notBefore) <= Date.parse(s.notAfter),
+    },
+  ),
+  'announcements of providers have no effect',
 )
 
 const status = obj('The observed state of the event.', {

@@ -1,5 +1,5 @@
 // NodeRemedier: a fault → repair rule with an escalation ladder and limits.
-import { choice, fallback, int, intOrPercent, list, mapList, obj, optional, str, time } from '../build.ts'
+import { choice, fallback, int, intOrPercent, list, mapList, obj, optional, str, time, unserved } from '../build.ts'
 import {
   componentName,
   conditions,
@@ -28,7 +28,9 @@ const verify = obj('How the repair is verified.', {
   probe: optional(
     obj('A component probe that must pass as well.', {
       component: componentName('The component.'),
-      name: optional(dnsLabel('The probe; all probes if absent.')),
+      name: optional(
+        unserved(dnsLabel('The probe; all probes if absent.'), 'all probes of the component are waited for'),
+      ),
     }),
   ),
 })

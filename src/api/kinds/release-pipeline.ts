@@ -1,5 +1,18 @@
 // ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
-import { choice, fallback, int, intOrPercent, list, mapList, obj, optional, str, union } from '../build.ts'
+import {
+  choice,
+  fallback,
+  int,
+  intOrPercent,
+  list,
+  mapList,
+  obj,
+  optional,
+  str,
+  union,
+  unserved,
+  type Field,
+} from '../build.ts'
 import { conditions, dnsLabel, duration, objectName, observedGeneration, selector, windows, url } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 
@@ -7,66 +20,87 @@ export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
 const MAX_GATES = 16
 
+const NO_REVERTS = 'revert commits are not created'
+
 const share = (doc: string, value: number) => fallback(int(doc, { min: 0, max: 100 }), value)
 
-const gate = union(
-  obj('One gate.', {
-    name: dnsLabel('Name of the gate.'),
-    machinesReady: optional(
-      obj('Enough machines of the clusters are Ready.', {
-        minPercent: share('Percentage of the machines that count.', 98),
-      }),
-    ),
-    componentsConsistent: optional(
-      obj('Enough machines run the declared components; skipped machines do not count.', {
-        minPercent: share('Percentage of the machines that count.', 98),
-      }),
-    ),
-    noNewRepairs: optional(
-      obj('No repair was started recently.', { within: fallback(duration('Length of the period.'), '15m') }),
-    ),
-    approval: optional(
-      obj('The digest of the release must be approved.', {
-        from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
-          min: 1,
-          max: 32,
-        }),
-        count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
-      }),
-    ),
-    http: optional(
-      obj('A request that must return this status.', {
-        url: url('URL to call; only hosts that sync is configured to reach.'),
-        expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
-      }),
-    ),
-    prometheus: optional(
-      obj('A query whose result must be within bounds.', {
-        query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
-        min: optional(
-          str('Smallest accepted value, as text.', {
-            min: 1,
-            max: 32,
-            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-            says: 'a decimal number',
-          }),
-        ),
-        max: optional(
-          str('Largest accepted value, as text.', {
-            min: 1,
-            max: 32,
-            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-            says: 'a decimal number',
-          }),
-        ),
-      }),
-    ),
-    timeout: fallback(duration('Timeout after which a closed gate fails the stage.'), '1h'),
-  }),
-  ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
-)
+const READINGS = 'no readings are taken before the first cluster is changed'
 
-const gates = (doc: string) => mapList(doc, gate, { keys: ['name'], max: MAX_GATES })
+/** Before a stage opens nothing of its clusters is read, so only approvals can hold there. */
+const gateOf = (readings: <F extends Field<unknown>>(f: F) => F) =>
+  union(
+    obj('One gate.', {
+      name: dnsLabel('Name of the gate.'),
+      machinesReady: optional(
+        readings(
+          obj('Enough machines of the clusters are Ready.', {
+            minPercent: share('Percentage of the machines that count.', 98),
+          }),
+        ),
+      ),
+      componentsConsistent: optional(
+        readings(
+          obj('Enough machines run the declared components; skipped machines do not count.', {
+            minPercent: share('Percentage of the machines that count.', 98),
+          }),
+        ),
+      ),
+      noNewRepairs: optional(
+        readings(
+          obj('No repair was started recently.', { within: fallback(duration('Length of the period.'), '15m') }),
+        ),
+      ),
+      approval: optional(
+        obj('The digest of the release must be approved.', {
+          from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
+            min: 1,
+            max: 32,
+          }),
+          count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
+        }),
+      ),
+      http: optional(
+        unserved(
+          obj('A request that must return this status.', {
+            url: url('URL to call; only hosts that sync is configured to reach.'),
+            expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
+          }),
+          'requests are not made',
+        ),
+      ),
+      prometheus: optional(
+        unserved(
+          obj('A query whose result must be within bounds.', {
+            query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
+            min: optional(
+              str('Smallest accepted value, as text.', {
+                min: 1,
+                max: 32,
+                pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+                says: 'a decimal number',
+              }),
+            ),
+            max: optional(
+              str('Largest accepted value, as text.', {
+                min: 1,
+                max: 32,
+                pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+                says: 'a decimal number',
+              }),
+            ),
+          }),
+          'queries are not made',
+        ),
+      ),
+      timeout: fallback(duration('Timeout after which a closed gate fails the stage.'), '1h'),
+    }),
+    ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
+  )
+
+const gate = gateOf((f) => f)
+const earlyGate = gateOf((f) => unserved(f, READINGS))
+
+const gates = (doc: string, of = gate) => mapList(doc, of, { keys: ['name'], max: MAX_GATES })
 
 const stage = obj('One stage.', {
   name: dnsLabel('Name of the stage.'),
@@ -98,7 +132,7 @@ const stage = obj('One stage.', {
   minSuccessTime: fallback(duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
   progressDeadline: fallback(duration('How long one cluster may take to become healthy.'), '1h'),
   offlineDeadline: fallback(duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
-  before: optional(gates('Gates that must pass before the stage opens.')),
+  before: optional(gates('Gates that must pass before the stage opens.', earlyGate)),
   gates: optional(gates('Gates that must pass for a cluster to count as healthy.')),
   after: optional(gates('Gates that must pass before the stage counts as done.')),
   windows: optional(windows('Clusters are started only within one of these windows.')),
@@ -106,21 +140,26 @@ const stage = obj('One stage.', {
 
 const spec = obj('The stages.', {
   stages: mapList('The stages, in order.', stage, { keys: ['name'], min: 1, max: MAX_STAGES }),
-  onFailure: fallback(choice('What happens if a stage fails.', ['Pause', 'Revert']), 'Pause'),
-  revert: fallback(
-    obj('How a revert commit is created.', {
-      to: fallback(choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
-      branchPrefix: fallback(
-        str('Prefix of the branch name.', {
-          min: 1,
-          max: 64,
-          pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
-          says: 'the start of a branch name',
-        }),
-        'revert/',
-      ),
-    }),
-    {},
+  onFailure: fallback(
+    unserved(choice('What happens if a stage fails.', ['Pause', 'Revert']), NO_REVERTS, ['Revert']),
+    'Pause',
+  ),
+  revert: optional(
+    unserved(
+      obj('How a revert commit is created.', {
+        to: fallback(choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
+        branchPrefix: fallback(
+          str('Prefix of the branch name.', {
+            min: 1,
+            max: 64,
+            pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
+            says: 'the start of a branch name',
+          }),
+          'revert/',
+        ),
+      }),
+      NO_REVERTS,
+    ),
   ),
   keep: fallback(int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })

@@ -74,8 +74,6 @@ const status = obj('Progress of the repair.', {
       obj('One piece of evidence.', {
         kind: str('Kind of evidence.', { min: 1, max: 32 }),
         place: str('Location, such as a path on the node or a URL.', { min: 1, max: 1024 }),
-        bytes: optional(int('Size in bytes.', { min: 0, max: Number.MAX_SAFE_INTEGER })),
-        summary: optional(sentence('The most relevant line.', 1_024)),
       }),
       { max: 16 },
     ),

@@ -67,7 +67,7 @@ describe('a set', () => {
   })
   const waiting = { predicate: 'Progressing', seen: '1 of 3', since: '2026-01-05T10:00:00Z' }
   test.each<[string, MachineComponentSet, MachineComponentSet, readonly string[] | undefined]>([
-    ['whose wave gets on concerns none', set([wave()]), set([wave({ waitingFor: waiting, failed: 1 })]), []],
+    ['whose wave gets on concerns none', set([wave()]), set([wave({ waitingFor: waiting })]), []],
     [
       'whose wave is granted concerns none: the permit does',
       set([wave({ phase: 'AwaitingPermit' })]),

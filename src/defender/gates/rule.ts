@@ -16,10 +16,10 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
     const { rules = [] } = policy.spec
     if (rules.length === 0) return []
     const verdicts = snapshot.rules.get(policy.name)
-    const said = rules.flatMap(({ name, effect, message }) => {
+    const said = rules.flatMap(({ name, effect, reason, message }) => {
       const verdict = verdicts?.get(name) ?? 'unknown'
       if (verdict === 'false') return []
-      const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be evaluated' : 'rule matches')}`
+      const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be evaluated' : reason)}`
       return [
         (effect === 'Deny' && verdict === 'true' ? deny : wait)('Rule', { reason: 'PolicyRuleDenied', policy, seen }),
       ]

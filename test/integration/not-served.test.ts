@@ -1,0 +1,122 @@
+// Fields that no part of KubeNode acts on: lint and admission refuse them, and an object that was stored before can be changed elsewhere, finalized and deleted.
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
+import { KINDS } from '#api/kinds.ts'
+import { machine, type Machine } from '#api/kinds/machine.ts'
+import { EACH, unservedFields } from '#api/unserved.ts'
+import { createValidator } from '#api/validate.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { Json } from '#lib/json.ts'
+import { installManifests, manifestsOf } from '#local/install.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+const stage = { name: 'test', clusters: { names: ['a'] } }
+const secret = { name: 'a' }
+const ssh = { host: 'a', secretRef: secret, hostKey: 'ssh-ed25519 AAAAC3NzaC1' }
+
+const STORED: Machine = {
+  apiVersion: API_GROUP_VERSION,
+  kind: 'Machine',
+  metadata: { name: 'stored', finalizers: ['example.org/kept'] },
+  spec: { channel: 'SSH', ssh: { ...ssh, port: 22, user: 'root' } },
+}
+
+/** A spec for each field, whole enough for the rules of its definition. */
+const USES: Readonly<Record<string, object>> = {
+  'Cluster spec.version': { kubeconfigSecretRef: secret, version: '1.34.2' },
+  'Cluster spec.controlPlane': { version: '1.34.2', controlPlane: {} },
+  'Cluster spec.network': { kubeconfigSecretRef: secret, network: { podCIDR: '10.0.0.0/16' } },
+  'Cluster spec.addons': { kubeconfigSecretRef: secret, addons: [{ name: 'dns', version: '1' }] },
+  'Cluster spec.deletionPolicy': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete' },
+  'Cluster spec.ttl': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete', ttl: '1h' },
+  'FleetSource spec.verify.mode': { verify: { mode: 'Commit', allowedSigners: secret } },
+  'FleetSource spec.verify.allowedSigners': { verify: { mode: 'None', allowedSigners: secret } },
+  'FleetSource spec.secretRef': { secretRef: secret },
+  'FleetSource spec.decryption': { decryption: { provider: 'age', secretRef: secret } },
+  'Machine spec.channel': { channel: 'SSH', ssh },
+  'Machine spec.ssh': { ssh },
+  'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
+  'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
+  'MachineComponent spec.type': { type: 'OS', disruption: 'Reboot' },
+  'MaintenanceEvent spec': {},
+  'ReleasePipeline spec.onFailure': { onFailure: 'Revert' },
+  'ReleasePipeline spec.revert': { revert: { to: 'Branch' } },
+  ...Object.fromEntries(
+    [
+      ['before', 'machinesReady', {}],
+      ['before', 'componentsConsistent', {}],
+      ['before', 'noNewRepairs', {}],
+      ...['before', 'gates', 'after'].flatMap((when) => [
+        [when, 'http', { url: 'https://a' }],
+        [when, 'prometheus', { query: 'up' }],
+      ]),
+    ].map(([when, gate, value]) => [
+      `ReleasePipeline spec.stages[].${String(when)}[].${String(gate)}`,
+      { stages: [{ ...stage, [String(when)]: [{ name: 'g', [String(gate)]: value }] }] },
+    ]),
+  ),
+}
+
+const named = (path: readonly string[]): string => path.join('.').replaceAll(`.${EACH}`, EACH)
+const cases = KINDS.flatMap((kind) => unservedFields(kind).map((field) => ({ kind, name: named(field.path) })))
+const title = ({ kind, name }: (typeof cases)[number]) => `${kind.kind} ${name}`
+
+/** With the example's own values beside it, but for kinds whose example says something else in the same place. */
+function objectOf(kind: ApiKind, use: object): KubeObject {
+  const { spec } = kind.example as unknown as { readonly spec: object }
+  const kept = 'controlPlane' in use ? {} : spec
+  return { ...kind.example, spec: { ...kept, ...merged(spec, use) } } as unknown as KubeObject
+}
+const merged = (spec: object, use: object): object =>
+  'template' in use && 'template' in spec
+    ? { template: { ...(spec.template as object), ...(use.template as object) } }
+    : use
+
+test('every such field has a case here', () => expect(Object.keys(USES).sort()).toEqual(cases.map(title).sort()))
+
+describe('on a server', () => {
+  let server: RunningServer
+  let client: HttpKubeClient
+  beforeAll(async () => {
+    server = await startEmbedded()
+    const clientCertificate = { cert: { data: server.cert }, key: { data: server.key } }
+    client = new HttpKubeClient({ server: server.url, ca: { data: server.ca }, clientCertificate })
+    await client.create(
+      { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } },
+    )
+    const { kinds, rest } = manifestsOf(DEPLOY)
+    await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
+    await client.create(machine, STORED)
+    await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)
+  }, 60_000)
+  afterAll(async () => {
+    await client.close()
+    await server.stop()
+  })
+
+  test.each(cases.map((c) => [title(c), c] as const))('%s is refused', async (name, { kind }) => {
+    const object = objectOf(kind, USES[name] ?? {})
+    const namespace = kind.namespaced ? 'fleet' : undefined
+    const placed = { ...object, metadata: { ...object.metadata, ...(namespace && { namespace }) } }
+    await expect(client.create(kind, placed as never)).rejects.toThrow(/is not served yet/)
+    const lint = createValidator().problems(kind, placed)
+    expect(lint.map((p) => p.message).join()).toMatch(/not served yet/)
+  })
+
+  test('what was stored before can be changed elsewhere, finalized and deleted, and not set anew', async () => {
+    const key = { name: 'stored' }
+    const change = (patch: object) => client.patch(machine, key, { type: 'merge', value: patch as Json })
+    await change({ metadata: { labels: { a: 'b' } } })
+    await change({ spec: { pool: 'other' } })
+    await expect(change({ spec: { ssh: { ...ssh, host: 'b' } } })).rejects.toThrow(/spec.ssh is not served yet/)
+    await client.delete(machine, key)
+    expect(await client.get(machine, key)).toMatchObject({ metadata: { deletionTimestamp: expect.any(String) } })
+    await change({ metadata: { finalizers: null } })
+    expect(await client.get(machine, key)).toBeUndefined()
+  })
+})

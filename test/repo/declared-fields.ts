@@ -1,0 +1,67 @@
+// The fields that the files of the kinds declare, where they stand. Read as text: the sources are formatted, and a field is a name before a call or a name.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Place } from '#test/support/language-server.ts'
+import { ROOT } from './source-files.ts'
+
+export interface DeclaredField extends Place {
+  /** cluster network.podCIDR: the file of the kind, then the names from the constant they stand in. */
+  readonly id: string
+  /** By a mark on itself or around it. */
+  readonly isUnserved: boolean
+}
+
+const KINDS_FOLDER = 'src/api/kinds'
+/** Hold no kinds: examples of what is refused. */
+const NO_KINDS = new Set(['rejected.ts'])
+/** A type in a list of parameters is no builder. */
+const FIELD = /(?<=^\s+|[{,] )(\w+): (?!(?:string|number|boolean|unknown|readonly)\b)(?=[a-z]\w*(?:\(|,|$))/g
+const CONSTANT = /^(?:export )?(?:const|let) (\w+) = /
+
+export const declaredFields = (): readonly DeclaredField[] =>
+  readdirSync(join(ROOT, KINDS_FOLDER))
+    .filter((f) => f.endsWith('.ts') && !NO_KINDS.has(f))
+    .flatMap((f) => fieldsOf(`${KINDS_FOLDER}/${f}`, readFileSync(join(ROOT, KINDS_FOLDER, f), 'utf8')))
+
+interface Around {
+  readonly indent: number
+  readonly name: string
+  readonly isUnserved: boolean
+}
+
+/** Marked by itself, however it is wrapped. */
+const isMarked = (rest: string): boolean => /^(?:optional|fallback|immutable|\(|\s)*unserved\(/.test(rest)
+
+function fieldsOf(file: string, text: string): DeclaredField[] {
+  const kind = /([\w-]+)\.ts$/.exec(file)?.[1] ?? ''
+  const found: DeclaredField[] = []
+  let around: Around[] = []
+  let isSchema = false
+  let at = 0
+  for (const [line, code] of text.split('\n').entries()) {
+    const restFrom = (column: number) => text.slice(at + column)
+    const constant = CONSTANT.exec(code)
+    // The definition itself, its columns and its example are no fields.
+    if (constant !== null) {
+      isSchema = !code.includes('defineKind(')
+      around = [{ indent: -1, name: constant[1] ?? '', isUnserved: isMarked(restFrom(constant[0].length)) }]
+    }
+    if (/^(export )?(function|type|interface)\b/.test(code)) isSchema = false
+    const indent = code.search(/\S/)
+    if (indent >= 0) around = around.filter((a) => a.indent < indent)
+    for (const m of isSchema ? code.matchAll(FIELD) : []) {
+      const name = m[1] ?? ''
+      const isUnserved = around.some((a) => a.isUnserved) || isMarked(restFrom(m.index + m[0].length))
+      found.push({
+        id: `${kind} ${[...around.map((a) => a.name), name].join('.')}`,
+        file,
+        line,
+        character: m.index,
+        isUnserved,
+      })
+      if (m.index === indent) around.push({ indent, name, isUnserved })
+    }
+    at += code.length + 1
+  }
+  return found
+}

@@ -1,0 +1,80 @@
+// Every field of every kind is read or written by some part, or stands in the table of those that are not. The type checker is asked, since many kinds share a name.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { KINDS } from '#api/kinds.ts'
+import { EACH, unservedFields } from '#api/unserved.ts'
+import { LanguageServer } from '#test/support/language-server.ts'
+import { type DeclaredField, declaredFields } from './declared-fields.ts'
+import { isTest, ROOT, sourceFiles } from './source-files.ts'
+import { PARTS_OF_UNSERVED, UNSERVED_SPEC, UNWRITTEN_STATUS, USED_AS } from './unserved.ts'
+
+const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
+const fields = declaredFields()
+const isIn = (id: string, place: string): boolean => id === place || id.startsWith(`${place}.`)
+const isUnwritten = (id: string): boolean => Object.keys(UNWRITTEN_STATUS).some((place) => isIn(id, place))
+const isExcused = ({ id, isUnserved }: DeclaredField): boolean =>
+  isUnserved || isUnwritten(id) || id in USED_AS || PARTS_OF_UNSERVED.some((place) => isIn(id, place))
+
+const isOurs = (file: string): boolean =>
+  file.startsWith('src/') && !file.startsWith('src/api/kinds/') && !isTest(file) && !file.includes('/testing/')
+
+/** The ids of those that no file of ours names. */
+async function unusedOf(asked: readonly DeclaredField[]): Promise<readonly string[]> {
+  const server = await LanguageServer.start(ROOT)
+  try {
+    const uses = await Promise.all(asked.map(async (f) => [f.id, await server.uses(f)] as const))
+    return uses.flatMap(([id, places]) => (places.some((p) => isOurs(p.file)) ? [] : [id]))
+  } finally {
+    await server.close()
+  }
+}
+
+test('the fields are found where they are declared', () => {
+  const ids = new Set(fields.map((f) => f.id))
+  expect(fields.length).toBeGreaterThan(600)
+  for (const id of ['cluster spec.network.podCIDR', 'machine status.nodeRef.uid', 'approval spec.digest'])
+    expect(ids).toContain(id)
+})
+
+const asked = fields.filter((f) => !isExcused(f))
+
+test('the name of every field stands in some part', () => {
+  const words = new Set(
+    sourceFiles('src')
+      .filter((f) => isOurs(f.path))
+      .flatMap((f) => f.text.match(/\w+/g) ?? []),
+  )
+  expect(asked.filter(({ id }) => !words.has(id.split(/[ .]/).at(-1) ?? '')).map((f) => f.id)).toEqual([])
+})
+
+test('every field is read or written by some part', async ({ skip }) => {
+  if (!isFull) skip('it takes a minute of a processor: KUBENODE_TEST_FULL=1')
+  expect(await unusedOf(asked)).toEqual([])
+}, 600_000)
+
+test('the check would find a field that nobody reads', async () => {
+  const known = fields.filter((f) => f.id === 'cluster spec.network')
+  expect(await unusedOf(known)).toEqual(['cluster spec.network'])
+}, 120_000)
+
+describe('the table', () => {
+  test('has what the kinds mark, and no more', () => {
+    const marked = KINDS.flatMap((k) =>
+      unservedFields(k).map(({ path, values = [] }) =>
+        [k.kind, path.join('.').replaceAll(`.${EACH}`, EACH), ...values].join(' '),
+      ),
+    )
+    expect(marked.sort()).toEqual([...UNSERVED_SPEC].sort())
+  })
+
+  test.each(Object.keys(UNWRITTEN_STATUS))('%s is declared', (place) => {
+    expect(fields.some((f) => isIn(f.id, place))).toBe(true)
+  })
+
+  test.each(Object.entries(USED_AS))('%s is used in %s', (id, file) => {
+    expect(fields.map((f) => f.id)).toContain(id)
+    const name = id.split('.').at(-1) ?? ''
+    expect(readFileSync(join(ROOT, file), 'utf8')).toMatch(new RegExp(`\\b${name}\\b`))
+  })
+})
