@@ -69,7 +69,7 @@ const title = ({ kind, name }: (typeof cases)[number]) => `${kind.kind} ${name}`
 function objectOf(kind: ApiKind, use: object): KubeObject {
   const { spec } = kind.example as unknown as { readonly spec: object }
   const kept = 'controlPlane' in use ? {} : spec
-  return { ...kind.example, spec: { ...kept, ...merged(spec, use) } } as unknown as KubeObject
+  return { ...kind.example, spec: { ...kept, ...merged(spec, use) } }
 }
 const merged = (spec: object, use: object): object =>
   'template' in use && 'template' in spec
@@ -95,7 +95,7 @@ describe('on a server', () => {
     await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)
   }, 60_000)
   afterAll(async () => {
-    await client.close()
+    client.close()
     await server.stop()
   })
 

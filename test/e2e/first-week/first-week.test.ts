@@ -10,6 +10,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { chapters } from '#test/support/chapters.ts'
 import { sleep, until } from '../../support/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
@@ -76,6 +77,7 @@ afterAll(async () => {
 }, 60_000)
 
 describe('the first week', { timeout: PATIENCE_MS }, () => {
+  chapters()
   test('the keys become one’s own while the fleet runs, and nothing restarts', async () => {
     const before = fleet.processes('.mjs').length
     const rotated = await kubenode(`artifact keys rotate --new-key ${keyOf(fleet)} --local-fleet ${fleet.data}`)

@@ -9,6 +9,7 @@ import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom } from '#lib/random.ts'
 import { shellBlocks } from '../../support/readme.ts'
+import { chapters } from '#test/support/chapters.ts'
 import { type Found, sleep, until } from '../../support/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 import { observe } from './watching.ts'
@@ -56,6 +57,7 @@ afterAll(async () => {
 }, 60_000)
 
 describe('the whole way', () => {
+  chapters()
   test('machines join with identities of their own and run what git says', () => {
     for (const cluster of ['test', 'prod']) {
       expect(versionsOf(cluster, 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
