@@ -68,6 +68,8 @@ const ENDED: readonly ComponentState[] = ['Healthy', 'RolledBack', 'Failed']
 
 /** The full form walks every state by itself, without the merging of `mergedKey`: eight times the states. */
 const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
+/** The full form takes ten seconds a model, and two minutes beside twenty other programs. */
+const TIMEOUT_MS = IS_FULL ? 600_000 : 10_000
 
 const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Requested' || permit?.phase === 'Granted'
 
@@ -346,7 +348,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
   }
 }
 
-describe('a slice', () => {
+describe('a slice', { timeout: TIMEOUT_MS }, () => {
   test.each([
     ['one machine, two permits, two attempts', { machines: 1, permits: 2, attempts: 2 }],
     ['two machines, one permit', { machines: 2, permits: 1, attempts: 1 }],

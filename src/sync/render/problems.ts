@@ -1,7 +1,9 @@
 // Holds the objects of each cluster against each other, with the trust document of the same commit, and finds the files that are to be corrected.
 import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
+import { atOnce } from '#lib/slices.ts'
 import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
+import type { DeclaredProblem } from '#nodeops/declared/problem.ts'
 import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
 import { refOf, refText } from '../object-ref.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -35,28 +37,38 @@ export interface RenderedProblems {
   readonly moreProblems: number
 }
 
-export function problemsIn(targets: Targets, files: Files, placeOf: PlaceOf): RenderedProblems {
+export const problemsIn = (...given: Parameters<typeof findingProblems>): RenderedProblems =>
+  atOnce(findingProblems(...given))
+
+/** As `problemsIn`, cluster by cluster. */
+export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceOf): Generator<void, RenderedProblems> {
   const trust = newestTrust(files)
-  const found = [...targets].flatMap(([cluster, { objects }]) =>
-    declaredProblems(
+  const found: (DeclaredProblem & { readonly cluster: string; readonly ref: string })[] = []
+  for (const [cluster, { objects }] of targets) {
+    yield
+    const problems = declaredProblems(
       objects.map((o) => o.object),
       { trust },
-    ).map((p) => ({ ...p, cluster, object: refText(refOf(p.object)) })),
-  )
-  const groups = [...Map.groupBy(found, (p) => JSON.stringify([p.object, p.pointer, p.code, p.message])).values()]
+    )
+    for (const p of problems) found.push({ ...p, cluster, ref: refText(refOf(p.object)) })
+  }
+  const groups = [...Map.groupBy(found, (p) => JSON.stringify([p.ref, p.pointer, p.code, p.message])).values()]
   const isCertain = ([first]: typeof found) => first?.isCertain === true
   const ordered =
     groups.length <= MAX_PROBLEMS
       ? groups
       : [...groups.filter(isCertain), ...groups.filter((group) => !isCertain(group))].slice(0, MAX_PROBLEMS)
-  const problems = ordered.flatMap((group) => {
+  const problems: RenderedProblem[] = []
+  for (const group of ordered) {
+    yield
     const [first] = group
-    if (first === undefined) return []
-    const { cluster: _, words, ...problem } = first
+    if (first === undefined) continue
+    const { cluster: _, words, ref: object, ...problem } = first
     const place = placeOf(words)
     const message = problem.message.slice(0, MAX_MESSAGE_CHARS)
-    return [{ ...problem, message, clusters: group.map((p) => p.cluster), ...(place !== undefined && { place }) }]
-  })
+    const clusters = group.map((p) => p.cluster)
+    problems.push({ ...problem, object, message, clusters, ...(place !== undefined && { place }) })
+  }
   return { problems, moreProblems: groups.length - problems.length }
 }
 

@@ -3,13 +3,14 @@ import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { inSlices } from '#lib/slices.ts'
 import { placesIn } from '#nodeops/declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
 import { answered } from './answered.ts'
 import type { FleetError } from './protocol.ts'
-import { problemsIn, type RenderedProblem } from './problems.ts'
-import { checkRendered, type Targets } from './rendered.ts'
+import { findingProblems, type RenderedProblem } from './problems.ts'
+import { checkingRendered, type Targets } from './rendered.ts'
 import { runCaged, type CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -60,8 +61,8 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
   const placeOf = placesIn(files)
-  const targets = checkRendered(clusters, validator, placeOf)
-  const problems = problemsIn(targets, files, placeOf)
+  const targets = await inSlices(checkingRendered(clusters, validator, placeOf))
+  const problems = await inSlices(findingProblems(targets, files, placeOf))
   return { commit, targets, cage: cage.level.layers, printed, ...problems }
 }
 

@@ -7,6 +7,7 @@ import type { Validator } from '#api/validate.ts'
 import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { atOnce } from '#lib/slices.ts'
 import { identityProblem } from '#nodeops/declared/identity.ts'
 import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
 import { isNamespaceNeverDeclared } from '#nodeops/declared/listings.ts'
@@ -46,7 +47,15 @@ const MAX_OBJECT_CHARS = 1_400_000
 /** Of one object, for a status and a plan. */
 const MAX_PROBLEM_CHARS = 2_000
 
-export function checkRendered(clusters: unknown, validator: Validator, placeOf: PlaceOf = () => undefined): Targets {
+export const checkRendered = (...given: Parameters<typeof checkingRendered>): Targets =>
+  atOnce(checkingRendered(...given))
+
+/** As `checkRendered`, object by object: some commits have a hundred thousand. */
+export function* checkingRendered(
+  clusters: unknown,
+  validator: Validator,
+  placeOf: PlaceOf = () => undefined,
+): Generator<void, Targets> {
   if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
     throw unusable('the rendering', `is not a map of at most ${MAX_TARGETS} clusters`)
   const targets = new Map<string, RenderedTarget>()
@@ -57,7 +66,7 @@ export function checkRendered(clusters: unknown, validator: Validator, placeOf: 
     if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
     if (list.length > MAX_OBJECTS)
       throw unusable(`the target ${name}`, `has ${list.length} objects (limit ${MAX_OBJECTS})`)
-    targets.set(name, checkTarget(name, list as readonly unknown[], { validator, placeOf }))
+    targets.set(name, yield* checkTarget(name, list as readonly unknown[], { validator, placeOf }))
   }
   return targets
 }
@@ -67,11 +76,12 @@ interface Checks {
   readonly placeOf: PlaceOf
 }
 
-function checkTarget(target: string, list: readonly unknown[], checks: Checks): RenderedTarget {
+function* checkTarget(target: string, list: readonly unknown[], checks: Checks): Generator<void, RenderedTarget> {
   const seen = new Set<string>()
   const objects: DesiredObject[] = []
   const rejected: Rejected[] = []
   for (const [i, value] of list.entries()) {
+    yield
     const object = identified(value, `object ${i + 1} of ${target}`)
     const ref = refOf(object)
     const key = refText(ref)

@@ -5,14 +5,14 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 const PREFIX = `${FIELD_MANAGERS.sync}.`
 /** What an API server accepts. */
 const MAX_MANAGER = 128
-const HASH_DIGITS = 16
+const HASH_DIGITS = 32
 
-/** A namespace has no dots, so two sources never share a manager. Long names are cut and told apart by a hash. */
+/** A namespace has no dots, so two sources never share a manager. Long names are cut and told apart by a hash behind a slash, which no name has: none can be chosen to be the short form of another. */
 export function sourceManager(source: string): string {
   const name = `${PREFIX}${source.replace('/', '.')}`
   if (name.length <= MAX_MANAGER) return name
   const hash = createHash('sha256').update(source).digest('hex').slice(0, HASH_DIGITS)
-  return `${name.slice(0, MAX_MANAGER - HASH_DIGITS - 1)}.${hash}`
+  return `${name.slice(0, MAX_MANAGER - HASH_DIGITS - 1)}/${hash}`
 }
 
 export const isSourceManager = (manager: string): boolean => manager.startsWith(PREFIX)

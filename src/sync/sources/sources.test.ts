@@ -71,6 +71,10 @@ test('S27 managers fit the server, and two sources never share one', () => {
   const long = 'x'.repeat(250)
   expect(sourceManager(`a/${long}y`)).not.toBe(sourceManager(`a/${long}z`))
   expect(isSourceManager('kubenode-sync')).toBe(false)
+  // Nobody names a source as the manager of another one is called.
+  const cut = sourceManager(`a/${long}`).slice('kubenode-sync.a.'.length)
+  expect(sourceManager(`a/${cut.replace('/', '.')}`)).not.toBe(sourceManager(`a/${long}`))
+  expect(cut).toMatch(/\/[0-9a-f]{32}$/)
 })
 
 const object = (metadata: object): KubeObject => ({
