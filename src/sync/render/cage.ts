@@ -63,6 +63,23 @@ const LONGEST_RENDER_MS = 3_600_000
 /** The environment of the program says where temporary folders are, so it is asked each time. */
 const renderFolders = () => ({ parent: tmpdir(), prefix: 'kubenode-render-', maxAgeMs: LONGEST_RENDER_MS })
 
+/** Parts of Node that its permissions do not cover, as far as this Node has them. */
+const MISSING_PARTS = ['sqlite', 'ffi', 'webstorage', 'websocket', 'global-navigator']
+  .filter((part) => process.allowedNodeEnvironmentFlags.has(`--experimental-${part}`))
+  .map((part) => `--no-experimental-${part}`)
+
+const NODE_FLAGS: readonly string[] = [
+  '--permission',
+  '--no-addons',
+  '--no-warnings',
+  // What was in memory before is not there to be read.
+  '--zero-fill-buffers',
+  // Only Node's own WebAssembly runs inside, once: better code for it costs more than it saves.
+  '--liftoff-only',
+  ...['--disable-sigusr1'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag)),
+  ...MISSING_PARTS,
+]
+
 export class Cage {
   readonly level: CageLevel
   readonly #node = realpathSync(process.execPath)
@@ -81,7 +98,7 @@ export class Cage {
   }
 
   command(cpuSeconds: number): CageCommand {
-    const node = ['--permission', '--no-addons', '--no-warnings', `--max-old-space-size=${MAX_HEAP_MB}`]
+    const node = [...NODE_FLAGS, `--max-old-space-size=${MAX_HEAP_MB}`]
     const cwd = makeOwnedFolder(renderFolders())
     const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
     const cpu = String(cpuSeconds)

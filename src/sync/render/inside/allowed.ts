@@ -30,20 +30,6 @@ export const NODE_PROCESS: ReadonlySet<string> = new Set(
 
 /** The last line above cannot be removed: a name, flags of the build, and questions about permissions. */
 
-/** Pure computation; neither files nor network nor processes nor time nor randomness. */
-export const BUILTINS: ReadonlySet<string> = new Set([
-  'assert',
-  'assert/strict',
-  'buffer',
-  'events',
-  'path',
-  'path/posix',
-  'querystring',
-  'string_decoder',
-  'url',
-  'util',
-])
-
 /** What import.meta holds. */
 export const IMPORT_META: ReadonlySet<string> = new Set(['dirname', 'filename', 'main', 'resolve', 'url'])
 

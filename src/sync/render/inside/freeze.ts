@@ -1,15 +1,17 @@
 // Makes a run repeatable and shut in: one moment, one sequence of random numbers, and of this machine and of Node only what is listed.
-import { Console } from 'node:console'
 import { EventEmitter } from 'node:events'
 import { writeSync } from 'node:fs'
 import { seededRandom } from '#lib/random.ts'
 import { GLOBALS, NODE_PROCESS, keepOnly } from './allowed.ts'
+import { builtinsOf, globalsOf, type Builtins } from './builtins.ts'
+import { harden } from './harden.ts'
+import { plainConsole } from './shown.ts'
+import { virtualTimers } from './timers.ts'
 
-export function freeze(now: number, seed: number): void {
-  const nextTick = process.nextTick.bind(process)
-  const { version, versions, platform, arch } = process
+/** Before any package is loaded, so that none can keep a clock. Gives what stands for Node's modules. */
+export function freeze(now: number, seed: number): { readonly fleet: Builtins; readonly release: Builtins } {
   const [stdout, stderr] = [printer(1), printer(2)]
-  const hrtime = Object.assign(() => [0, 0] as const, { bigint: () => 0n })
+  const { version, versions, platform, arch } = process
   const same = {
     argv: Object.freeze(['node', 'fleet/main.ts']),
     env: Object.freeze({}),
@@ -30,18 +32,32 @@ export function freeze(now: number, seed: number): void {
   )
     keepOnly(at, NODE_PROCESS)
   const none = () => undefined
+  const hrtime = Object.assign(() => [0, 0] as const, { bigint: () => 0n })
+  const nextTick = (run: (...args: readonly unknown[]) => unknown, ...args: readonly unknown[]) =>
+    queueMicrotask(() => run(...args))
   const shown = { ...same, title: 'node', version, versions, platform, arch, hrtime, on: none, once: none, off: none }
   fix(globalThis, 'process', Object.freeze({ ...shown, nextTick }))
-  fix(globalThis, 'console', new Console({ stdout, stderr, ignoreErrors: false } as never))
+  fix(globalThis, 'console', plainConsole(stdout.write, stderr.write))
+  for (const [name, timer] of Object.entries(virtualTimers(setImmediate))) fix(globalThis, name, timer)
   freezeTime(now)
   freezeRandom(seed)
-  // What was never written could hold anything.
-  for (const name of ['allocUnsafe', 'allocUnsafeSlow']) fix(Buffer, name, (size: number) => Buffer.alloc(size))
+  freezeBuffers()
+  const builtins = builtinsOf(process)
+  for (const [name, value] of Object.entries(globalsOf(builtins.fleet))) fix(globalThis, name, value)
+  return builtins
+}
+
+/** After everything that a fleet may import is loaded: from now on nothing of it changes. */
+export function seal(builtins: { readonly fleet: Builtins; readonly release: Builtins }, release: string): void {
   keepOnly(globalThis, GLOBALS)
+  for (const name of ['createObjectURL', 'revokeObjectURL']) Reflect.deleteProperty(URL, name)
+  Reflect.deleteProperty(Date.prototype, 'toTemporalInstant')
+  freezeStacks(release)
+  harden(globalThis, builtins)
 }
 
 /** Leaves at once instead of piling up here: so the other side can count it and end a flood. */
-function printer(fd: number): object {
+function printer(fd: number): { readonly write: (text: unknown) => boolean } {
   const write = (text: unknown): boolean => {
     const bytes = Buffer.from(String(text))
     for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
@@ -108,6 +124,30 @@ function freezeRandom(seed: number): void {
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
   }
   fix(globalThis, 'crypto', Object.freeze({ getRandomValues, randomUUID }))
+}
+
+/** Neither the frames, which lead to what runs in them, nor where this machine keeps the release. */
+function freezeStacks(release: string): void {
+  const url = new URL('.', release)
+  const places = [url.href, decodeURI(url.pathname)]
+  const inRelease = (frame: string): string =>
+    places.reduce((text, place) => text.replaceAll(place, 'release:///'), frame)
+  const shown = Function.prototype.call.bind(Reflect.get(Error.prototype, 'toString')) as (error: unknown) => string
+  fix(Error, 'prepareStackTrace', (error: unknown, frames: readonly unknown[]): string => {
+    let head = 'Error'
+    try {
+      head = shown(error)
+    } catch {
+      // It has a name or a message that cannot be read.
+    }
+    return [head, ...frames.map((frame) => `    at ${inRelease(String(frame))}`)].join('\n')
+  })
+}
+
+/** Memory that was never written, and memory that is shared with what Node does, could hold anything. */
+function freezeBuffers(): void {
+  for (const name of ['allocUnsafe', 'allocUnsafeSlow']) fix(Buffer, name, (size: number) => Buffer.alloc(size))
+  fix(Buffer, 'poolSize', 0)
 }
 
 function fix(target: object, name: string, value: unknown): void {

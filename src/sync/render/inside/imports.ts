@@ -1,7 +1,8 @@
 // Decides what code of a fleet may import: its own files, the API of the running release, cdk8s, and the few builtins without effects.
 import { FLEET_ROOT } from '../protocol.ts'
-import { BUILTINS } from './allowed.ts'
+import { BUILTIN_NAMES } from './builtins.ts'
 
+const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES)
 const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
 
 export type ImportVerdict =

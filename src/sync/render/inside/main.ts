@@ -1,6 +1,5 @@
 // Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. It trusts nothing here to stay as it was.
 import { readFileSync, writeSync } from 'node:fs'
-import { registerHooks } from 'node:module'
 import {
   ANSWER_FD,
   FLEET_ROOT,
@@ -9,17 +8,15 @@ import {
   type RenderAnswer,
   type RenderRequest,
 } from '../protocol.ts'
-import { freeze } from './freeze.ts'
-import { fleetPath, judgeImport } from './imports.ts'
+import { freeze, seal } from './freeze.ts'
+import { ImportRefused, openImports } from './release.ts'
 
 const STDIN_FD = 0
 // Taken before any code of the fleet runs, so that it cannot put its own in their place.
 const { parse, stringify } = JSON
 const exit = (process as unknown as { reallyExit(code: number): never }).reallyExit.bind(process)
-
-class ImportRefused extends Error {
-  override readonly name = 'ImportRefused'
-}
+const listen = process.on.bind(process)
+const { permission } = process as unknown as { readonly permission?: { readonly drop?: (scope: string) => void } }
 
 function answer(value: RenderAnswer): void {
   const bytes = Buffer.from(stringify(value))
@@ -39,28 +36,6 @@ function describe(error: unknown): FleetError {
   const isSyntax = error instanceof SyntaxError
   const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
   return { kind, message: message.slice(0, 4_000), ...(at === undefined ? {} : { at: decodeURIComponent(at) }) }
-}
-
-function hook({ files, release }: RenderRequest): void {
-  const packages = new URL('.', release).href
-  const has = (path: string) => Object.hasOwn(files, path)
-  registerHooks({
-    resolve(specifier, context, next) {
-      const from = context.parentURL ?? ''
-      // Code that was made from text has no file: it is the fleet's, too.
-      if (from.startsWith(packages) && !specifier.startsWith(FLEET_ROOT)) return next(specifier, context)
-      const verdict = judgeImport(specifier, from.startsWith(FLEET_ROOT) ? from : FLEET_ROOT, has)
-      if (verdict.kind === 'Refused') throw new ImportRefused(`${fleetPath(from)}: ${verdict.why}`)
-      if (verdict.kind === 'Release') return next(verdict.specifier, { ...context, parentURL: release })
-      return { url: new URL(encodeURI(verdict.path), FLEET_ROOT).href, shortCircuit: true }
-    },
-    load(url, context, next) {
-      if (!url.startsWith(FLEET_ROOT)) return next(url, context)
-      const path = fleetPath(url)
-      const format = path.endsWith('.json') ? 'json' : /\.[cm]?ts$/.test(path) ? 'module-typescript' : 'module'
-      return { format, source: files[path] ?? '', shortCircuit: true }
-    },
-  })
 }
 
 const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
@@ -84,6 +59,10 @@ async function load(paths: readonly string[]): Promise<RenderAnswer> {
   return { ok: true, modules }
 }
 
+listen('uncaughtException', fail)
+listen('unhandledRejection', fail)
+const builtins = freeze(request.now, request.seed)
+const imports = openImports(request.files, request.release, builtins)
 const synthesis =
   typeof entry === 'string'
     ? await import('#api/constructs/synthesis.ts').then(({ catchSynth, objectsByTarget }) => ({
@@ -91,10 +70,10 @@ const synthesis =
         objectsByTarget,
       }))
     : undefined
-hook(request)
-process.on('uncaughtException', fail)
-process.on('unhandledRejection', fail)
-freeze(request.now, request.seed)
+await imports.loadNamed()
+imports.close()
+permission?.drop?.('fs')
+seal(builtins, request.release)
 try {
   answer(typeof entry === 'string' ? await synthesize(entry) : await load(entry))
   exit(0)

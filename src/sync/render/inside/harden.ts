@@ -1,0 +1,74 @@
+// Makes everything that code of a fleet finds unchangeable, before it runs: what Node and we do with these objects stays what it was.
+
+/**
+ * Properties that are set on objects which inherit them, as in `this.toString = …`. A frozen one would refuse that, so these become accessors that
+ * set a property of the object itself. Few: the engine is faster with plain ones.
+ */
+const OVERRIDABLE: readonly (readonly [object, string])[] = [
+  [Object.prototype, 'constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf'],
+  [Function.prototype, 'apply bind call constructor toString'],
+  [Array.prototype, 'toLocaleString toString'],
+  [Date.prototype, 'toString'],
+  ...[Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].map(
+    ({ prototype }) => [prototype, 'constructor message name toString'] as const,
+  ),
+]
+
+/** No property of any global leads to these. */
+const UNNAMED: readonly unknown[] = [
+  async () => undefined,
+  function* () {},
+  async function* () {},
+  (function* () {})(),
+  (async function* () {})(),
+  [][Symbol.iterator](),
+  new Map()[Symbol.iterator](),
+  new Set()[Symbol.iterator](),
+  ''[Symbol.iterator](),
+  'a'.matchAll(/a/g),
+  [].values().map((x) => x),
+  Iterator.from({ next: () => ({ done: true, value: undefined }) }),
+]
+
+export function harden(...roots: readonly unknown[]): void {
+  for (const [holder, names] of OVERRIDABLE) for (const name of names.split(' ')) makeOverridable(holder, name)
+  const seen = new Set<object>()
+  const waiting: unknown[] = [...roots, ...UNNAMED]
+  for (let next = waiting.pop(); next !== undefined || waiting.length > 0; next = waiting.pop()) {
+    if ((typeof next !== 'object' && typeof next !== 'function') || next === null || seen.has(next)) continue
+    seen.add(next)
+    waiting.push(Object.getPrototypeOf(next))
+    for (const key of Reflect.ownKeys(next)) {
+      const property = Object.getOwnPropertyDescriptor(next, key)
+      waiting.push(...Object.values(property ?? {}))
+    }
+  }
+  for (const object of seen) makeFixed(object)
+}
+
+/** What Object.freeze does. That takes the engine off its fast path for arrays when it is done to Array.prototype or Object.prototype. */
+function makeFixed(object: object): void {
+  Object.preventExtensions(object)
+  for (const key of Reflect.ownKeys(object)) {
+    const property = Object.getOwnPropertyDescriptor(object, key)
+    if (property?.configurable === true || property?.writable === true)
+      Object.defineProperty(object, key, { configurable: false, ...('value' in property && { writable: false }) })
+  }
+}
+
+function makeOverridable(holder: object, name: string): void {
+  const property = Object.getOwnPropertyDescriptor(holder, name)
+  if (property === undefined || !('value' in property)) return
+  const { value } = property as { readonly value: unknown }
+  Object.defineProperty(holder, name, {
+    configurable: false,
+    enumerable: property.enumerable === true,
+    get: () => value,
+    set(this: unknown, own: unknown) {
+      if (typeof this !== 'object' && typeof this !== 'function') return
+      if (this === null || this === holder) throw new TypeError(`${name} cannot be changed for everybody`)
+      if (Object.hasOwn(this, name)) (this as Record<string, unknown>)[name] = own
+      else Object.defineProperty(this, name, { value: own, writable: true, enumerable: true, configurable: true })
+    },
+  })
+}

@@ -1,0 +1,131 @@
+// Decides where every import inside the cage leads. While our own release loads: anywhere below it, with copies for Node's modules. From the moment on
+// at which the fleet starts: to files of the fleet, and to what was loaded before. Who asks, and from where, decides nothing.
+import { builtinModules, registerHooks } from 'node:module'
+import { FLEET_ROOT } from '../protocol.ts'
+import type { Builtins } from './builtins.ts'
+import { fleetPath, judgeImport } from './imports.ts'
+
+export class ImportRefused extends Error {
+  override readonly name = 'ImportRefused'
+}
+
+/** What a fleet imports of the release has addresses that are the same on every machine. */
+const RELEASE_ROOT = 'release:///'
+const BUILTIN_ROOT = 'builtin:///'
+/** Where the copies are handed to the modules that export them; gone before the fleet starts. */
+const HANDED = 'kubenode:builtins'
+
+const NODES: ReadonlySet<string> = new Set(builtinModules)
+const builtinName = (specifier: string): string | undefined => {
+  const name = specifier.replace(/^node:/, '')
+  return specifier.startsWith('node:') || NODES.has(name) ? name : undefined
+}
+
+export interface Imports {
+  /** Loads what the texts of the fleet name of the release. */
+  readonly loadNamed: () => Promise<void>
+  /** Nothing is loaded from the release any more. */
+  readonly close: () => void
+}
+
+export function openImports(
+  files: Readonly<Record<string, string>>,
+  release: string,
+  builtins: { readonly fleet: Builtins; readonly release: Builtins },
+): Imports {
+  const has = (path: string) => Object.hasOwn(files, path)
+  /** Text of the modules through which a fleet gets the release, by their addresses. */
+  const doors = new Map<string, string>()
+  let isOpen = true
+  Object.defineProperty(globalThis, HANDED, { value: builtins.release, configurable: true })
+
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (isOpen && !specifier.startsWith(FLEET_ROOT)) {
+        if (doors.has(specifier)) return { url: specifier, shortCircuit: true }
+        const name = builtinName(specifier)
+        if (name === undefined) return next(specifier, { ...context, parentURL: realParent(context.parentURL) })
+        if (!Object.hasOwn(builtins.release, name)) throw new Error(`the cage has no copy of node:${name}`)
+        const kind = context.conditions.includes('require') ? 'require' : 'import'
+        return { url: `${BUILTIN_ROOT}${name}?${kind}`, shortCircuit: true }
+      }
+      const from = context.parentURL ?? ''
+      const parent = from.startsWith(FLEET_ROOT) ? from : FLEET_ROOT
+      const verdict = judgeImport(specifier, parent, has)
+      if (verdict.kind === 'Refused') throw new ImportRefused(`${fleetPath(parent)}: ${verdict.why}`)
+      if (verdict.kind === 'File') return { url: new URL(encodeURI(verdict.path), FLEET_ROOT).href, shortCircuit: true }
+      const url = `${RELEASE_ROOT}${verdict.specifier}`
+      if (!doors.has(url)) throw new ImportRefused(`${fleetPath(parent)}: ${missing(specifier)}`)
+      return { url, shortCircuit: true }
+    },
+    load(url, context, next) {
+      if (url.startsWith(FLEET_ROOT)) {
+        const path = fleetPath(url)
+        const format = path.endsWith('.json') ? 'json' : /\.[cm]?ts$/.test(path) ? 'module-typescript' : 'module'
+        return { format, source: has(path) ? (files[path] ?? '') : '', shortCircuit: true }
+      }
+      if (!isOpen) throw new ImportRefused(`${url.slice(0, 200)} cannot be loaded: the fleet has started`)
+      const door = doors.get(url)
+      if (door !== undefined) return { format: 'module', source: door, shortCircuit: true }
+      if (url.startsWith(BUILTIN_ROOT)) return copyOf(url.slice(BUILTIN_ROOT.length), builtins.release)
+      return next(url, context)
+    },
+  })
+
+  const realParent = (from: string | undefined): string =>
+    from === undefined || from.startsWith(RELEASE_ROOT) ? release : from
+
+  const open = async (specifier: string): Promise<void> => {
+    const url = `${RELEASE_ROOT}${specifier}`
+    const names = (await import(specifier).catch((error: unknown) => notThere(specifier, error))) as object | undefined
+    if (names === undefined) return
+    const from = JSON.stringify(specifier)
+    doors.set(url, `export * from ${from}\n${'default' in names ? `export { default } from ${from}\n` : ''}`)
+    await import(url)
+  }
+  return {
+    loadNamed: async () => {
+      for (const specifier of namedIn(files)) await open(specifier)
+    },
+    close: () => {
+      isOpen = false
+      Reflect.deleteProperty(globalThis, HANDED)
+    },
+  }
+}
+
+/** A name that the release does not have fails where the fleet imports it, with a place. */
+function notThere(specifier: string, error: unknown): undefined {
+  const { code } = error as { readonly code?: unknown }
+  if (specifier.startsWith('#') && (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT')) return
+  throw error
+}
+
+const missing = (specifier: string): string =>
+  specifier.startsWith('#')
+    ? `the release has no ${specifier}, or the name is not written out in a file of the fleet`
+    : `write the name ${specifier} out in the import: nothing is loaded for a name that is made while the fleet runs`
+
+const QUOTED = /(["'`])((?:#api\/|[a-z])[\w@#./:-]{1,200})\1/g
+/** What TypeScript removes: not worth the time of loading it. */
+const TYPES_ONLY = /^import type [^'"`;\n]* from (?:'[^'\n]*'|"[^"\n]*")/gm
+
+/** In an order that does not depend on the files. */
+function namedIn(files: Readonly<Record<string, string>>): readonly string[] {
+  const found = new Set<string>()
+  for (const text of Object.values(files))
+    for (const [, , name = ''] of text.replace(TYPES_ONLY, '').matchAll(QUOTED)) {
+      const verdict = judgeImport(name, FLEET_ROOT, () => false)
+      if (verdict.kind === 'Release') found.add(verdict.specifier)
+    }
+  return [...found].toSorted()
+}
+
+function copyOf(name: string, builtins: Builtins) {
+  const [module = '', kind] = name.split('?')
+  const handed = `globalThis[${JSON.stringify(HANDED)}][${JSON.stringify(module)}]`
+  if (kind === 'require') return { format: 'commonjs', source: `module.exports = ${handed}\n`, shortCircuit: true }
+  const names = Object.keys(builtins[module] ?? {}).join(', ')
+  const source = `const all = ${handed}\nexport const { ${names} } = all\nexport default all\n`
+  return { format: 'module', source, shortCircuit: true }
+}
