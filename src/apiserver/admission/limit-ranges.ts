@@ -1,4 +1,4 @@
-// Requests and limits of containers that say nothing about them, from the LimitRanges of their namespace. Their bounds are not enforced.
+// Sets default requests and limits of containers from the LimitRanges of their namespace. The bounds of a LimitRange are not enforced.
 import type { KubeObject } from '#schema/object.ts'
 import { fields, listAt, specOf, text, type Fields } from '../builtin/fields.ts'
 import type { Store } from '../storage/store.ts'

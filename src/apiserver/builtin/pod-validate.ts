@@ -113,7 +113,7 @@ function volumeProblems(spec: Fields, field: string): { problems: FieldProblem[]
   return { problems, names }
 }
 
-/** What a container that somebody adds to look around may say; the rest is for containers that a pod is made of. */
+/** The fields that an ephemeral container may set. */
 const EPHEMERAL_FIELDS: ReadonlySet<string> = new Set([
   'name',
   'image',

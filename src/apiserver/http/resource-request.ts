@@ -70,7 +70,7 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
   }
 }
 
-/** Whoever serves a built-in group knows all of its paths; one of a custom group that no definition serves is a path of nobody. */
+/** As on a real server: an unknown path of a built-in group is answered with a Status, one of a custom group as text. */
 export function noSuchPath(isBuiltin: boolean): Answer {
   if (isBuiltin) throw nothingServed()
   return PAGE_NOT_FOUND

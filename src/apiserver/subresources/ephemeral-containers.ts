@@ -1,5 +1,5 @@
-// The ephemeralcontainers subresource of pods: containers that somebody adds to a pod that runs, to look around in it. Nothing else of
-// the pod changes here, and they change nowhere else.
+// The ephemeralcontainers subresource of pods: containers added to a running pod for debugging. No other field of the pod changes
+// here, and these containers cannot be changed through the pod itself.
 import { fields, specOf } from '../builtin/fields.ts'
 import { ephemeralProblems } from '../builtin/pod.ts'
 import type { Call, Handler } from '../handlers/context.ts'

@@ -1,4 +1,4 @@
-// What the level "baseline" forbids: known ways from a pod to its host. The rules and words of Kubernetes 1.36.
+// The checks of the level "baseline": known ways from a pod to its host. The rules and words of Kubernetes 1.36.
 import { fields, listAt, text, textsAt, type Fields } from '../../builtin/fields.ts'
 import {
   counted,

@@ -1,11 +1,11 @@
-// What a namespace that asks for a stricter level is told of the pods that are there: they stay, and would not be let in again.
+// Warnings for a namespace that gets a stricter level: its existing pods stay, and these would be refused if they were created now.
 import type { KubeObject } from '#schema/object.ts'
 import { specOf } from '../../builtin/fields.ts'
 import { reasonsText, violationsOf } from './evaluate.ts'
 import { textOf, type LevelVersion } from './levels.ts'
 import { viewOfPod } from './pod-view.ts'
 
-/** So many are looked at, as on a real server: a warning is not worth more time. */
+/** Pods checked for one warning, as on a real server. */
 const MOST_PODS = 3_000
 
 export function existingPodsWarnings(

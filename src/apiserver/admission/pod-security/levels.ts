@@ -13,7 +13,7 @@ export interface PodSecurityPolicy {
   readonly enforce: LevelVersion
   readonly audit: LevelVersion
   readonly warn: LevelVersion
-  /** Of the labels; what cannot be read is enforced as the strictest level, and neither warned about nor audited. */
+  /** Problems of the labels. An unreadable level is enforced as the strictest one, and neither warned about nor audited. */
   readonly problems: readonly FieldError[]
 }
 
@@ -51,7 +51,7 @@ export function policyOf(labels: Labels): PodSecurityPolicy {
   const enforce = ofMode('enforce', 'restricted')
   const audit = ofMode('audit', 'privileged')
   const warn = ofMode('warn', 'privileged')
-  // who is refused later may as well be warned now, of the workload that makes the pods
+  // a workload whose pods would be refused gets its warning when the workload is written
   const followsEnforce = warn.said === undefined && enforce.said !== undefined && enforce.said !== UNREADABLE
   const warned: LevelVersion =
     followsEnforce && isStricter(enforce.is.level, warn.is.level)
@@ -66,7 +66,7 @@ export const isStricter = (a: Level, b: Level): boolean => LEVELS.indexOf(a) > L
 
 export const isSame = (a: LevelVersion, b: LevelVersion): boolean => a.level === b.level && a.version === b.version
 
-/** The release whose rules count: those of releases to come are not known yet. */
+/** The minor release whose rules apply; later releases get the newest known rules. */
 export const minorOf = ({ version }: LevelVersion): number =>
   Math.min(Number(VERSION.exec(version)?.[1] ?? NEWEST_MINOR), NEWEST_MINOR)
 

@@ -1,5 +1,5 @@
-// Holds pods to the security level that their namespace asks for in its labels: refuses pods, warns of them and of what would make
-// them, and tells when a namespace asks for more than its pods keep to.
+// Holds pods to the security level in the labels of their namespace: refuses pods, warns about pods and templates, and warns when a
+// namespace gets a level that its existing pods violate.
 import type { Logger } from '#lib/log.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { fields, listAt, specOf, text, type Fields } from '../../builtin/fields.ts'
@@ -34,7 +34,7 @@ function policyFor({ store }: PodSecurityParts, { namespace }: AdmissionRequest)
   return policyOf(found?.metadata.labels)
 }
 
-/** They change nothing that a pod is judged by; any other may. */
+/** Subresources that cannot change the fields that the checks read. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'attach',
   'binding',
@@ -53,7 +53,7 @@ function judgePod(parts: PodSecurityParts, request: AdmissionRequest, pod: KubeO
   if (request.old !== undefined && !changesContainers(specOf(pod), specOf(request.old))) return
   const view = viewOfPod(specOf(pod), pod.metadata.annotations)
   const found = detailsText(violationsOf(view, policy.enforce))
-  // what is refused is in the audit, and needs no warning
+  // a refused pod is audited too, and gets no warning
   audit(parts, request, policy.audit, view)
   if (found !== '')
     throw forbidden(
@@ -81,7 +81,7 @@ function changesContainers(next: Fields, old: Fields): boolean {
   )
 }
 
-/** Where kinds that make pods keep the template of them. */
+/** The pod template of each kind that creates pods. */
 const TEMPLATES: ReadonlyMap<string, (o: KubeObject) => unknown> = new Map([
   ['/podtemplates', (o: KubeObject) => o['template']],
   ['batch/cronjobs', (o: KubeObject) => fields(fields(specOf(o)['jobTemplate'])['spec'])['template']],
@@ -95,7 +95,7 @@ const TEMPLATES: ReadonlyMap<string, (o: KubeObject) => unknown> = new Map([
   ].map((resource) => [resource, (o: KubeObject) => specOf(o)['template']] as const),
 ])
 
-/** Never refused, for its pods will be: who writes it is told at once. */
+/** Templates get warnings only; the pods made from them are refused. */
 function judgeTemplate(parts: PodSecurityParts, request: AdmissionRequest, object: KubeObject): void {
   const policy = policyFor(parts, request)
   if (isOpen(policy.warn) && isOpen(policy.audit)) return

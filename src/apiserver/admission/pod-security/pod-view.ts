@@ -1,4 +1,4 @@
-// A pod as the security checks read it, and the words in which they name who breaks a rule.
+// A pod as the security checks read it, and the wording of their findings.
 import { fields, listAt, type Fields } from '../../builtin/fields.ts'
 
 export interface PodView {
@@ -6,7 +6,7 @@ export interface PodView {
   readonly annotations: Readonly<Record<string, string>>
   /** Of the pod itself; empty when it says nothing. */
   readonly security: Fields
-  /** Init containers, containers, ephemeral containers: in this order they are named. */
+  /** Init containers, containers, ephemeral containers, in this order in messages. */
   readonly containers: readonly ContainerView[]
 }
 

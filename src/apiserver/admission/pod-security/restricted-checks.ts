@@ -1,4 +1,4 @@
-// What the level "restricted" asks for beside: that a pod gives up what it does not need. The rules and words of Kubernetes 1.36.
+// The additional checks of the level "restricted": a pod gives up rights that it does not need. The rules and words of Kubernetes 1.36.
 import { fields, listAt, text, textsAt } from '../../builtin/fields.ts'
 import { seccompOf, seccompProfile } from './baseline-checks.ts'
 import {
