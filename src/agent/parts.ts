@@ -1,5 +1,5 @@
 // The parts of an agent and how they hear of each other. Nothing here runs by itself: agent.ts starts and ends it.
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -249,6 +249,7 @@ export function buildParts(o: PartsOptions): Parts {
         name: machine,
         facts,
         version,
+        folder: resolve(dir.path),
         publicKey: session.sealing.publicKey,
         components: components.reports(),
         conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(

@@ -296,14 +296,20 @@ export const conditions = (): Field<readonly Condition[]> =>
 export const observedGeneration = (): Field<number> =>
   int('The generation of the spec that this status refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER })
 
+const WAITS = 'What the object waits for; absent if it does not wait.'
+const waitingFields = () => ({
+  predicate: reasonWord('Name of the condition that is not met yet.'),
+  seen: optional(sentence('The observed value.')),
+  since: time('Since when.'),
+  unblock: optional(sentence('What unblocks it.')),
+})
+
 /** What something waits for, so that `why` can tell. */
-export const waitingFor = (doc = 'What the object waits for; absent if it does not wait.') =>
-  obj(doc, {
-    predicate: reasonWord('Name of the condition that is not met yet.'),
-    seen: optional(sentence('The observed value.')),
-    since: time('Since when.'),
-    unblock: optional(sentence('What unblocks it.')),
-  })
+export const waitingFor = (doc = WAITS) => obj(doc, waitingFields())
+
+/** Of something that holds keep waiting by themselves. */
+export const waitingForHold = () =>
+  obj(WAITS, { ...waitingFields(), hold: optional(objectName('The hold that it waits for.')) })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
 

@@ -21,6 +21,8 @@ export interface Protection {
 export interface CompiledPolicy {
   readonly name: string
   readonly spec: DefenderPolicySpec
+  /** Of the object that has this spec; undefined when it is not the one that it has now. */
+  readonly generation?: number
   /** Why it cannot be understood; the gates then refuse. */
   readonly broken?: string
   /** Its spec was edited; this is what git declares, unless a hold allows the edit. */
@@ -36,9 +38,9 @@ export interface CompiledPolicy {
 export const builtinPolicy: CompiledPolicy = understood(BUILTIN_POLICY_NAME, BUILTIN_POLICY)
 
 export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolicy {
-  const name = metadata.name ?? ''
+  const { name = '', generation } = metadata
   try {
-    return understood(name, spec)
+    return { ...understood(name, spec), ...(generation !== undefined && { generation }) }
   } catch (e) {
     return brokenPolicy(name, spec, messageOf(e))
   }

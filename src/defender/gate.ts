@@ -24,6 +24,12 @@ export interface GateVerdict {
   readonly policy?: string
   readonly seen?: string
   readonly limit?: string
+  /** Of the policy, as a pointer below its spec, in the generation that was read. */
+  readonly field?: string
+  readonly generation?: number
+  readonly count?: number
+  readonly hold?: string
+  readonly component?: string
   /** Seconds. */
   readonly retryAfter?: number
 }

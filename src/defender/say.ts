@@ -8,6 +8,12 @@ interface Saying {
   readonly policy?: CompiledPolicy
   readonly seen?: string
   readonly limit?: string
+  /** Field of the policy that holds the limit. */
+  readonly field?: string
+  /** What `field` limits. */
+  readonly count?: number
+  readonly hold?: string
+  readonly component?: string
   readonly retryAfterMs?: number
 }
 
@@ -17,15 +23,22 @@ const cut = (text: string): string => (text.length <= MAX_SENTENCE ? text : `${t
 
 const say =
   (verdict: GateVerdict['verdict']) =>
-  (gate: Gate, { reason, policy, seen, limit, retryAfterMs }: Saying): GateVerdict => ({
+  (gate: Gate, { reason, policy, seen, limit, field, retryAfterMs, ...more }: Saying): GateVerdict => ({
     gate,
     verdict,
     reason,
     ...(policy !== undefined && policy !== builtinPolicy && { policy: policy.name }),
     ...(seen !== undefined && { seen: cut(seen) }),
     ...(limit !== undefined && { limit: cut(limit) }),
+    ...(verdict !== 'Granted' && { ...more, ...fieldOf(policy, field) }),
     ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
   })
+/** A pointer into a spec is worth nothing without the generation that it is of. */
+const fieldOf = (policy: CompiledPolicy | undefined, field: string | undefined) =>
+  policy?.generation === undefined || policy === builtinPolicy || field === undefined
+    ? {}
+    : { field, generation: policy.generation }
+
 export const pass = say('Granted')
 export const wait = say('Waiting')
 export const deny = say('Denied')

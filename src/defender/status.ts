@@ -9,7 +9,11 @@ import type { PermitDecision } from './plan.ts'
 
 type Verdict = NonNullable<PermitStatus['verdicts']>[number]
 
-const entryOf = (target: string, { reason: _reason, ...said }: GateVerdict): Verdict => ({ target, ...said })
+const entryOf = (target: string, { reason, ...said }: GateVerdict): Verdict => ({
+  target,
+  ...said,
+  ...(said.verdict !== 'Granted' && { reason }),
+})
 
 export interface StatusTimes {
   /** The time of the Defender. */

@@ -80,8 +80,9 @@ const heal = (node: string) => bench.setCondition(node, 'KernelDeadlock', 'False
 async function sayFrozen(node: string): Promise<void> {
   const file = join(folder, 'frozen')
   const told = ['Ready', 'AgentReachable', 'InfrastructureReady'].map((type) => condition(type, 'True'))
-  const frozen = { ...condition('Frozen', 'True'), message: `by ${file} on the node: hands off (ada)` }
-  await bench.setMachine(node, { conditions: existsSync(file) ? [...told, frozen] : told })
+  const frozen = { ...condition('Frozen', 'True'), message: 'hands off (ada)' }
+  const agent = { version: '1.0.0', folder }
+  await bench.setMachine(node, { agent, conditions: existsSync(file) ? [...told, frozen] : told })
 }
 
 /** A disruption that was permitted and went wrong. */

@@ -27,6 +27,8 @@ export interface MachineLook {
   readonly version: string
   /** To which secret values for this machine are sealed. */
   readonly publicKey?: string
+  /** The agent's own, as the host names it. */
+  readonly folder?: string
   readonly components: readonly ComponentReport[]
   /** Those that are the agent's to say. */
   readonly conditions?: readonly Condition[]
@@ -83,7 +85,7 @@ export const machineStatus = ({ components, ...look }: MachineLook): KubeObject 
   )
 
 export const machineStatusWith = (
-  { name, facts, version, publicKey, conditions = [] }: Omit<MachineLook, 'components'>,
+  { name, facts, version, publicKey, folder, conditions = [] }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
   foreign: readonly string[] = [],
 ): KubeObject => ({
@@ -92,7 +94,7 @@ export const machineStatusWith = (
   metadata: { name },
   status: {
     bootID: facts.bootId,
-    agent: { version, ...(publicKey === undefined ? {} : { publicKey }) },
+    agent: { version, ...(folder !== undefined && { folder }), ...(publicKey === undefined ? {} : { publicKey }) },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),

@@ -200,6 +200,7 @@ const status = obj('The observed state of the machine.', {
   agent: optional(
     obj('The agent on the machine.', {
       version: componentVersion('Version of the agent.'),
+      folder: optional(absolutePath('Data folder of the agent on its host.')),
       publicKey: optional(str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
     }),
   ),

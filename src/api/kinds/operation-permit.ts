@@ -17,6 +17,7 @@ import {
 } from '../build.ts'
 import {
   commitId,
+  componentName,
   conditions,
   count,
   dnsLabel,
@@ -112,8 +113,16 @@ const verdict = obj('The decision of one gate about one target.', {
   gate: reasonWord('The gate that decided.'),
   policy: optional(objectName('The policy of the gate.')),
   verdict: choice('The decision.', ['Granted', 'Waiting', 'Denied']),
+  reason: optional(reasonWord('Why the gate does not let the target pass; absent if it does.')),
   seen: optional(sentence('The observed value.')),
   limit: optional(sentence('The limit that applies.')),
+  field: optional(str('Field of the policy that holds the limit, below its spec, such as /budgets/0.', { max: 64 })),
+  generation: optional(
+    int('Generation of the policy that `field` refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+  ),
+  count: optional(int('The observed number, where `field` limits one.', { min: 0, max: 1_000_000 })),
+  hold: optional(objectName('The hold that applies.')),
+  component: optional(componentName('The component whose change is blamed.')),
   retryAfter: optional(int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
 })
 

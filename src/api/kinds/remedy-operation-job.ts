@@ -9,7 +9,7 @@ import {
   sentence,
   uid,
   duration,
-  waitingFor,
+  waitingForHold,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 import { OPERATIONS, operation } from './operations.ts'
@@ -80,7 +80,7 @@ const status = obj('Progress of the repair.', {
   ),
   message: optional(sentence('The cause of the current phase.')),
   nextJob: optional(objectName('The job of the next rung or attempt.')),
-  waitingFor: optional(waitingFor()),
+  waitingFor: optional(waitingForHold()),
   conditions: optional(conditions()),
 })
 

@@ -23,26 +23,26 @@ export const shellWord = (text: string): string =>
 export const patch = (plural: string, name: string, spec: object): string =>
   `kubectl patch ${plural}.kubenode.io ${name} --type merge -p ${shellWord(JSON.stringify({ spec }))}`
 
-/** The controllers and the Defender begin with the name of the hold. */
-export function heldBy(text: string, { holds }: RepairsSeen): Cause {
-  const [name = ''] = text.replace(/^hold /, '').split(/[:;]/, 1)
+export function heldBy(name: string | undefined, text: string, { holds }: RepairsSeen): Cause {
   const hold = holds.find((h) => h.metadata.name === name)
   const isAll = hold?.spec.effect === 'Freeze' && hold.spec.target.kind === 'Cluster'
   return {
     id: hold?.spec.effect === 'Freeze' ? 'Frozen' : 'Paused',
     text: `${text}${hold === undefined ? '' : ` (${hold.spec.author}, until ${hold.spec.until})`}`,
     ...(hold !== undefined && {
-      command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
+      command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${hold.metadata.name}`,
     }),
   }
 }
 
+/** Of an agent that does not report its own. */
+const AGENT_FOLDER = '/var/lib/kubenode'
+
 /** Only on the node itself, since it must work while no server does. */
-export function frozenByFile({ frozen = '' }: RepairsSeen): Cause {
-  const folder = /^by (\/.*)\/[^/]+ on the node/.exec(frozen)?.[1] ?? '/var/lib/kubenode'
+export function frozenByFile({ frozen = '', agentFolder = AGENT_FOLDER }: RepairsSeen): Cause {
   return {
     id: 'FrozenByFile',
     text: `the node is frozen ${frozen}; find out why before you remove it, and run this on the node itself`,
-    command: `kubenode thaw --node-folder ${shellWord(folder)}`,
+    command: `kubenode thaw --node-folder ${shellWord(agentFolder)}`,
   }
 }

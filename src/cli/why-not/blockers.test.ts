@@ -137,19 +137,22 @@ function world() {
           leaseSeconds: 60,
         },
       })
-      const verdicts = [{ target: uid, verdict: 'Waiting', seen: 'no', ...verdict }]
+      const { generation = 1 } = fake.peek(defenderPolicy, { name: 'p' })?.metadata ?? {}
+      const verdicts = [{ target: uid, verdict: 'Waiting', seen: 'no', generation, ...verdict }]
       fake.poke(operationPermit, { name: 'j' }, { status: { phase: 'Requested', verdicts } }, 'status')
     }
     job({
       phase: 'AwaitingPermit',
       permitRef: 'j',
-      waitingFor: { predicate, seen, since: ago(9), unblock: 'x' },
+      waitingFor: { predicate, seen, since: ago(9), unblock: 'x', ...(predicate === 'HoldPause' && { hold: 'h' }) },
     })
   }
-  const frozen = (message: string) => {
+  const frozen = (message: string, folder?: string) => {
     const { status } = fake.peek(machine, { name: 'n0' }) as Machine
     const told = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message, lastTransitionTime: ago(9) }
-    fake.poke(machine, { name: 'n0' }, { status: { conditions: [...(status?.conditions ?? []), told] } }, 'status')
+    const agent = { version: '1.0.0', ...(folder !== undefined && { folder }) }
+    const conditions = [...(status?.conditions ?? []), told]
+    fake.poke(machine, { name: 'n0' }, { status: { agent, conditions } }, 'status')
   }
   const observed = () => fake.poke(machine, { name: 'n0' }, { spec: { channel: 'Observe' } })
   const bad = (n: number, type = 'KernelDeadlock') =>
@@ -312,12 +315,12 @@ test.each(lifted)('%s is found, and gone after the command that is printed with 
 const gates: readonly (readonly [id: string, verdict: Wild, spec: Wild])[] = [
   [
     'HealthFloor',
-    { gate: 'HealthFloor', seen: '7 of 9 would be left healthy', limit: 'at least 9' },
+    { gate: 'HealthFloor', seen: 'few', limit: 'more', field: '/healthFloor', count: 7 },
     { healthFloor: 7 },
   ],
   [
     'Budget',
-    { gate: 'Budget', seen: '3 concurrent in rack r-1', limit: '1 (1) per rack' },
+    { gate: 'Budget', seen: 'many', limit: 'fewer', field: '/budgets/1', count: 3 },
     {
       budgets: [
         { max: 1, of: 'concurrent', per: 'cluster' },
@@ -327,11 +330,11 @@ const gates: readonly (readonly [id: string, verdict: Wild, spec: Wild])[] = [
   ],
   [
     'Rate',
-    { gate: 'Rate', seen: '2 granted in 1h', limit: '1 in 1h per cluster' },
+    { gate: 'Rate', seen: 'many', limit: 'fewer', field: '/rates/0', count: 2 },
     { rates: [{ window: '1h', max: 3, per: 'cluster' }] },
   ],
   ['Breaker', { gate: 'Breaker', seen: 'open since noon, 3 failures' }, {}],
-  ['PolicyRule', { gate: 'Rule', seen: 'busy: cannot be told' }, {}],
+  ['PolicyRule', { gate: 'Rule', seen: 'whatever it says', field: '/rules/0' }, {}],
 ]
 test.each(gates)(
   'gate %s is named, and the command raises the limit that was met by what is missing',
@@ -355,8 +358,11 @@ test('a policy that changed since the verdict is not patched by guess', async ()
   w.rule()
   w.waiting('PermitRequested', 'x', {
     gate: 'Rate',
-    seen: '2 granted in 9m',
-    limit: '1 in 9m per cluster',
+    seen: '2 granted in 1h',
+    limit: '1 in 1h per cluster',
+    field: '/rates/0',
+    count: 2,
+    generation: 4_711,
     policy: 'p',
   })
   expect((await w.found()).find((b) => b.id === 'Rate')).not.toHaveProperty('command')
@@ -381,8 +387,8 @@ test('a version that is blamed is told with the commit that takes it back, and t
     { name: 'n0' },
     { spec: { components: [{ name: 'cni', version: '1.1.0', setRef: 'base', attempt: 1 }] } },
   )
-  const limit = 'until a commit reverts cni, or a hold permits a retry'
-  w.waiting('PermitRequested', 'x', { gate: 'Blame', seen: 'cni 1.1.0: 4 of 5 fail, 0 of 4 elsewhere', limit })
+  const limit = 'until a commit reverts it'
+  w.waiting('PermitRequested', 'x', { gate: 'Blame', seen: '4 of 5 fail, 0 of 4 elsewhere', limit, component: 'cni' })
   expect((await w.found()).find((b) => b.id === 'Blamed')).toMatchObject({
     text: expect.stringContaining('a commit reverts') as string,
     command: 'kubenode rollout retry base --reason "checked by hand"',
@@ -392,7 +398,7 @@ test('a version that is blamed is told with the commit that takes it back, and t
 test('S21 the file on a frozen node is named with its reason and the command that takes it away there', async () => {
   const w = world()
   w.rule()
-  w.frozen('by /srv/kn/frozen on the node: disks are being swapped (ada)')
+  w.frozen('disks are being swapped (ada)', '/srv/kn')
   const [blocker] = await w.found()
   expect(blocker).toMatchObject({
     id: 'FrozenByFile',
@@ -491,7 +497,7 @@ test('S21 what an object or a node says stays one word of the line that a person
   expect(argv).toBe(`a\n${evil}\nb\n`)
   const w = world()
   w.rule()
-  w.frozen('by /srv/$(touch pwned)/frozen on the node: x')
+  w.frozen('x', '/srv/$(touch pwned)')
   expect((await w.found())[0]?.command).toBe(`kubenode thaw --node-folder '/srv/$(touch pwned)'`)
   const other = world()
   other.rule()

@@ -65,7 +65,7 @@ function ofRule(one: RuleSeen, seen: RepairsSeen): readonly Blocker[] {
     ]
   const row = fault?.reason === undefined ? undefined : OF_RULES[fault.reason]
   if (row === undefined) return []
-  return [{ of, ...row({ rule: one, text: fault?.waitingFor ?? '', seen }) }]
+  return [{ of, ...row({ rule: one, text: fault?.waitingFor ?? '', by: fault?.by, seen }) }]
 }
 
 function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
@@ -75,7 +75,7 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
   const { predicate, seen: text = '' } = waiting
   switch (predicate) {
     case 'HoldPause':
-      return [{ of, ...heldBy(text, seen) }]
+      return [{ of, ...heldBy(waiting.hold, text, seen) }]
     case 'HoldFreeze':
       return [{ of, ...frozenByFile(seen) }]
     case 'PermitRequested':

@@ -1,16 +1,12 @@
 // What each gate of the Defender means to somebody whose repair it holds back, and the command that lifts it. Pure.
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
 import type { RepairsSeen } from './look.ts'
-import { type PolicyGate, type Verdict, policyPatch } from './policy-patch.ts'
+import { type Verdict, policyPatch } from './policy-patch.ts'
 
 /** The built-in policy has no name: it goes once a policy of somebody decides. */
-function raising(
-  gate: PolicyGate,
-  verdict: Verdict,
-  { policies }: RepairsSeen,
-): Pick<Blocker, 'command' | 'isDeclared'> {
+function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'command' | 'isDeclared'> {
   const policy = policies.find((p) => p.metadata.name === verdict.policy)
-  const spec = policy && policyPatch(gate, verdict, policy)
+  const spec = policy && policyPatch(verdict, policy)
   return spec === undefined ? {} : { command: patch('defenderpolicies', verdict.policy ?? '', spec), isDeclared: true }
 }
 
@@ -22,7 +18,9 @@ export const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): st
 /** Gates that the Defender names. */
 export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Hold: (v, seen) =>
-    seen.frozen === undefined ? { ...heldBy(v.seen ?? '', seen), text: said(v) } : frozenByFile(seen),
+    v.hold === undefined && seen.frozen !== undefined
+      ? frozenByFile(seen)
+      : { ...heldBy(v.hold, '', seen), text: said(v) },
   Protect: (v, seen) => ({
     id: 'Protected',
     text: said(v),
@@ -31,35 +29,35 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Window: (v, seen) => ({
     id: 'Window',
     text: `${said(v)}; it goes on by itself when times allow it`,
-    ...raising('Window', v, seen),
+    ...raising(v, seen),
   }),
   HealthFloor: (v, seen) =>
-    v.policy === undefined && v.seen?.includes('silent') === true
+    v.reason === 'SafetyReadingUnknown'
       ? { id: 'MassSilence', text: `${said(v)}; it goes on when they are heard of again` }
-      : { id: 'HealthFloor', text: said(v), ...raising('HealthFloor', v, seen) },
+      : { id: 'HealthFloor', text: said(v), ...raising(v, seen) },
   Budget: (v, seen) => ({
     id: 'Budget',
     text: `${said(v)}; it goes on when others end`,
-    ...raising('Budget', v, seen),
+    ...raising(v, seen),
   }),
   Rate: (v, seen) => ({
     id: 'Rate',
     text: `${said(v)}; it goes on when the window has passed`,
-    ...raising('Rate', v, seen),
+    ...raising(v, seen),
   }),
   Breaker: (v, seen) => ({
     id: 'Breaker',
     text: `${said(v)}; it lets one through to see after its pause`,
-    ...raising('Breaker', v, seen),
+    ...raising(v, seen),
   }),
   Approval: (v, seen) => ({
     id: 'Approval',
     text: said(v),
     ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
   }),
-  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
+  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising(v, seen) }),
   Blame: (v, seen) => {
-    const set = seen.setRefs.get(/^until a commit reverts (\S+),/.exec(v.limit ?? '')?.[1] ?? '')
+    const set = seen.setRefs.get(v.component ?? '')
     const text = `${said(v)}; check what these nodes share first, single repairs are unlikely to help`
     return set === undefined
       ? { id: 'Blamed', text }

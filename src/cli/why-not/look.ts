@@ -48,6 +48,8 @@ export interface RepairsSeen {
   readonly policies: readonly DefenderPolicy[]
   /** What the agent says of the file on the node that forbids every disruption. */
   readonly frozen: string | undefined
+  /** Where the agent of the node keeps it. */
+  readonly agentFolder: string | undefined
   /** What was refused for good to the last repair of the node, which is over for that. */
   readonly denied: OperationPermit | undefined
   readonly now: number
@@ -162,6 +164,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     holds,
     policies,
     frozen: frozenBy(byNode.get(node.metadata.uid)),
+    agentFolder: byNode.get(node.metadata.uid)?.status?.agent?.folder,
     denied: job === undefined ? await deniedTo(client, own) : undefined,
     now,
   }

@@ -1,47 +1,35 @@
 // The smallest change of a DefenderPolicy that lets one more pass the gate that holds it: the limit that was met, raised by what is missing. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { assertNever } from '#lib/errors.ts'
 
 export type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
-export type PolicyGate = 'Window' | 'HealthFloor' | 'Budget' | 'Rate' | 'Breaker' | 'Rule'
 
-/** What is merged into the spec; undefined where the verdict does not fit the policy as it is now. */
-export function policyPatch(gate: PolicyGate, verdict: Verdict, { spec }: DefenderPolicy): object | undefined {
-  const { seen = '', limit = '' } = verdict
-  const count = leadingNumber(seen)
-  switch (gate) {
-    case 'Window':
-      return limit.startsWith('until') ? { blackouts: null } : { windows: null }
-    case 'HealthFloor':
+/** What is merged into the spec; undefined where the policy is not the one that decided, or no limit of it can be raised. */
+export function policyPatch(verdict: Verdict, { metadata, spec }: DefenderPolicy): object | undefined {
+  const { gate, field, generation, count } = verdict
+  // A breaker has no limit that was met: the gate is the field.
+  if (gate === 'Breaker') return { breaker: null }
+  if (field === undefined || generation !== metadata.generation) return undefined
+  const [, list = '', at = ''] = field.split('/')
+  switch (list) {
+    case 'windows':
+    case 'blackouts':
+      return { [list]: null }
+    case 'healthFloor':
       return count === undefined ? undefined : { healthFloor: count }
-    case 'Budget': {
-      const at = (spec.budgets ?? []).findIndex(
-        ({ max, of, per }) => limit.endsWith(`(${max}) per ${per}`) && seen.includes(` ${of}`),
-      )
-      return count === undefined ? undefined : raised('budgets', spec.budgets, at, count + 1)
-    }
-    case 'Rate': {
-      const at = (spec.rates ?? []).findIndex(({ window, max, per }) => limit === `${max} in ${window} per ${per}`)
-      return count === undefined ? undefined : raised('rates', spec.rates, at, count + 1)
-    }
-    case 'Breaker':
-      return { breaker: null }
-    case 'Rule': {
-      const rules = (spec.rules ?? []).filter((r) => !seen.startsWith(`${r.name}: `))
-      return rules.length === spec.rules?.length ? undefined : { rules: rules.length === 0 ? null : rules }
+    case 'budgets':
+    case 'rates':
+      return count === undefined ? undefined : raised(list, spec[list], Number(at), count + 1)
+    case 'rules': {
+      const rules = (spec.rules ?? []).filter((_, n) => n !== Number(at))
+      return { rules: rules.length === 0 ? null : rules }
     }
     default:
-      return assertNever(gate)
+      return undefined
   }
 }
 
-function leadingNumber(text: string): number | undefined {
-  const found = /^\d+/.exec(text)?.[0]
-  return found === undefined ? undefined : Number(found)
-}
-
 /** A list is merged as a whole: the others stay as they are. */
-function raised(field: string, list: readonly object[] = [], at: number, max: number): object | undefined {
-  return at < 0 ? undefined : { [field]: list.map((entry, n) => (n === at ? { ...entry, max } : entry)) }
-}
+const raised = (field: string, list: readonly object[] = [], at: number, max: number): object => ({
+  [field]: list.map((entry, n) => (n === at ? { ...entry, max } : entry)),
+})

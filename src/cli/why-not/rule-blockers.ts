@@ -3,7 +3,12 @@ import type { Reason } from '#api/catalogue.ts'
 import { type Cause, heldBy, patch } from './blocker.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 
-type Row = (reason: { readonly rule: RuleSeen; readonly text: string; readonly seen: RepairsSeen }) => Cause
+type Row = (reason: {
+  readonly rule: RuleSeen
+  readonly text: string
+  readonly by: string | undefined
+  readonly seen: RepairsSeen
+}) => Cause
 
 const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
   patch('noderemediers', remedier.metadata.name ?? '', spec)
@@ -39,7 +44,7 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
     command: patch('machines', seen.machine ?? seen.node, { channel: 'Agent' }),
     isDeclared: true,
   }),
-  HoldPause: ({ text, seen }) => heldBy(text, seen),
+  HoldPause: ({ text, by, seen }) => heldBy(by, text, seen),
   HoldAbort: ({ text, seen }) => ({ id: 'Aborted', text, command: retry(seen.node) }),
   LadderExhausted: ({ text, seen }) => ({ id: 'LadderExhausted', text, command: retry(seen.node) }),
   Cooldown: ({ text, seen }) => ({ id: 'Cooldown', text, command: retry(seen.node) }),
@@ -52,8 +57,8 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
     command: patchRule(rule, { limits: { maxInFlight: more(rule.remedier.spec.limits.maxInFlight) } }),
     isDeclared: true,
   }),
-  WaitingForOther: ({ rule, text }) =>
-    text.startsWith('the rule must be true')
+  WaitingForOther: ({ rule, text, by }) =>
+    by === undefined
       ? { id: 'HoldDown', text, command: patchRule(rule, { for: '0s' }), isDeclared: true }
       : {
           id: 'HigherRule',

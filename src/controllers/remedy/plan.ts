@@ -1,5 +1,6 @@
 // Decides which repairs are opened now, and why each other fault has none: mass faults, holds, hold-down, ladder, cooldown, limits, one job a node.
 import type { Reason } from '#api/catalogue.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
@@ -47,6 +48,8 @@ export interface Fault {
   readonly job?: string
   readonly waitingFor?: string
   readonly reason?: Reason
+  /** The hold or the rule of higher priority that it waits for. */
+  readonly by?: string
 }
 
 export interface RuleVerdict {
@@ -126,7 +129,7 @@ interface RuleScene {
   readonly counts: RuleCounts
   readonly faults: Fault[]
   readonly inhibited: RuleVerdict['inhibited']
-  readonly paused: string | undefined
+  readonly paused: { readonly hold: string; readonly text: string } | undefined
 }
 
 const NO_NODES: RuleCounts = { selected: 0, silent: 0, bad: 0 }
@@ -139,9 +142,11 @@ function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
     counts,
     faults: [],
     inhibited: inhibition(counts),
-    paused: hold === undefined ? undefined : `hold ${hold.metadata.name}: ${hold.spec.reason}`,
+    paused: hold === undefined ? undefined : { hold: hold.metadata.name ?? '', text: holdText(hold) },
   }
 }
+
+const holdText = ({ metadata, spec }: OperationalHold): string => `hold ${metadata.name}: ${spec.reason}`
 
 function inhibition({ silent, bad, selected: total }: RuleCounts): RuleVerdict['inhibited'] {
   if (isMass(silent, total))
@@ -187,7 +192,10 @@ interface Case {
   readonly owner: string | undefined
 }
 
-const passes = (reason: Reason, waitingFor: string): Decision => ({ fault: { reason, waitingFor }, claims: false })
+const passes = (reason: Reason, waitingFor: string, by?: string): Decision => ({
+  fault: { reason, waitingFor, ...(by !== undefined && { by }) },
+  claims: false,
+})
 
 function decide(given: Case): Decision {
   const { scene, node, active, since, open } = given
@@ -204,7 +212,7 @@ function decide(given: Case): Decision {
     return passes('ObservedOnly', `no action (the machine is observed only); would ${wouldDo(step, given)}`)
   if (!isInShare(node.uid, name, spec.share))
     return passes('ShadowOnly', `no action: the node is not in the ${spec.share}% that the rule acts on`)
-  if (paused !== undefined) return passes('HoldPause', `${paused}; it would ${wouldDo(step, given)}`)
+  if (paused !== undefined) return passes('HoldPause', `${paused.text}; it would ${wouldDo(step, given)}`, paused.hold)
   if (step.kind === 'Over') return passes(step.reason, step.message)
   const blocked = heldBack(given)
   if (blocked !== undefined) return blocked
@@ -245,9 +253,9 @@ function wouldDo(step: LadderStep, { scene, active: { spec }, since }: Case): st
   return `start rung ${step.rung} (${names}) ${wait > 0 ? `in ${formatDuration(wait)}` : 'now'}`
 }
 
-const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: number): Decision => {
+const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: number, by?: string): Decision => {
   if (afterMs !== undefined) scene.waits.push(afterMs)
-  return { fault: { reason, waitingFor }, claims: true }
+  return { fault: { reason, waitingFor, ...(by !== undefined && { by }) }, claims: true }
 }
 
 /** What is not about this rule and this node alone: a mass fault, a silenced rack, a hold. */
@@ -264,7 +272,7 @@ function heldBack(given: Case): Decision | undefined {
       LOOK_AGAIN_MS,
     )
   const hold = holdOver(scene.seen.holds, stopping(heldThings(node), scene.now))
-  return hold && waits(given, 'HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, endsIn(hold, scene.now))
+  return hold && waits(given, 'HoldPause', holdText(hold), endsIn(hold, scene.now), hold.metadata.name)
 }
 
 type Try = Extract<LadderStep, { kind: 'Try' }>
@@ -277,7 +285,8 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   const held = now - since
   const holdDown = parseDuration(spec.for)
   if (held < holdDown) return waits(given, 'WaitingForOther', `the rule must be true for ${spec.for}`, holdDown - held)
-  if (!dryRun && owner !== undefined) return waits(given, 'WaitingForOther', `rule ${owner} acts on this node first`)
+  if (!dryRun && owner !== undefined)
+    return waits(given, 'WaitingForOther', `rule ${owner} acts on this node first`, undefined, owner)
   if (step.notBefore > now)
     return waits(
       given,
@@ -346,7 +355,7 @@ function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict
     lastHour,
     lastDay,
     ...(scene?.inhibited !== undefined && { inhibited: scene.inhibited }),
-    ...(scene?.paused !== undefined && { paused: scene.paused }),
+    ...(scene?.paused !== undefined && { paused: scene.paused.text }),
   }
 }
 

@@ -34,6 +34,8 @@ export interface Waiting {
   readonly predicate: Reason
   readonly seen: string
   readonly unblock: string
+  /** The hold that it waits for. */
+  readonly hold?: string
 }
 
 /** What is written down once the actions are done. Times in milliseconds since 1970. */

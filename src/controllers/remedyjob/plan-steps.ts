@@ -7,7 +7,8 @@ import type { JobAction, JobPlan } from './moves.ts'
 import { type Operation, executorOf, operationName } from './operations.ts'
 import { type Seen, isFrozen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
-import { finish, isBegun, move, wait } from './transitions.ts'
+import type { Held } from './wishes.ts'
+import { finish, isBegun, move, waitForHold } from './transitions.ts'
 import type { Turn } from './turn.ts'
 import { heldBy } from './wishes.ts'
 
@@ -51,8 +52,8 @@ export function planSteps(seen: Seen, now: number): JobPlan {
 }
 
 /** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
-const untilMayGoOn = (seen: Seen, held: string): JobPlan => ({
-  ...wait('HoldPause', held, 'the hold ends', HELD_LOOK_MS),
+const untilMayGoOn = (seen: Seen, held: Held): JobPlan => ({
+  ...waitForHold(held, HELD_LOOK_MS),
   actions: listJobs(seen, false),
 })
 

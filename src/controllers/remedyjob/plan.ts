@@ -12,7 +12,7 @@ import { planEnd } from './plan-end.ts'
 import { planSteps } from './plan-steps.ts'
 import { planVerify } from './plan-verify.ts'
 import { type Seen, isFrozen, nameOf, phaseOf, targetOf } from './seen.ts'
-import { finish, isBegun, move, wait } from './transitions.ts'
+import { finish, isBegun, move, wait, waitForHold } from './transitions.ts'
 import { heldBy, unwanted } from './wishes.ts'
 
 /** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
@@ -55,7 +55,7 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     sameNode,
     mayAct: hold === undefined && !job.spec.dryRun,
   }
-  if (hold !== undefined) return heldUp(seen, now, wait('HoldPause', hold, 'the hold ends'))
+  if (hold !== undefined) return heldUp(seen, now, waitForHold(hold))
   if (isFrozen(seen))
     return heldUp(
       seen,

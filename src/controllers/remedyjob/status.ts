@@ -79,12 +79,13 @@ type WaitingFor = NonNullable<JobStatus['waitingFor']>
 
 /** Since when it waits for this very thing. */
 function waitingOf(
-  { predicate, seen, unblock }: NonNullable<JobPlan['waiting']>,
+  { predicate, seen, unblock, hold }: NonNullable<JobPlan['waiting']>,
   old: WaitingFor | undefined,
   now: number,
 ): WaitingFor {
   const since = old?.predicate === predicate ? old.since : timestamp(now)
-  return { predicate, seen: seen.slice(0, MAX_SENTENCE), since, unblock: unblock.slice(0, MAX_SENTENCE) }
+  const [text, end] = [seen, unblock].map((t) => t.slice(0, MAX_SENTENCE))
+  return { predicate, seen: text ?? '', since, unblock: end ?? '', ...(hold !== undefined && { hold }) }
 }
 
 function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): readonly WantedCondition[] {

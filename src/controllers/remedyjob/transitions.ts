@@ -4,6 +4,7 @@ import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts
 import { KubeNodeError } from '#lib/errors.ts'
 import type { JobChange, JobPlan, Waiting } from './moves.ts'
 import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
+import type { Held } from './wishes.ts'
 import { remedyjobErrors } from './remedyjob-errors.ts'
 
 const LOOK_AGAIN_MS = 30_000
@@ -16,6 +17,12 @@ export const wait = (predicate: Reason, text: string, unblock: string, requeueAf
   waiting: { predicate, seen: text, unblock } satisfies Waiting,
   ...(requeueAfter !== undefined && { requeueAfter }),
 })
+
+/** Nothing new is begun under a hold. */
+export const waitForHold = ({ hold, text }: Held, requeueAfter?: number): JobPlan => {
+  const planned = wait('HoldPause', text, 'the hold ends', requeueAfter)
+  return planned.waiting === undefined ? planned : { ...planned, waiting: { ...planned.waiting, hold } }
+}
 
 /** A step of the table, which alone says what may follow. */
 export function move(seen: Seen, event: JobEvent, facts: JobFacts): Pick<JobChange, 'phase'> {

@@ -32,7 +32,12 @@ export function unwanted(seen: Seen, now: number): string | undefined {
 }
 
 /** Which hold forbids to begin anything. A freeze takes the permit back besides. */
-export function heldBy(seen: Seen, now: number): string | undefined {
+export function heldBy(seen: Seen, now: number): Held | undefined {
   const hold = holdOver(seen.holds, question(seen, ['Pause', 'Freeze'], now))
-  return hold && `hold ${hold.metadata.name}: ${hold.spec.reason}`
+  return hold && { hold: hold.metadata.name ?? '', text: `hold ${hold.metadata.name}: ${hold.spec.reason}` }
+}
+
+export interface Held {
+  readonly hold: string
+  readonly text: string
 }

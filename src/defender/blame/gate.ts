@@ -17,7 +17,16 @@ export function blameGate(question: Question, blames: readonly Blame[]): readonl
   if (blame === undefined) return []
   const seen = evidence(blame)
   if (question.isRecovery) return [pass('Blame', { reason: 'RecoveryExempt', seen })]
-  return [wait('Blame', { reason: 'CohortBlamed', seen, limit: wayOut(cohortOf(blame)), retryAfterMs: LOOK_AGAIN_MS })]
+  const { component } = cohortOf(blame)
+  return [
+    wait('Blame', {
+      reason: 'CohortBlamed',
+      seen,
+      limit: wayOut(cohortOf(blame)),
+      ...(component !== undefined && { component }),
+      retryAfterMs: LOOK_AGAIN_MS,
+    }),
+  ]
 }
 
 export const evidence = (blame: Blame): string =>

@@ -8,7 +8,7 @@ import { isOutOfService } from '../unit.ts'
 export function budgetGate({ permit, unit, policies }: Question, { levels }: Ground): readonly GateVerdict[] {
   const component = permit.spec.component?.name
   return policies.flatMap((policy) =>
-    (policy.spec.budgets ?? []).flatMap(({ max, of, per }) => {
+    (policy.spec.budgets ?? []).flatMap(({ max, of, per }, at) => {
       const domain = domainOf(per, unit, component)
       if (domain === undefined) return []
       if (of === 'unavailable' && isOutOfService(unit))
@@ -21,7 +21,7 @@ export function budgetGate({ permit, unit, policies }: Question, { levels }: Gro
       return [
         after <= limit
           ? pass('Budget', { reason: 'PermitGranted', ...saying })
-          : wait('Budget', { reason: 'BudgetExhausted', ...saying }),
+          : wait('Budget', { reason: 'BudgetExhausted', ...saying, field: `/budgets/${at}`, count: set.size }),
       ]
     }),
   )

@@ -39,7 +39,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     return [
       left >= limit
         ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })
-        : wait('HealthFloor', { reason: 'HealthFloor', ...saying }),
+        : wait('HealthFloor', { reason: 'HealthFloor', ...saying, field: '/healthFloor', count: Math.max(0, left) }),
     ]
   })
   return [...silenceGate(question, ground), ...floors]

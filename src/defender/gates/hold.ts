@@ -26,5 +26,5 @@ export function holdGate(
     hold.spec.effect as 'Freeze' | 'Pause' | 'Abort'
   ]
   const seen = `${hold.metadata.name}: ${hold.spec.reason} (${hold.spec.author})`
-  return wait('Hold', { reason, seen, limit: `until ${hold.spec.until}` })
+  return wait('Hold', { reason, seen, hold: hold.metadata.name ?? '', limit: `until ${hold.spec.until}` })
 }

@@ -22,7 +22,7 @@ export function rateGate(
   { ledger, snapshot: { wall } }: Ground,
 ): readonly GateVerdict[] {
   const verdicts = policies.flatMap((policy) =>
-    (policy.spec.rates ?? []).flatMap(({ window, max, per }) => {
+    (policy.spec.rates ?? []).flatMap(({ window, max, per }, at) => {
       const domain = domainOf(per, unit, permit.spec.component?.name)
       if (domain === undefined) return []
       const series: Series = { policy: seriesName(policy.name, window, per), window, per, domain }
@@ -41,6 +41,8 @@ export function rateGate(
         wait('Rate', {
           reason: 'RateExceeded',
           ...saying,
+          field: `/rates/${at}`,
+          count: used,
           seen: `${used} in ${window} used, ${next}`,
           ...(retryAfterMs !== undefined && { retryAfterMs }),
         }),

@@ -16,12 +16,17 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
     const { rules = [] } = policy.spec
     if (rules.length === 0) return []
     const verdicts = snapshot.rules.get(policy.name)
-    const said = rules.flatMap(({ name, effect, reason, message }) => {
+    const said = rules.flatMap(({ name, effect, reason, message }, at) => {
       const verdict = verdicts?.get(name) ?? 'unknown'
       if (verdict === 'false') return []
       const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be evaluated' : reason)}`
       return [
-        (effect === 'Deny' && verdict === 'true' ? deny : wait)('Rule', { reason: 'PolicyRuleDenied', policy, seen }),
+        (effect === 'Deny' && verdict === 'true' ? deny : wait)('Rule', {
+          reason: 'PolicyRuleDenied',
+          policy,
+          seen,
+          field: `/rules/${at}`,
+        }),
       ]
     })
     return said.length > 0 ? said : [pass('Rule', { reason: 'PermitGranted', policy })]

@@ -10,13 +10,16 @@ export function windowGate({ policies }: Question, { snapshot: { wall } }: Groun
     const dark = blackouts.map((b) => b(wall)).find((until) => until !== undefined)
     if (dark !== undefined) {
       const limit = `until ${new Date(dark).toISOString()}`
-      return [wait('Window', { reason: 'BlackoutActive', policy, limit, retryAfterMs: dark - wall })]
+      return [
+        wait('Window', { reason: 'BlackoutActive', policy, field: '/blackouts', limit, retryAfterMs: dark - wall }),
+      ]
     }
     if (windows.length > 0 && windows.every((w) => w(wall) === undefined))
       return [
         wait('Window', {
           reason: 'OutsideWindow',
           policy,
+          field: '/windows',
           seen: 'no maintenance window is open',
           retryAfterMs: 60_000,
         }),
