@@ -7,22 +7,16 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
+import { readSetRevision } from '#api/protocol/set-revision.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 
-const revisionType: ResourceType = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-}
+const revisionType = coreKind('ControllerRevision')
 
 /** While recoveries wait they are looked up at each decision; records change when a ladder was completed or a way back begins. */
 const REVISIONS_MS = 2_000
@@ -123,11 +117,6 @@ function isUnrecorded(
 ): boolean {
   const current = own.find((r) => r.metadata.name === status?.revisions?.current)
   if (current === undefined || completedIn(current).size > 0) return false
-  const data = current['data']
-  const components = isObject(data) ? data['components'] : undefined
-  const entry: unknown = Array.isArray(components)
-    ? components.find((c) => isObject(c) && c['name'] === component)
-    : undefined
-  if (!isObject(entry) || entry['version'] !== version) return false
-  return renderedConfig(entry as never)?.object === config
+  const entry = readSetRevision(current)?.components.find((c) => c.name === component)
+  return entry?.version === version && renderedConfig(entry)?.object === config
 }

@@ -3,19 +3,14 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Completed, completedIn, isLeft } from '#api/protocol/healthy-before.ts'
+import { readSetRevision } from '#api/protocol/set-revision.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-export const revisionType: ResourceType = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-}
+export const revisionType = coreKind('ControllerRevision')
 
 export interface Component extends ConfiguredComponent {
   readonly version: string
@@ -37,12 +32,13 @@ export function revisionsOf(set: MachineComponentSet, objects: readonly KubeObje
   return objects
     .filter((o) => o.metadata.ownerReferences?.some((r) => r.uid === set.metadata.uid))
     .map((o) => {
+      // A damaged record is shown with its name and without components: nothing can return to it.
+      const { number = 0, components = [] } = readSetRevision(o) ?? {}
       const name = o.metadata.name ?? ''
-      const components = componentsIn(o['data'])
       const completed = completedIn(o)
       return {
         name,
-        number: typeof o['revision'] === 'number' ? o['revision'] : 0,
+        number,
         components,
         commit: o.metadata.annotations?.[ANNOTATIONS.commit],
         failed: failuresIn(
@@ -61,11 +57,6 @@ const hasCompleted = (component: Component, known: Completed | undefined): boole
   !isLeft(known) &&
   known.version === component.version &&
   known.config === renderedConfig(component)?.object
-
-function componentsIn(data: unknown): readonly Component[] {
-  const list = isObject(data) ? data['components'] : undefined
-  return Array.isArray(list) ? (list.filter(isObject) as unknown as readonly Component[]) : []
-}
 
 function failuresIn(
   text: string | undefined,

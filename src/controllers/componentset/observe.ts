@@ -19,7 +19,12 @@ import { wantedLooks } from './inspections.ts'
 import type { Looker } from './looker.ts'
 import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
-import { type ControllerRevision, type WantedComponent, controllerRevisionType } from './revisions.ts'
+import {
+  type ControllerRevision,
+  type WantedComponent,
+  controllerRevisionType,
+  readableRevisions,
+} from './revisions.ts'
 import type { Seen } from './seen.ts'
 import type { ServerVersion } from '#nodeops/server-version.ts'
 
@@ -74,8 +79,9 @@ export async function observe(
   if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined
   const { object: found, edit, isHeld } = contents.view(newest(cached), now())
   const uid = found.metadata.uid ?? ''
-  const recorded = caches.revisions.byIndex(BY_OWNER, uid)
-  const { set, missingSecret } = await withSecrets(found, recorded, secretValues, signal)
+  const kept = caches.revisions.byIndex(BY_OWNER, uid)
+  const { set, missingSecret } = await withSecrets(found, readableRevisions(found, kept), secretValues, signal)
+  const recorded = readableRevisions(set, kept)
   const permits = new Map(caches.permits.byIndex(BY_REQUESTER, uid).map((p) => [p.metadata.name ?? '', p]))
   for (const permit of await missing(set, permits, client, signal)) permits.set(permit.metadata.name ?? '', permit)
   const inPlay = [...set.spec.components, ...recorded.flatMap((r) => r.data?.components ?? [])]

@@ -1,29 +1,21 @@
 // Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
 import { createHash } from 'node:crypto'
-import type { MachineComponentSet, MachineComponentSetSpec } from '#api/kinds/machine-component-set.ts'
-import { type SecretPlace, renderedConfig } from '#api/kinds/component-config.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type RevisedComponent, readSetRevision, writeSetRevision } from '#api/protocol/set-revision.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 
-/** With `sealed`, what its secret values were when they were looked at: other values are another revision. */
-export type WantedComponent = MachineComponentSetSpec['components'][number] & {
-  readonly sealed?: readonly SecretPlace[]
-}
+export type WantedComponent = RevisedComponent
 
 export interface ControllerRevision extends KubeObject {
   readonly data?: { readonly components: readonly WantedComponent[] }
   readonly revision: number
 }
 
-export const controllerRevisionType: ResourceType<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-}
+export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
 /** Any of the last so many can be returned to. */
 export const KEPT_REVISIONS = 10
@@ -75,9 +67,22 @@ export function newRevision(set: MachineComponentSet, existing: readonly Control
       ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
       ownerReferences: [{ apiVersion: set.apiVersion, kind: set.kind, name, uid, controller: true }],
     },
-    revision: latestOf(existing) + 1,
-    data: { components: set.spec.components },
+    ...writeSetRevision(latestOf(existing) + 1, set.spec.components),
   }
+}
+
+/** Those that can be read. The name of a record follows from its components, so the declared one is known even where its record was damaged. */
+export function readableRevisions(
+  set: MachineComponentSet,
+  recorded: readonly ControllerRevision[],
+): readonly ControllerRevision[] {
+  const isReadable = (r: ControllerRevision) => readSetRevision(r) !== undefined
+  if (recorded.every(isReadable)) return recorded
+  const declared = revisionNameOf(set.metadata.name ?? '', set.spec.components)
+  return recorded.flatMap((r) => {
+    if (isReadable(r)) return [r]
+    return r.metadata.name === declared ? [{ ...r, ...writeSetRevision(r.revision, set.spec.components) }] : []
+  })
 }
 
 const latestOf = (revisions: readonly ControllerRevision[]): number =>

@@ -34,3 +34,10 @@ test('what failed with an earlier revision and still binds is not offered', () =
   const blocked = [{ revision: 'base-older', component: 'beacon', since: '', reason: '' }]
   expect(claimOf(set(1, { update: 'base-old', blocked }), machine, known)?.blocked).toEqual(['beacon'])
 })
+
+test('F21 a set whose revision is damaged moves nothing, and takes nothing from its machines', () => {
+  const damaged = { ...pinned, data: { components: [{ name: 'beacon', version: '1.0.0' }, { name: 'scribe' }] } }
+  const claim = claimOf(set(1, { update: 'base-old', current: 'base-old' }), machine, () => damaged)
+  expect([claim?.isCurrent, claim?.lastGood]).toEqual([false, []])
+  expect(claim?.components.map((c) => c.name)).toEqual(['beacon', 'scribe'])
+})

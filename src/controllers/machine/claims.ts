@@ -1,12 +1,12 @@
 // Turns sets, their revisions and canaries into what they say about one machine. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
-import { type ConfiguredComponent, type SecretPlace, renderedConfig } from '#api/kinds/component-config.ts'
+import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { type JsonObject, isObject } from '#lib/json.ts'
+import { type RevisedComponent, readSetRevision } from '#api/protocol/set-revision.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import type { Claim, Mark, Wanted } from './desired-components.ts'
 
 /** A kept revision of a set; its data holds the components as they were declared. */
@@ -14,13 +14,7 @@ export interface ControllerRevision extends KubeObject {
   readonly data?: unknown
 }
 
-export const controllerRevisionType: ResourceType<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-}
+export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
 /** The name of a configuration follows from its values; without values there is none. */
 function wantedOf(declared: ConfiguredComponent & { readonly version: string }): Wanted {
@@ -50,39 +44,22 @@ export function claimOf(
   const { current, update, blocked = [] } = status.revisions ?? {}
   const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
   // A pinned set goes to another revision than the one that it declares.
-  const goesTo = update === undefined ? undefined : revisionNamed(update)
+  const goesTo = update === undefined ? undefined : readSetRevision(revisionNamed(update))
   const isKnown = update === undefined || goesTo !== undefined
   return {
     set: metadata.name ?? '',
     priority: spec.priority,
     isCurrent: isObserved && isKnown && !isHeld,
-    components: (isObserved && goesTo !== undefined) || isHeld ? componentsIn(goesTo) : spec.components.map(wantedOf),
+    components:
+      (isObserved && goesTo !== undefined) || isHeld ? wantedIn(goesTo?.components) : spec.components.map(wantedOf),
     waves: status.waves ?? [],
     // Whichever revision failed with it: the status names those that still bind.
     blocked: blocked.map((b) => b.component),
-    lastGood: current === undefined ? [] : componentsIn(revisionNamed(current)),
+    lastGood: current === undefined ? [] : wantedIn(readSetRevision(revisionNamed(current))?.components),
   }
 }
 
-function componentsIn(revision: ControllerRevision | undefined): readonly Wanted[] {
-  const data = revision?.data
-  const components: unknown = isObject(data) ? data['components'] : undefined
-  if (!Array.isArray(components)) return []
-  return components.filter(isObject).flatMap(({ name, version, values, secretRefs, sealed }) => {
-    if (typeof name !== 'string' || typeof version !== 'string') return []
-    return [
-      wantedOf({
-        name,
-        version,
-        ...(isObject(values) && { values: values as JsonObject }),
-        ...(Array.isArray(secretRefs) && { secretRefs: secretRefs.filter(isPlace) }),
-        ...(Array.isArray(sealed) && { sealed: sealed.filter(isPlace) }),
-      }),
-    ]
-  })
-}
-
-const isPlace = (place: unknown): place is SecretPlace => isObject(place) && typeof place['path'] === 'string'
+const wantedIn = (components: readonly RevisedComponent[] = []): readonly Wanted[] => components.map(wantedOf)
 
 const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
 

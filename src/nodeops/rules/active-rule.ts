@@ -4,6 +4,7 @@ import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kin
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Validator, createValidator } from '#api/validate.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { selectorOf, matchesSelector } from '#kube/selector.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
@@ -11,20 +12,13 @@ import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import type { Edit } from '../committed.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 
 export interface ControllerRevision extends KubeObject {
   readonly revision: number
   readonly data?: unknown
 }
 
-export const controllerRevisionType: ResourceType<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-}
+export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
 /** On a ControllerRevision: the NodeRemedier whose rule it keeps. Names may be longer than a label value. */
 export const REMEDIER_ANNOTATION = 'kubenode.io/remedier'

@@ -1,0 +1,37 @@
+// The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once. `coreKind` is for callers that know more of the objects.
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+const cluster = (group: string, kind: string, plural: string): ResourceType => ({
+  group,
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: false,
+})
+const namespaced = (group: string, kind: string, plural: string): ResourceType => ({
+  ...cluster(group, kind, plural),
+  namespaced: true,
+})
+
+const CORE_KINDS = {
+  ConfigMap: namespaced('', 'ConfigMap', 'configmaps'),
+  Namespace: cluster('', 'Namespace', 'namespaces'),
+  Node: cluster('', 'Node', 'nodes'),
+  Pod: namespaced('', 'Pod', 'pods'),
+  Secret: namespaced('', 'Secret', 'secrets'),
+  ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
+  DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
+  Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),
+  CertificateSigningRequest: cluster('certificates.k8s.io', 'CertificateSigningRequest', 'certificatesigningrequests'),
+  CustomResourceDefinition: cluster('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions'),
+  ValidatingWebhookConfiguration: cluster(
+    'admissionregistration.k8s.io',
+    'ValidatingWebhookConfiguration',
+    'validatingwebhookconfigurations',
+  ),
+} as const
+
+/** The kind with the type that the caller reads its objects as. */
+export const coreKind = <T extends KubeObject = KubeObject>(kind: keyof typeof CORE_KINDS): ResourceType<T> =>
+  CORE_KINDS[kind] as ResourceType<T>
