@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll } from 'vitest'
+import { createValidator } from '#api/validate.ts'
+import { messageOf } from '#lib/errors.ts'
+import { checkRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
 import { cagedCode, type Files, type Strength } from '#test/support/caged-code.ts'
 
@@ -205,7 +208,7 @@ report(depths)`,
 let stack = ''
 try { new (App as any)({ get outdir() { throw new Error('x') } }) } catch (e) { stack = (e as Error).stack ?? '' }
 report([stack, import.meta.url, import.meta.resolve('cdk8s'), process.cwd(), process.argv, process.title, process.pid])`,
-    /^(?!.*(\/work|\/home|node_modules)).*release:\/\/\/cdk8s/s,
+    /^(?!.*(file:|\(\/)).*release:\/\/\/cdk8s/s,
   ),
   ...alike(
     'S28 its code runs promises, modules and timers against each other',
@@ -218,5 +221,37 @@ report(order)`,
   ),
 ]
 
+/** What our side makes of an answer that holds this for `clusters`. */
+const believed = (clusters: string) => async (): Promise<Answer> => {
+  try {
+    const targets = checkRendered(JSON.parse(clusters), createValidator())
+    return { status: 0, text: `believed ${[...targets.keys()].join()}` }
+  } catch (e) {
+    return { status: 0, text: messageOf(e) }
+  }
+}
+
+const ANSWERS: readonly Attempt<void>[] = [
+  { name: 'S28 a cluster that is called __proto__', attempt: believed('{"__proto__":[]}'), refused: /KN7107/ },
+  {
+    name: 'S28 a cluster twice: only the last one counts, for reviewers as for sync',
+    attempt: believed('{"a":[{"kind":"x"}],"a":[]}'),
+    refused: /believed a$/,
+  },
+  {
+    name: 'S28 clusters without end',
+    attempt: believed(`{${Array.from({ length: 2_000 }, (_, i) => `"c${i}":[]`).join()}}`),
+    refused: /KN7107/,
+  },
+  { name: 'S28 a list for clusters', attempt: believed('[[]]'), refused: /KN7107/ },
+  { name: 'S28 an object for the list of a cluster', attempt: believed('{"a":{"length":1}}'), refused: /KN7107/ },
+  {
+    name: 'S28 an object too deep to walk',
+    attempt: believed(`{"a":[${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}]}`),
+    refused: /KN7107/,
+  },
+]
+
 tryHere('the code of a fleet, on its way out', ESCAPES)
+tryHere('the code of a fleet, by what it answers', ANSWERS)
 tryHere('the code of a fleet, asking for the time', CLOCKS)

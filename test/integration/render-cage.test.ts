@@ -1,7 +1,7 @@
 // What the code of a fleet may try from inside its cage, and what comes of it: an error with a place, never a byte from outside.
 import { once } from 'node:events'
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -270,6 +270,29 @@ test('S28 in the weak cage, root has become another user without groups', ({ ski
   expect(uid).toBeGreaterThan(100_000)
   expect(JSON.parse(stdout)).toEqual([uid, uid, uid, [uid]])
 })
+
+test('S28 packages and usual code work in objects that cannot be changed', async () => {
+  const api = globSync('**/*.ts', { cwd: join(import.meta.dirname, '../../src/api/constructs') })
+  const names = api.filter((path) => !path.includes('.test.')).map((path) => `'#api/constructs/${path}'`)
+  expect(names.length).toBeGreaterThan(3)
+  const code = `import { Deployment } from 'cdk8s-plus-27'
+class Wrong extends Error { constructor(m: string) { super(m); this.name = 'Wrong'; this.message = 'own ' + m } }
+function Old(this: object) {}
+Old.prototype.constructor = Old
+Old.prototype.toString = () => 'old'
+const own: any = { valueOf: 1 }
+own.toString = () => 'own'
+own.hasOwnProperty = 2
+own.constructor = 3
+const list: any = [1]
+list.toString = () => 'list'
+new Deployment(chart, 'd', { containers: [{ image: 'plus' }] })
+for (const name of [${names.join(', ')}]) await import(name)
+leak([String(new Wrong('x')), String(new (Old as any)()), String(own), own.constructor, String(list)].join())`
+  const seen = await outcome(strong, code)
+  expect(seen).toContain('Wrong: own x,old,own,3,list')
+  expect(seen).toContain('"image":"plus"')
+}, 60_000)
 
 test("S28 Node's own process holds nothing that reaches outside, should something give it away", () => {
   const freeze = join(import.meta.dirname, '../../src/sync/render/inside/freeze.ts')
