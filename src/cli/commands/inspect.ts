@@ -23,12 +23,12 @@ export const withServer = (command: Command): Command =>
     .option('--context <name>', 'context of the kubeconfig')
 
 export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
-  const { clientOf, connectionOf } = await import('../run/connect.ts')
+  const { talkingClientOf, connectionOf } = await import('../run/connect.ts')
   const file = kubeconfig ?? io.env['KUBECONFIG']
   if (file === undefined || file === '') throw new KubeNodeError(cliErrors.KN1312())
   const { config, warnings } = await connectionOf(file, context)
   for (const w of warnings) io.err(shownLine(w))
-  return clientOf(config, 'kubenode-cli')
+  return talkingClientOf(config, (line) => io.err(shownLine(line)))
 }
 
 interface Table {

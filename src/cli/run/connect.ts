@@ -29,6 +29,17 @@ export async function connectionOf(file: string, context?: string): Promise<Conn
 export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
   new HttpKubeClient(config, { userAgent })
 
+/** Of a person, who reads what is waited for. Requests that are slow together are said once. */
+export function talkingClientOf(config: ConnectionConfig, say: (line: string) => void): HttpKubeClient {
+  let last = ''
+  const onSlow = (method: string, path: string): void => {
+    const line = `waiting for ${config.server}: ${method} ${path.split('?', 1)[0]}`
+    if (line !== last) say(line)
+    last = line
+  }
+  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow })
+}
+
 /** PEM of the CA of a connection, and its address: what others are told in order to reach the same server. */
 export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
   const { server, ca } = config

@@ -61,7 +61,12 @@ export interface HttpClientOptions {
   readonly atOnce?: number
   /** So long a request waits for a connection that is in use before it opens another. */
   readonly patienceMs?: number
+  /** A request has no answer after SLOW_MS, retries included. */
+  readonly onSlow?: (method: string, path: string) => void
 }
+
+/** People wait so long without a word. */
+export const SLOW_MS = 3_000
 
 interface Answer {
   readonly status: number
@@ -79,10 +84,12 @@ export class HttpKubeClient implements KubeClient {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #random: Random
+  readonly #onSlow: HttpClientOptions['onSlow']
 
   constructor(config: ConnectionConfig, options: HttpClientOptions = {}) {
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? systemRandom
+    this.#onSlow = options.onSlow
     this.#transport = new Transport(
       config,
       this.#clock,
@@ -257,9 +264,18 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Sends until there is an answer or trying again makes no sense. */
   async #answer(call: ApiCall, throwRefusals: boolean): Promise<Answer> {
     const request = this.#wire(call)
+    const slow = this.#onSlow && this.#clock.after(SLOW_MS, () => this.#onSlow?.(call.method, request.path))
+    try {
+      return await this.#answerTo(request, call, throwRefusals)
+    } finally {
+      slow?.cancel()
+    }
+  }
+
+  /** Sends until there is an answer or trying again makes no sense. */
+  async #answerTo(request: WireRequest, call: ApiCall, throwRefusals: boolean): Promise<Answer> {
     const isRead = call.method === 'GET'
     for (let attempt = 1; ; attempt++) {
       try {
