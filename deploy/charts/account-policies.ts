@@ -5,6 +5,7 @@ import {
   DECLARE_HOST_VERB,
   DECLARE_VERB,
   DEFAULT_NAMESPACE,
+  OWN_NAMESPACES,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
   SYSTEM_NAMESPACE_PREFIXES,
@@ -80,7 +81,7 @@ const accounts: AdmissionPolicy = {
   matchConditions: [
     {
       name: 'where-our-accounts-live',
-      expression: `request.namespace in [${[SYSTEM_NAMESPACE, PROBES_NAMESPACE].map(quoted).join(', ')}]`,
+      expression: `request.namespace in [${OWN_NAMESPACES.map(quoted).join(', ')}]`,
     },
   ],
   variables: [SUB],
@@ -93,7 +94,7 @@ const accounts: AdmissionPolicy = {
         isSameSpec,
         isInstaller,
       ),
-      message: `only the installer makes workloads, pods and tokens in namespaces ${SYSTEM_NAMESPACE} and ${PROBES_NAMESPACE}; the installer needs the verb install on programs.${API_GROUP}`,
+      message: `only the installer makes workloads, pods and tokens in namespaces ${OWN_NAMESPACES.join(', ')}; the installer needs the verb install on programs.${API_GROUP}`,
     },
   ],
 }

@@ -4,10 +4,13 @@ import {
   AGENT_SIGNER,
   AGENTS_GROUP,
   BOOTSTRAP_GROUP,
+  CLUSTERS_NAMESPACE,
   DECLARE_VERB,
   DOOR_USER,
+  JOIN_NAMESPACE,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
+  WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -88,30 +91,26 @@ const election = (program: Program): RoleEntry => ({
   rules: [
     leases(['leases'], ['create']),
     leases(['leases'], ['get', ...CHANGE], [`kubenode-${program}`]),
-    ...(INSIDE[program] ?? []),
+    ...INSIDE[program],
   ],
 })
 
 /** What else a program does in our own namespace. */
 const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
-  // Kubeconfigs of the members; never listed.
-  sync: [core(['secrets'], ['get'])],
+  sync: [],
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
-    // Never listed nor watched: only what an object names is read, and the join token of a machine by its uid.
-    core(['secrets'], [...WRITE, 'get', 'delete']),
+    // Never listed nor watched: only what an object names is read. The key of the hashes is made once.
+    core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
   ],
-  // What hands join tokens over, by the uid of its machine; a policy keeps it off other Secrets.
-  approver: [core(['secrets'], ['get', 'create', 'delete'])],
+  approver: [],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
     apps(['controllerrevisions'], LOOK),
-    core(['secrets'], ['create']),
-    core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls']),
   ],
 }
 
@@ -163,7 +162,7 @@ const controllers: RoleEntry = {
     ours(['machines', 'componentconfigs', 'remedyoperationjobs'], [...WRITE, 'delete']),
     ours(['operationpermits'], WRITE),
     // Finalizers and adoption; what git declares of a spec is not touched.
-    ours(['machinesets', 'machinecomponentsets', 'componentcanaries', 'noderemediers', 'clusters'], CHANGE),
+    ours(['machinesets', 'machinecomponentsets', 'componentcanaries', 'noderemediers'], CHANGE),
     ours(
       [
         'machines/status',
@@ -174,7 +173,6 @@ const controllers: RoleEntry = {
         'noderemediers/status',
         'remedyoperationjobs/status',
         'maintenanceevents/status',
-        'clusters/status',
       ],
       CHANGE,
     ),
@@ -213,6 +211,30 @@ const joinTokens: RoleEntry = {
   namespace: KUBE_SYSTEM,
   subjects: programs('approver'),
   rules: [core(['secrets'], ['get', 'create', 'delete'])],
+}
+
+/** Never listed: the one that a Cluster names. */
+const kubeconfigs: RoleEntry = {
+  name: 'kubenode:sync-hub',
+  onHub: true,
+  namespace: CLUSTERS_NAMESPACE,
+  subjects: programs('sync'),
+  rules: [core(['secrets'], ['get'])],
+}
+
+/** What hands a join token over, by the uid of its machine: made and deleted by one, given to the host and marked by the other. */
+const handOver = (program: Program, verbs: readonly string[]): RoleEntry => ({
+  name: `kubenode:${program}`,
+  namespace: JOIN_NAMESPACE,
+  subjects: programs(program),
+  rules: [core(['secrets'], verbs)],
+})
+
+const webhookKey: RoleEntry = {
+  name: 'kubenode:defender',
+  namespace: WEBHOOK_NAMESPACE,
+  subjects: programs('defender'),
+  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls'])],
 }
 
 /** Pods that inspect a step of a rollout. */
@@ -323,13 +345,17 @@ export const ROLES: readonly RoleEntry[] = [
   sync,
   syncInside,
   syncOnHub,
+  kubeconfigs,
   controllers,
   approver,
   joinTokens,
+  handOver('approver', ['get', 'create', 'delete']),
+  handOver('controllers', ['get', 'update']),
   probes,
   nodeLeases,
   defender,
   defenderNodeLeases,
+  webhookKey,
   agents,
   agentLeases(SYSTEM_NAMESPACE),
   agentValues,

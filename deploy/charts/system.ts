@@ -1,7 +1,15 @@
 // The namespace in which our own namespaced objects live, and the accounts of our programs for those who run them as pods.
 import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { PROBES_NAMESPACE, programAccount, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  CLUSTERS_NAMESPACE,
+  JOIN_NAMESPACE,
+  PROBES_NAMESPACE,
+  programAccount,
+  programUser,
+  SYSTEM_NAMESPACE,
+  WEBHOOK_NAMESPACE,
+} from '#api/names.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
 export type Program = (typeof PROGRAMS)[number]
@@ -20,6 +28,8 @@ export class SystemChart extends Chart {
       kind: 'Namespace',
       metadata: { name: PROBES_NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
     })
+    for (const name of [CLUSTERS_NAMESPACE, WEBHOOK_NAMESPACE, JOIN_NAMESPACE])
+      new ApiObject(this, name, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     for (const program of PROGRAMS)
       new ApiObject(this, program, {
         apiVersion: 'v1',

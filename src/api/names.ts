@@ -6,6 +6,23 @@ export const SYSTEM_NAMESPACE = 'kubenode-system'
 /** Where pods run that inspect a step of a rollout: nothing there has rights. */
 export const PROBES_NAMESPACE = 'kubenode-probes'
 
+/** Secrets of unlike kinds are apart, so that each program reads its own alone: kubeconfigs of members and credentials for git are read by sync on the hub, */
+export const CLUSTERS_NAMESPACE = 'kubenode-clusters'
+/** the key of the webhook by the Defender, */
+export const WEBHOOK_NAMESPACE = 'kubenode-webhook'
+/** and join tokens on their way by the approver and the controllers. What components are given is in the system namespace, for the controllers. */
+export const JOIN_NAMESPACE = 'kubenode-join'
+/** Nobody but the installer makes pods there: one could mount any of these Secrets. */
+export const OWN_NAMESPACES = [
+  SYSTEM_NAMESPACE,
+  PROBES_NAMESPACE,
+  CLUSTERS_NAMESPACE,
+  WEBHOOK_NAMESPACE,
+  JOIN_NAMESPACE,
+] as const
+/** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
+export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)
+
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and yet no commit declares it: everybody's objects without one are there, the Service of the API server among them. */

@@ -1,6 +1,6 @@
 // What the hub is told by hand, since git cannot know it: how to reach each cluster, and which repository to follow.
 import { readFileSync } from 'node:fs'
-import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -29,7 +29,7 @@ export async function declareHub(
       {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { name: kubeconfigSecretName(name), namespace: SYSTEM_NAMESPACE },
+        metadata: { name: kubeconfigSecretName(name), namespace: CLUSTERS_NAMESPACE },
         data: { [KUBECONFIG_KEY]: readFileSync(kubeconfigOf(name)).toString('base64') },
       },
       how,

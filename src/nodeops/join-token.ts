@@ -1,13 +1,13 @@
 // The hand-over of join tokens: the approver makes a token and lays it here for the machine controller, which gives it to the host. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
-import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, JOIN_NAMESPACE } from '#api/names.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import { isLife } from './certificate-life.ts'
 import type { Secret } from './objects.ts'
 
 /** By uid: a machine of the same name never finds the token of the one before it. */
 export const handOverKey = (machineUid: string): ObjectKey => ({
-  namespace: SYSTEM_NAMESPACE,
+  namespace: JOIN_NAMESPACE,
   name: `join-${machineUid}`,
 })
 

@@ -1,15 +1,20 @@
 // The attacker has the key of one of our programs: what it cannot read, write and become. docs/security.md has the table.
+import { join } from 'node:path'
 import {
   AGENTS_GROUP,
   agentNodeGroup,
   agentUser,
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
+  CLUSTERS_NAMESPACE,
+  JOIN_NAMESPACE,
   LABELS,
   machineUidGroup,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
+  WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
+import { manifestsIn, typeOf } from '#local/install.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
 
@@ -297,6 +302,71 @@ const WORKLOADS: readonly Attempt[] = [
   })),
 ]
 
+/** Each kind of Secret is read by those that need it: a thief of another key becomes none of them. */
+const READERS: Readonly<Record<string, readonly (keyof Identities)[]>> = {
+  [`${CLUSTERS_NAMESPACE}/cluster-prod`]: ['sync'],
+  [`${WEBHOOK_NAMESPACE}/kubenode-webhook-tls`]: ['defender'],
+  [`${JOIN_NAMESPACE}/join-uid`]: ['approver', 'controllers'],
+  [`${SYSTEM_NAMESPACE}/of-a-component`]: ['controllers'],
+  'kube-system/bootstrap-token-aaaaaa': ['approver'],
+  'shop/tls': [],
+}
+const PROGRAM_NAMES = ['sync', 'controllers', 'approver', 'defender'] as const
+const secretAt = (path: string): string => `/api/v1/namespaces/${path.replace('/', '/secrets/')}`
+const onHub = async ({ admin }: AttackWorld): Promise<void> => {
+  for (const object of manifestsIn(join(import.meta.dirname, '../../deploy/hub')))
+    await admin.apply(typeOf(object), object, { fieldManager: 'test', force: true })
+}
+
+/** After all others: from here on the cluster is a hub too. */
+const UNLIKE_SECRETS: readonly Attempt[] = [
+  ...Object.entries(READERS).flatMap(([path, readers]) =>
+    PROGRAM_NAMES.filter((name) => !readers.includes(name)).map((thief): Attempt => ({
+      name: `S25 the key of ${thief} on the hub reads Secret ${path}`,
+      attempt: async (world) => {
+        await onHub(world)
+        return by(thief, 'GET', secretAt(path))(world)
+      },
+      refused: 403,
+      afterwards: async (world) => {
+        for (const reader of readers) {
+          const { status, text } = await by(reader, 'GET', secretAt(path))(world)
+          if (status !== 200 && status !== 404) throw new Error(`${reader} cannot read ${path}: ${text}`)
+        }
+      },
+    })),
+  ),
+  ...[CLUSTERS_NAMESPACE, WEBHOOK_NAMESPACE, JOIN_NAMESPACE].flatMap((namespace) =>
+    PROGRAM_NAMES.map((thief): Attempt => ({
+      name: `S25 the key of ${thief} lists the Secrets of ${namespace}`,
+      attempt: by(thief, 'GET', `/api/v1/namespaces/${namespace}/secrets`),
+      refused: 403,
+    })),
+  ),
+  ...['', '/status'].map((sub): Attempt => ({
+    name: `S25 the key of controllers points a Cluster${sub} at the kubeconfig of another member`,
+    attempt: by('controllers', 'PATCH', `${OURS}/namespaces/${SYSTEM_NAMESPACE}/clusters/test${sub}`, {
+      spec: { kubeconfigSecretRef: { name: 'cluster-prod' } },
+      status: { kubeconfigSecret: { name: 'cluster-prod' } },
+    }),
+    refused: 403,
+  })),
+  {
+    name: 'S25 the key of controllers writes the kubeconfig of a member',
+    attempt: by('controllers', 'POST', `/api/v1/namespaces/${CLUSTERS_NAMESPACE}/secrets`, secret('mine', 'Opaque')),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers changes a Secret that people gave to components',
+    attempt: async (world) => {
+      await world.admin.raw({ method: 'POST', path: inSystem('secrets'), body: secret('given', 'Opaque') })
+      return by('controllers', 'PATCH', inSystem('secrets/given'), { metadata: { labels: { a: 'b' } } })(world)
+    },
+    control: by('controllers', 'GET', inSystem('secrets/given')),
+    refused: 403,
+  },
+]
+
 const joinToken = (name: string, group = BOOTSTRAP_GROUP) => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -559,7 +629,7 @@ const ATTEMPTS: readonly Attempt[] = [
   },
   {
     name: 'S25 the key of the approver makes another Secret than a join token',
-    attempt: by('approver', 'POST', inSystem('secrets'), secret('stolen', 'Opaque')),
+    attempt: by('approver', 'POST', `/api/v1/namespaces/${JOIN_NAMESPACE}/secrets`, secret('stolen', 'Opaque')),
     refused: /makes and deletes join tokens/,
   },
   {
@@ -718,7 +788,7 @@ const ATTEMPTS: readonly Attempt[] = [
   })),
   {
     name: 'S25 the key of sync on a member reads the key of the webhook',
-    attempt: by('sync', 'GET', inSystem('secrets/kubenode-webhook-tls')),
+    attempt: by('sync', 'GET', secretAt(`${WEBHOOK_NAMESPACE}/kubenode-webhook-tls`)),
     refused: 403,
   },
   {
@@ -737,4 +807,4 @@ const ATTEMPTS: readonly Attempt[] = [
   })),
 ]
 
-tryOnServers('the key of a program', [...ATTEMPTS, ...WORKLOADS])
+tryOnServers('the key of a program', [...ATTEMPTS, ...WORKLOADS, ...UNLIKE_SECRETS])

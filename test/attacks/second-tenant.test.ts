@@ -1,5 +1,5 @@
 // The attacker may do everything in a namespace of their own: nothing of KubeNode and of other tenants is theirs.
-import { SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
+import { OWN_NAMESPACES, SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
 import { type Answer, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
 import { eventually } from '#test/support/sync-bench.ts'
 
@@ -11,21 +11,21 @@ const tenant =
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }
 
-/** Somebody was given everything in our namespace, as the administrator of a namespace is. */
+/** Somebody was given everything in a namespace of ours, as the administrator of a namespace is. */
 const inside =
-  (method: string, path: string, body: object) =>
+  (method: string, path: string, body: object, namespace: string = SYSTEM_NAMESPACE) =>
   async ({ admin, ask }: AttackWorld) => {
     const apiVersion = 'rbac.authorization.k8s.io/v1'
-    const metadata = { name: 'inside', namespace: SYSTEM_NAMESPACE }
+    const metadata = { name: 'inside', namespace }
     const post = (plural: string, object: object) =>
-      admin.raw({ method: 'POST', path: `/apis/${apiVersion}/namespaces/${SYSTEM_NAMESPACE}/${plural}`, body: object })
+      admin.raw({ method: 'POST', path: `/apis/${apiVersion}/namespaces/${namespace}/${plural}`, body: object })
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]
     await post('roles', { apiVersion, kind: 'Role', metadata, rules })
     const subjects = [{ kind: 'User', name: 'inside', apiGroup: 'rbac.authorization.k8s.io' }]
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'inside' }
     await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
     const who = { user: 'inside', groups: ['system:authenticated'] }
-    return ask(who, method, `/api/v1/namespaces/${SYSTEM_NAMESPACE}/${path}`, { body })
+    return ask(who, method, `/api/v1/namespaces/${namespace}/${path}`, { body })
   }
 
 const INSTALLER_ONLY = /only the installer makes/
@@ -71,6 +71,25 @@ const ATTEMPTS: readonly Attempt[] = [
     control: inside('POST', 'configmaps', { ...configMap, metadata: { name: 'theirs' } }),
     refused: INSTALLER_ONLY,
   },
+  ...OWN_NAMESPACES.map((namespace): Attempt => ({
+    name: `S25 the administrator of ${namespace} runs a pod that mounts what only a program reads`,
+    attempt: inside(
+      'POST',
+      'pods',
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'b' },
+        spec: {
+          containers: [{ name: 'a', image: 'a' }],
+          volumes: [{ name: 'v', secret: { secretName: 'cluster-prod' } }],
+        },
+      },
+      namespace,
+    ),
+    control: inside('POST', 'configmaps', { ...configMap, metadata: { name: 'theirs-too' } }, namespace),
+    refused: INSTALLER_ONLY,
+  })),
   {
     name: 'S25 the administrator of our namespace mints a token of the Defender',
     attempt: inside('POST', 'serviceaccounts/kubenode-defender/token', {

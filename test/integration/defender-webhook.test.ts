@@ -23,6 +23,7 @@ import {
   BOOTSTRAP_GROUP,
   machineUidGroup,
   SYSTEM_NAMESPACE,
+  WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
 import { agentEvents } from '#agent/agent-events.ts'
 import { createCaches } from '#defender/caches.ts'
@@ -67,7 +68,7 @@ const EVENTS: ResourceType = {
   namespaced: true,
 }
 const SECRETS: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
-const secretKey = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
+const secretKey = { namespace: WEBHOOK_NAMESPACE, name: WEBHOOK_SECRET }
 
 async function startWebhook(): Promise<void> {
   const client = asUser('kubenode:defender')

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { release, type Release } from '#api/kinds/release.ts'
-import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -53,7 +53,8 @@ async function startCluster(): Promise<BenchCluster> {
   const server = await createApiServer()
   await server.listen()
   const client = new HttpKubeClient(parseSafeKubeconfig(server.adminKubeconfig(), 'test').config)
-  await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } }, cli)
+  for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
+    await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, cli)
   const crds = readdirSync(CRDS).map((file) => parse(readFileSync(join(CRDS, file), 'utf8')) as KubeObject)
   await Promise.all(crds.map((crd) => client.apply(CRD, crd, cli)))
   return { server, client }
@@ -115,7 +116,7 @@ export async function syncBench(
   const stops: (() => Promise<void>)[] = []
   for (const [name, { server }] of clusters) {
     const data = { kubeconfig: Buffer.from(server.adminKubeconfig()).toString('base64') }
-    const metadata = { name: `cluster-${name}`, namespace: SYSTEM_NAMESPACE }
+    const metadata = { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE }
     await hub.client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, cli)
   }
   const spec = {

@@ -98,7 +98,9 @@ const spec = rule(
       version: optional(unserved(kubernetesVersion('Version of the control plane.'), HOSTED)),
       controlPlane: optional(unserved(controlPlane, HOSTED)),
       kubeconfigSecretRef: optional(
-        secretRef('Secret in the same namespace with the kubeconfig of an existing cluster.'),
+        secretRef(
+          'Secret with the kubeconfig of an existing cluster: in the same namespace, or in kubenode-clusters for a Cluster in kubenode-system.',
+        ),
       ),
       network: optional(
         unserved(

@@ -134,7 +134,12 @@ const spec = obj('The repository to follow, and how.', {
   interval: fallback(duration('Interval between fetches.'), '1m'),
   verify: optional(verify),
   secretRef: optional(
-    unserved(secretRef('Secret with the credentials of the repository.'), 'sync uses its own credentials'),
+    unserved(
+      secretRef(
+        'Secret with the credentials of the repository: in the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
+      ),
+      'sync uses its own credentials',
+    ),
   ),
   decryption: optional(
     unserved(

@@ -76,7 +76,7 @@ describe('S2 join tokens', () => {
       const uid = w.machine(name)?.metadata.uid ?? ''
       expect(secretsOf(w, name).map((s) => `${s.metadata.namespace}/${s.metadata.name}`)).toEqual([
         `kube-system/bootstrap-token-${tokenOf(w, name).slice(0, 6)}`,
-        `kubenode-system/join-${uid}`,
+        `kubenode-join/join-${uid}`,
       ])
       for (const s of secretsOf(w, name)) expect(s.metadata.annotations?.[ANNOTATIONS.machineUid]).toBe(uid)
     }

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { WEBHOOK_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
@@ -80,7 +80,7 @@ export function isUsable({ cert, ca }: WebhookCertificate, host: string, now: nu
 
 /** The certificate that all defenders of the cluster share. Of two that make one at once the first wins. */
 export async function sharedCertificate(client: KubeClient, host: string, clock: Clock): Promise<WebhookCertificate> {
-  const key = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
+  const key = { namespace: WEBHOOK_NAMESPACE, name: WEBHOOK_SECRET }
   for (let attempt = 0; attempt < 3; attempt++) {
     const found = await client.get(secretType, key)
     const kept = certificateIn(found)

@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { syncSecretsNamespace } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -60,7 +61,7 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined): G
     if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
     return { kind: 'Anonymous' }
   }
-  const name = `${source.metadata.namespace ?? ''}/${secretRef.name}`
+  const name = `${syncSecretsNamespace(source.metadata.namespace ?? '')}/${secretRef.name}`
   const text = (field: string) => textIn(secret, field)
   const refuse = (why: string) =>
     new KubeNodeError(syncErrors.KN7022({ source: key, secret: name, why }), { retry: 'later' })

@@ -1,5 +1,6 @@
 // Clients of the clusters, made from the kubeconfigs in the hub's Secrets; made anew when a Secret changes.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { syncSecretsNamespace } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -40,13 +41,14 @@ export class Connections {
     if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
     const ref = cluster.status?.kubeconfigSecret ?? cluster.spec.kubeconfigSecretRef
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
-    const secret = await client.get(SECRET, { namespace, name: ref.name }, signal === undefined ? {} : { signal })
+    const from = syncSecretsNamespace(namespace)
+    const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
     if (secret === undefined || text === undefined)
       throw new KubeNodeError(
         syncErrors.KN7302({
           id,
-          namespace,
+          namespace: from,
           ref: ref.name,
           detail: secret === undefined ? 'does not exist' : `has no key ${ref.key ?? DEFAULT_KEYS.join(' or ')}`,
         }),
@@ -57,7 +59,7 @@ export class Connections {
       this.#known.set(cached, { ...known, checkedAt: clock.monotonic() })
       return known.connection
     }
-    const { config } = parseSafeKubeconfig(text, `Secret ${namespace}/${ref.name}`)
+    const { config } = parseSafeKubeconfig(text, `Secret ${from}/${ref.name}`)
     if (known !== undefined) closeAll(known.connection)
     const asSource = user === undefined ? undefined : connect({ ...config, impersonate: { user } })
     const connection = connectTo(name, connect(config), () => clock.monotonic(), asSource)

@@ -1,6 +1,7 @@
 // What the loops of the hub share: caches, rendered commits, connections, locks. Made once, handed to both.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { syncSecretsNamespace } from '#api/names.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -44,7 +45,9 @@ export function hubParts(context: SyncContext): HubParts {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
-    renders: new Renders(context.config, clock, (namespace, name) => context.client.get(SECRET, { namespace, name })),
+    renders: new Renders(context.config, clock, (of, name) =>
+      context.client.get(SECRET, { namespace: syncSecretsNamespace(of), name }),
+    ),
     connections: new Connections(context),
     locks: new ClusterLocks(),
     written: new WrittenReleases(),
