@@ -32,7 +32,15 @@ const pod = (name: string, spec: object) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name },
-  spec: { containers: [{ name: 'a', image: 'a' }], automountServiceAccountToken: false, ...spec },
+  // As the labels of kubenode-probes demand.
+  spec: {
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      { name: 'a', image: 'a', securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } },
+    ],
+    automountServiceAccountToken: false,
+    ...spec,
+  },
 })
 const PROBES = `/api/v1/namespaces/${PROBES_NAMESPACE}/pods`
 
@@ -515,17 +523,17 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S25 the key of the approver approves what no agent asked for',
     attempt: approved('of-a-person', { by: 'installer', subject: { commonName: 'kubenode:defender' } }),
     control: approved('of-a-token', { by: 'joining', subject: AN_AGENT }),
-    refused: /only what join tokens and agents ask for/,
+    refused: /only what join tokens, agents and the door ask for/,
   },
   {
-    name: 'S25 the key of the approver approves a certificate for a year',
-    attempt: approved('long', { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_760 * HOUR_SECONDS } }),
+    name: 'S25 the key of the approver approves a certificate for longer than a year',
+    attempt: approved('long', { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_761 * HOUR_SECONDS } }),
     control: approved(
       'long-denied',
-      { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_760 * HOUR_SECONDS } },
+      { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_761 * HOUR_SECONDS } },
       'Denied',
     ),
-    refused: /valid for at most 604800 seconds/,
+    refused: /valid for at most 31536000 seconds/,
   },
   {
     name: 'S26 the key of controllers has a Node deleted through an owner that never was',
