@@ -152,7 +152,7 @@ function runForever(
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
     keepLeases(lease, parts.config.registerNode ? [own, ofNode] : [own], signal),
-    keep(),
+    keep(() => parts.machineWriter.touch()),
   ]
 }
 

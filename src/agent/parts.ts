@@ -251,6 +251,7 @@ export function buildParts(o: PartsOptions): Parts {
         version,
         folder: resolve(dir.path),
         publicKey: session.sealing.publicKey,
+        certificate: session.certificateLife(),
         components: components.reports(),
         conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
           (c) => c ?? [],

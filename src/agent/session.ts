@@ -5,7 +5,7 @@ import type { Random } from '#lib/random.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { machineUidIn, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
+import { lifeOf, machineUidIn, type Identity, type IdentityDeps, type Life, type Pair } from './join/identity.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
@@ -25,11 +25,13 @@ export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
+  /** When our certificate begins and ends. */
+  readonly certificateLife: () => Life | undefined
   /** Of the Machine that our certificate is for. */
   readonly machineUid: () => string | undefined
   readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
-  readonly keep: () => Promise<void>
+  readonly keep: (onRenewed?: () => void) => Promise<void>
 }
 
 /** How long a connection goes on with what it was given before it asks for the pair again. */
@@ -60,18 +62,22 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   const stranger = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca } }, options)
   signal.addEventListener('abort', () => stranger.close(), { once: true })
   const byBundle = async () => (await joinAgain(join, identity))?.pair
-  const tools = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
-  const onRenewed = (next: Pair): void => {
-    pair = next
-  }
+  const renewing = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
   return {
     identity,
     client,
     machineUid: () => machineUidIn(pair.certificate),
     sealing: await sealingKey({ files, dir }),
+    certificateLife: () => lifeOf(pair.certificate),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
     // Ends with the signal, which is how its sleep says so.
-    keep: () =>
-      keepRenewing({ clock, random, log, renew: () => renew(tools), onRenewed }, first, signal).catch(() => undefined),
+    keep: (onRenewed = () => undefined) => {
+      const renewed = (next: Pair): void => {
+        pair = next
+        onRenewed()
+      }
+      const tools = { clock, random, log, renew: () => renew(renewing), onRenewed: renewed }
+      return keepRenewing(tools, first, signal).catch(() => undefined)
+    },
   }
 }

@@ -53,6 +53,11 @@ export const CONDITIONS = {
   TrustRefused: entry('The agent refused the newest trust document and keeps the previous one.', 'False', 'components'),
   InfrastructureReady: entry('The provider reports that the machine exists and runs.', 'True', 'infrastructure'),
   Joined: entry('The agent has its certificate and reports.', 'True', 'join'),
+  CertificateExpiring: entry(
+    "The certificate of the machine's agent was not renewed in time, and expires or has expired.",
+    'False',
+    'join',
+  ),
   Cordoned: entry('At least one owner cordons the node.', 'False', 'waiting'),
   Drained: entry('No pod that has to move is left on the node.', 'True', 'waiting'),
   Available: entry('Enough machines of the set are Ready.', 'True', 'rollout'),

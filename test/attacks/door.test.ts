@@ -179,7 +179,7 @@ test('S24 a flood of the door ends in 429, while other addresses, agents and peo
   // An entry of m-b was made a moment ago, and each machine makes one a minute.
   world.clock.shift(2 * 60_000)
   const flood = new https.Agent({ keepAlive: true, maxSockets: 16 })
-  let flooding = true
+  const flooding = new AbortController()
   const answers = new Map<number, number>()
   const body = () =>
     JSON.stringify({
@@ -187,7 +187,7 @@ test('S24 a flood of the door ends in 429, while other addresses, agents and peo
       proof: { machine: 'm-a', uid: randomUUID(), nonce: 'x', server: 'x' },
     })
   const floods = Array.from({ length: 16 }, async () => {
-    while (flooding) {
+    while (!flooding.signal.aborted) {
       const { status } = await send(world.server, 'POST', { body: body(), agent: flood, from: '127.0.0.1' })
       answers.set(status, (answers.get(status) ?? 0) + 1)
     }
@@ -201,7 +201,7 @@ test('S24 a flood of the door ends in 429, while other addresses, agents and peo
     expect(await knockAs(world.server, { ...of(b), from: '127.0.0.2' })).toMatchObject({ state: 'Waiting' })
     expect((await world.admin.list(machineType)).items.length).toBeGreaterThan(1)
   } finally {
-    flooding = false
+    flooding.abort()
     await Promise.all(floods)
     flood.destroy()
   }

@@ -29,6 +29,8 @@ export interface MachineLook {
   readonly publicKey?: string
   /** The agent's own, as the host names it. */
   readonly folder?: string
+  /** When the certificate begins and ends. */
+  readonly certificate?: { readonly from: number; readonly to: number } | undefined
   readonly components: readonly ComponentReport[]
   /** Those that are the agent's to say. */
   readonly conditions?: readonly Condition[]
@@ -85,7 +87,7 @@ export const machineStatus = ({ components, ...look }: MachineLook): KubeObject 
   )
 
 export const machineStatusWith = (
-  { name, facts, version, publicKey, folder, conditions = [] }: Omit<MachineLook, 'components'>,
+  { name, facts, version, publicKey, folder, certificate, conditions = [] }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
   foreign: readonly string[] = [],
 ): KubeObject => ({
@@ -94,7 +96,14 @@ export const machineStatusWith = (
   metadata: { name },
   status: {
     bootID: facts.bootId,
-    agent: { version, ...(folder !== undefined && { folder }), ...(publicKey === undefined ? {} : { publicKey }) },
+    agent: {
+      version,
+      ...(folder !== undefined && { folder }),
+      ...(publicKey === undefined ? {} : { publicKey }),
+      ...(certificate === undefined
+        ? {}
+        : { certificate: { issued: timestamp(certificate.from), expires: timestamp(certificate.to) } }),
+    },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),

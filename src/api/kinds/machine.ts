@@ -202,6 +202,12 @@ const status = obj('The observed state of the machine.', {
       version: componentVersion('Version of the agent.'),
       folder: optional(absolutePath('Data folder of the agent on its host.')),
       publicKey: optional(str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
+      certificate: optional(
+        obj('The certificate that the agent acts with.', {
+          issued: time('Start of its validity.'),
+          expires: time('End of its validity; renewed before two thirds are over.'),
+        }),
+      ),
     }),
   ),
   platform: optional(
@@ -254,6 +260,7 @@ export const machine = defineKind({
     'ComponentsConsistent',
     'InfrastructureReady',
     'Joined',
+    'CertificateExpiring',
     'Cordoned',
     'Drained',
     'Paused',

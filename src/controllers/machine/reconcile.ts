@@ -15,6 +15,7 @@ import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { SharedReads } from '#runtime/shared-reads.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import { newlyExpiring } from './certificate.ts'
 import { type MachineTools, act } from './act.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -78,6 +79,14 @@ function setup(context: ControllerContext): RunningModule {
         controller.enqueueAfter(name, left)
       } else pace.over(name)
       if (isEqual || left > 0) return undefined
+      const expiring = newlyExpiring(machine.status?.conditions, status.conditions)
+      if (expiring !== undefined)
+        events.record(machine, {
+          type: 'Warning',
+          reason: 'CertificateExpiring',
+          action: 'Reconcile',
+          note: expiring.message,
+        })
       return outcomeOf(() =>
         client.apply<Machine>(machineType, statusObject(machine, status), {
           fieldManager,

@@ -10,6 +10,7 @@ import { type Node, isNodeReady } from '#nodeops/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
+import { certificateExpiring } from './certificate.ts'
 import { isBeating } from './heartbeats.ts'
 import { mirroredComponents, mirroredHost } from './mirror.ts'
 import {
@@ -54,13 +55,14 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'NodeReady',
   'InfrastructureReady',
   'Joined',
+  'CertificateExpiring',
   'Cordoned',
   'Drained',
   'Paused',
 ])
 
 /** Conditions that are not there when they do not hold: most machines never have them. */
-const PASSING: ReadonlySet<string> = new Set<ConditionType>(['Drained', 'Paused', 'Cordoned'])
+const PASSING: ReadonlySet<string> = new Set<ConditionType>(['CertificateExpiring', 'Drained', 'Paused', 'Cordoned'])
 
 export const ownConditions = ({ status }: Machine): readonly Condition[] =>
   (status?.conditions ?? []).filter((c) => OWN_CONDITIONS.has(c.type))
@@ -187,6 +189,7 @@ function conditionsOf(
     nodeReady(seen),
     ...infrastructure(seen, refusal),
     joined(seen),
+    ...certificateExpiring(seen.machine, now),
     ...cordoned(seen),
     ...(plan.doing === 'Draining'
       ? [condition('Drained', 'False', 'WaitingForDrain', plan.waiting?.seen ?? 'pods are being moved')]

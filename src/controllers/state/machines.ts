@@ -10,6 +10,7 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
   const silent = machines.filter(
     (m) => (findCondition(m.status?.conditions, 'AgentReachable')?.status ?? 'True') !== 'True',
   )
+  const expiring = machines.filter((m) => findCondition(m.status?.conditions, 'CertificateExpiring')?.status === 'True')
   const waiting = machines.filter((m) => m.status?.waitingFor !== undefined)
   return [
     {
@@ -29,6 +30,12 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
       help: 'Machines without a heartbeat from their agent.',
       labels: [],
       samples: [{ labels: {}, value: silent.length }],
+    },
+    {
+      name: 'kubenode_machines_certificate_expiring',
+      help: 'Machines whose agent did not renew its certificate in time; it expires or has expired.',
+      labels: [],
+      samples: [{ labels: {}, value: expiring.length }],
     },
     {
       name: 'kubenode_machine_components',

@@ -28,6 +28,7 @@ test('machines are told by phase, silent agents, and components by version and s
     'kubenode_machines{Ready} 2',
     'kubenode_machines{Lost} 1',
     'kubenode_machines_agent_silent{} 1',
+    'kubenode_machines_certificate_expiring{} 0',
     'kubenode_machine_components{beacon,1.0.0,Healthy} 1',
     'kubenode_machine_components{beacon,1.1.0,Healthy} 1',
   ])
