@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { lookup } from 'node:dns'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { isForbiddenAddress } from './forbidden-address.ts'
-import { type HttpLimits, ask } from './guarded-http.ts'
+import { isForbiddenAddress } from '#runtime/outbound/forbidden-address.ts'
+import { type HttpLimits, ask } from '#runtime/outbound/get.ts'
 import { createInspector } from './inspector.ts'
 
 describe('S13 an address that hands out credentials, or is this very host, is forbidden', () => {

@@ -1,7 +1,7 @@
 // Does the looks that go over the network: a URL, and a query to Prometheus. Each within a deadline and a size; a look that fails says why.
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { type HttpAnswer, type HttpLimits, ask } from './guarded-http.ts'
+import { type HttpAnswer, type HttpLimits, ask } from '#runtime/outbound/get.ts'
 import type { Inspection, Inspector, Look } from './inspections.ts'
 
 export interface InspectorConfig {

@@ -1,7 +1,8 @@
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isLocalAddress, judgeUrl, parsePlaces } from './places.ts'
+import { isForbiddenAddress } from './forbidden-address.ts'
+import { judgeUrl, parsePlaces } from './places.ts'
 import { type Post, post } from './post.ts'
 
 const PLACES = parsePlaces(['https://hooks.example.org/repairs', 'http://plain.example.org:8080'])
@@ -57,11 +58,19 @@ describe('S13 an address that only this machine or its link can reach', () => {
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
     '2002:7f00:1::',
+    // Other addresses of the metadata services, as inspections knew them.
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    // What carries an IPv4 address may lead anywhere.
+    '64:ff9b::a00:1',
+    '64:ff9b:1::a9fe:a9fe',
+    '::ffff:0:169.254.169.254',
+    '[::1]',
     'not an address',
   ]
-  test.each(local)('is one: %s', (address) => expect(isLocalAddress(address)).toBe(true))
-  test.each(['10.0.0.1', '192.0.2.1', '2001:db8::1', '::ffff:10.0.0.1', '64:ff9b::a00:1'])('is not: %s', (address) =>
-    expect(isLocalAddress(address)).toBe(false),
+  test.each(local)('is one: %s', (address) => expect(isForbiddenAddress(address)).toBe(true))
+  test.each(['10.0.0.1', '192.0.2.1', '2001:db8::1', '::ffff:10.0.0.1', 'fd12:3456::1'])('is not: %s', (address) =>
+    expect(isForbiddenAddress(address)).toBe(false),
   )
 })
 
@@ -135,8 +144,19 @@ describe('a call', () => {
     const before = heard.length
     const url = at('/ok', 'rebound.example')
     const answer = await post({ places: parsePlaces([url]), lookup: resolvesTo('127.0.0.1') }, wish({ url }))
-    expect(answer).toMatchObject({ kind: 'Failed', why: expect.stringContaining('local address') as string })
+    expect(answer).toMatchObject({ kind: 'Failed', why: expect.stringContaining('leads to 127.0.0.1') as string })
     expect(heard).toHaveLength(before)
+  })
+
+  test('S13 a webhook whose name has a forbidden address beside a good one is not called', async () => {
+    const url = at('/ok', 'both.example')
+    const lookup: LookupFunction = (_name, _options, callback) =>
+      callback(null, [
+        { address: '203.0.113.9', family: 4 },
+        { address: 'fd20:ce::254', family: 6 },
+      ])
+    const answer = await post({ places: parsePlaces([url]), lookup }, wish({ url }))
+    expect(answer).toMatchObject({ kind: 'Failed', why: expect.stringContaining('leads to fd20:ce::254') as string })
   })
 
   test('S13 a token goes over http to no other machine, and is not in what is told of the answer', async () => {

@@ -1,12 +1,10 @@
 // One POST to a place that is allowed: the address is judged where the connection is made, nothing is followed, and time and size have bounds.
-import { lookup as systemLookup } from 'node:dns'
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type RequestOptions, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isIP } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
-import type { OutboundPlaces, Place } from './places.ts'
-import { hostOf, isLocalAddress, judgeUrl } from './places.ts'
+import { checkedLookup, forbiddenHostOf } from './checked-lookup.ts'
+import { type OutboundPlaces, judgeUrl } from './places.ts'
 
 export interface Post {
   readonly url: string
@@ -53,35 +51,17 @@ export interface PostTools {
   readonly lookup?: LookupFunction
 }
 
-export async function post({ places, lookup = systemLookup }: PostTools, wish: Post): Promise<PostResult> {
+export async function post({ places, lookup }: PostTools, wish: Post): Promise<PostResult> {
   const verdict = judgeUrl(wish.url, places)
   if (verdict.kind === 'Refused') return verdict
   const { url, place } = verdict
-  const host = hostOf(url)
-  if (!place.isLiteral && isIP(host) > 0 && isLocalAddress(host))
-    return { kind: 'Refused', why: `${host} is a local address` }
-  if (wish.token !== undefined && url.protocol === 'http:' && !place.isLiteral)
+  const isTrusted = place.isLiteral
+  const host = isTrusted ? undefined : forbiddenHostOf(url)
+  if (host !== undefined) return { kind: 'Refused', why: `${host} is an address that must not be called` }
+  if (wish.token !== undefined && url.protocol === 'http:' && !isTrusted)
     return { kind: 'Refused', why: 'a token is never sent over http' }
-  return send(url, wish, guarded(lookup, place))
+  return send(url, wish, checkedLookup({ isTrusted, lookup }))
 }
-
-/** What a name stands for is judged by the very answer that is connected to: a second question could get another one. */
-const guarded =
-  (lookup: LookupFunction, place: Place): LookupFunction =>
-  (hostname, options, callback) =>
-    lookup(hostname, { ...options, all: true }, (error, found, family) => {
-      if (error !== null) return callback(error, '', 0)
-      const list = typeof found === 'string' ? [{ address: found, family: family ?? isIP(found) }] : found
-      const bad = list.find(({ address }) => !place.isLiteral && isLocalAddress(address))
-      const [first] = list
-      if (bad !== undefined || first === undefined)
-        return callback(
-          new Error(`${hostname} resolves to ${bad === undefined ? 'no address' : `the local address ${bad.address}`}`),
-          '',
-          0,
-        )
-      return options.all === true ? callback(null, list) : callback(null, first.address, first.family)
-    })
 
 function send(
   url: URL,

@@ -1,4 +1,4 @@
-// Addresses that nobody may make this program ask: its own host, the link, and where clouds hand out credentials. Pure.
+// Decides which addresses a URL of an object must not lead to: this host, its link, and where clouds hand out credentials. The one list for all outbound calls.
 import { BlockList, isIP } from 'node:net'
 
 const forbidden = new BlockList()
@@ -25,11 +25,12 @@ for (const [network, prefix] of [
 ] as const)
   forbidden.addSubnet(network, prefix, 'ipv6')
 
-/** IPv6 forms that carry an IPv4 address: NAT64 and 6to4 may lead to any of those. */
+/** IPv6 forms that carry an IPv4 address (NAT64, 6to4, SIIT): they may lead to any of those. */
 const CARRIERS = new BlockList()
 CARRIERS.addSubnet('64:ff9b::', 96, 'ipv6')
 CARRIERS.addSubnet('64:ff9b:1::', 48, 'ipv6')
 CARRIERS.addSubnet('2002::', 16, 'ipv6')
+CARRIERS.addSubnet('::ffff:0:0:0', 96, 'ipv6')
 
 /** What is no address is forbidden too. */
 export function isForbiddenAddress(address: string): boolean {

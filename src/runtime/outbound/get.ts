@@ -1,11 +1,10 @@
 // Asks a URL that came with an object of the cluster: only http and https, only addresses that are not forbidden, within a time and a size. The address that was checked is the one that is connected to.
-import { lookup as resolve } from 'node:dns'
 import type http from 'node:http'
 import https from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
-import { isForbiddenAddress } from './forbidden-address.ts'
+import { checkedLookup, ForbiddenAddressError, forbiddenHostOf } from './checked-lookup.ts'
 
 export interface HttpLimits {
   /** Origins that may be asked wherever they lead; whoever runs the controllers vouches for them. */
@@ -14,7 +13,7 @@ export interface HttpLimits {
   readonly maxBytes: number
   readonly signal?: AbortSignal
   /** How names become addresses; the system's way when absent. */
-  readonly resolve?: typeof resolve
+  readonly resolve?: LookupFunction
 }
 
 export type HttpAnswer =
@@ -50,8 +49,8 @@ function checked(text: string, allow: ReadonlySet<string>): URL | string {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return `unsupported scheme ${url.protocol} (http and https only)`
   if (url.username !== '' || url.password !== '') return 'credentials in the URL are not allowed'
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (!allow.has(url.origin) && isIP(host) !== 0 && isForbiddenAddress(host)) return forbidden(url.origin, host)
+  const host = allow.has(url.origin) ? undefined : forbiddenHostOf(url)
+  if (host !== undefined) return forbidden(url.origin, host)
   return url
 }
 
@@ -67,7 +66,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       signal,
       // No connection is shared: a kept one would skip the look at the address.
       agent: false,
-      lookup: lookupFor(url, limits),
+      lookup: checkedLookup({ isTrusted: limits.allow.has(url.origin), lookup: limits.resolve }),
       headers: { accept: 'application/json, */*', 'accept-encoding': 'identity', 'user-agent': 'kubenode' },
     }
     const onResponse = (response: http.IncomingMessage): void => {
@@ -80,15 +79,13 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
     }
     const request =
       url.protocol === 'https:' ? https.request(url, options, onResponse) : nodeHttp.request(url, options, onResponse)
-    request.on('error', (e) => done(failureOf(e, signal, limits)))
+    request.on('error', (e) => done(failureOf(e, url, signal, limits)))
     request.end()
   })
 }
 
-class ForbiddenError extends Error {}
-
-function failureOf(e: Error, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
-  if (e instanceof ForbiddenError) return { kind: 'Refused', message: e.message }
+function failureOf(e: Error, { origin }: URL, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
+  if (e instanceof ForbiddenAddressError) return { kind: 'Refused', message: forbidden(origin, e.address) }
   return { kind: 'Silent', message: signal.aborted ? `no response within ${deadlineMs} ms` : messageOf(e) }
 }
 
@@ -112,20 +109,4 @@ async function read(response: http.IncomingMessage, most: number): Promise<strin
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
-}
-
-/** Every address of the name must be good: one that alternates between two must not get through by luck. */
-function lookupFor({ origin }: URL, { allow, resolve: ask = resolve }: HttpLimits): LookupFunction {
-  return (hostname, options, callback) => {
-    ask(hostname, { ...options, all: true }, (error, found) => {
-      const addresses = Array.isArray(found) ? found : []
-      if (error !== null) return callback(error, [])
-      const bad = allow.has(origin) ? undefined : addresses.find((a) => isForbiddenAddress(a.address))
-      if (bad !== undefined) return callback(new ForbiddenError(forbidden(origin, bad.address)), [])
-      const [first] = addresses
-      if (first === undefined) return callback(new Error(`${hostname} has no address`), [])
-      if (options.all === true) return callback(null, addresses)
-      callback(null, first.address, first.family)
-    })
-  }
 }
