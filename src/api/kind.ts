@@ -10,9 +10,6 @@ export const API_GROUP = 'kubenode.io'
 export const API_VERSION = 'v1alpha1'
 export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const
 
-/** Where our own namespaced objects (leases, revisions, secrets) live on every cluster. */
-export const SYSTEM_NAMESPACE = 'kubenode-system'
-
 export interface PrinterColumn {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'

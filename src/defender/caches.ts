@@ -10,15 +10,9 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { messageOf } from '#lib/errors.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 
-export const nodeType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-}
+export const nodeType = coreKind('Node')
 
 export const BY_COMPONENT = 'component-version'
 export const componentKey = (component: string, version: string): string => `${component}@${version}`

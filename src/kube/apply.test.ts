@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from './core-kinds.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { applyObject, describeConflicts } from './apply.ts'
 import { FakeKube } from './fake/fake-kube.ts'
 
-const CONFIG: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const CONFIG = coreKind('ConfigMap')
 const config = (data: Record<string, string>) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

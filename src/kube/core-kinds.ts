@@ -1,4 +1,4 @@
-// The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once. `coreKind` is for callers that know more of the objects.
+// The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once.
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from './core-kinds.ts'
 import { settled, VirtualClock } from '#test/support/virtual-clock.ts'
 import { FakeKube } from './fake/fake-kube.ts'
 import { faultsOf, onEveryNthEvent, onNthCall, onNthEvent, type Call, type FaultPort } from './fake/faults.ts'
 import { createInformer, type Informer, type InformerNotice, type InformerOptions } from './informer.ts'
 
-const NODE: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+const NODE = coreKind('Node')
 const ACTOR = 'controller'
 
 const node = (name: string, zone = 'a'): KubeObject => ({

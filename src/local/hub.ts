@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { BRANCH } from './repository.ts'
 import { BUSINESS_CLUSTERS } from './layout.ts'
 import type { Layout } from './layout.ts'
 
-const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secrets = coreKind('Secret')
 
 /** Named by `kubeconfigSecretRef` of the Clusters in fleet/clusters. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`

@@ -11,19 +11,13 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { localErrors } from './local-errors.ts'
 
 export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'approver', 'defender'] as const
 export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
 
-const requests: ResourceType = {
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  kind: 'CertificateSigningRequest',
-  plural: 'certificatesigningrequests',
-  namespaced: false,
-}
+const requests = coreKind('CertificateSigningRequest')
 const SIGNER = 'kubernetes.io/kube-apiserver-client'
 /** Renewed at every start once half of its life is over. */
 const LIFE_SECONDS = 365 * 24 * 3_600

@@ -8,16 +8,11 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { localErrors } from './local-errors.ts'
 
-export const definitions: ResourceType = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
+export const definitions = coreKind('CustomResourceDefinition')
 
 const ESTABLISH_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 50

@@ -1,6 +1,6 @@
 // The parts of a certificate request that the approver reads and writes, and the Defender reviews.
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 
 export interface CertificateRequest extends KubeObject {
   readonly spec: {
@@ -25,10 +25,4 @@ export interface CertificateRequest extends KubeObject {
   }
 }
 
-export const certificateRequestType: ResourceType<CertificateRequest> = {
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  kind: 'CertificateSigningRequest',
-  plural: 'certificatesigningrequests',
-  namespaced: false,
-}
+export const certificateRequestType = coreKind<CertificateRequest>('CertificateSigningRequest')

@@ -9,11 +9,12 @@ import type { EventWish } from '#kube/events.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { DeclaredAgentConfig } from './declared-agent-config.ts'
 
-const CONFIG_MAP: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const CONFIG_MAP = coreKind('ConfigMap')
 const map = (text: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

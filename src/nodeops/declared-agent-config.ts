@@ -15,15 +15,9 @@ import type { Logger } from '#lib/log.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 
-const configMapType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+const configMapType = coreKind('ConfigMap')
 
 export type AgentConfigVerdict =
   | { readonly kind: 'Give'; readonly text: string }

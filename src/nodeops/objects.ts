@@ -1,6 +1,6 @@
 // The parts of Nodes, Pods, Secrets and budgets that we read or write. Everything else of them is carried along untouched.
 import type { Condition, KubeObject, ObjectMeta } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 
 export interface Taint {
   readonly key: string
@@ -37,22 +37,10 @@ export interface Secret extends KubeObject {
   readonly data?: { readonly [key: string]: string }
 }
 
-export const secretType: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-}
+export const secretType = coreKind<Secret>('Secret')
 
-export const nodeType: ResourceType<Node> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-}
-export const podType: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+export const nodeType = coreKind<Node>('Node')
+export const podType = coreKind<Pod>('Pod')
 
 export const isNodeReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true

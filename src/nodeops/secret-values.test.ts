@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { SECRET_AGE_MS, SecretValues } from './secret-values.ts'
 
-const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secretType = coreKind('Secret')
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const component = (name: string, key?: string) => ({
   name: 'beacon',

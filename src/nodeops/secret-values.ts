@@ -9,7 +9,7 @@ import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { nodeopsErrors } from './nodeops-errors.ts'
 
 interface Secret extends KubeObject {
@@ -17,13 +17,7 @@ interface Secret extends KubeObject {
   readonly data?: { readonly [key: string]: string }
 }
 
-const secretType: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-}
+const secretType = coreKind<Secret>('Secret')
 
 /** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
 const HASH_KEY_SECRET = 'kubenode-sealing'

@@ -2,7 +2,7 @@ import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { type FaultPort, onEveryNthCall, onNthCall } from '#kube/fake/faults.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { type Mutation, type SwapOptions, compareAndSwap } from './compare-and-swap.ts'
@@ -13,13 +13,7 @@ interface Ledger extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const type: ResourceType<Ledger> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+const type = coreKind<Ledger>('ConfigMap')
 const KEY = { namespace: 'default', name: 'ledger' }
 const fresh: Ledger = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY }
 const leader = (isLeader = () => true) => ({ signal: new AbortController().signal, term: 1, isLeader })

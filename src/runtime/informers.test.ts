@@ -3,13 +3,13 @@ import { silentLogger } from '#lib/log.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { Call } from '#kube/fake/faults.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { createInformers, requireFresh } from './informers.ts'
 
-const NODE: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
-const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const NODE = coreKind('Node')
+const SECRET = coreKind('Secret')
 const node = (name: string, zone: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',

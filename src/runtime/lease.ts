@@ -1,4 +1,5 @@
 // The Lease that leaders hold: its shape, what each move writes, and when another's hold counts as over. Pure.
+import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ObjectKey, type ResourceType, apiVersionOf } from '#schema/resource.ts'
@@ -13,13 +14,7 @@ export interface Lease extends KubeObject {
   }
 }
 
-export const leaseType: ResourceType<Lease> = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  namespaced: true,
-}
+export const leaseType = coreKind<Lease>('Lease')
 
 export function newLease(key: ObjectKey): Lease {
   const { name, namespace } = key

@@ -5,16 +5,10 @@ import { isObject, type JsonObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export const configMapType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+export const configMapType = coreKind('ConfigMap')
 
 export interface SecretPlace {
   readonly path: string

@@ -19,16 +19,10 @@ import {
 } from '#api/names.ts'
 import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export const csrType: ResourceType = {
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  kind: 'CertificateSigningRequest',
-  plural: 'certificatesigningrequests',
-  namespaced: false,
-}
+export const csrType = coreKind('CertificateSigningRequest')
 
 export const newKey = newPrivateKey
 

@@ -1,12 +1,6 @@
 // The built-in kinds that the agent writes beside our own.
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 
-export const nodeType: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+export const nodeType = coreKind('Node')
 
-export const leaseType: ResourceType = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  namespaced: true,
-}
+export const leaseType = coreKind('Lease')

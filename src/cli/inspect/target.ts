@@ -3,11 +3,12 @@ import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-export const nodes: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+export const nodes = coreKind('Node')
 
 const namesOf = (k: ApiKind): readonly string[] => [
   k.kind.toLowerCase(),

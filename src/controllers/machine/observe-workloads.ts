@@ -5,17 +5,11 @@ import type { KubeClient } from '#kube/client.ts'
 import { podsOn } from '#nodeops/drain.ts'
 import type { Pod } from '#nodeops/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { type ControllerRevision, controllerRevisionType } from './claims.ts'
 import { type WorkloadSeen, isSettled } from './workloads.ts'
 
-export const daemonSetType: ResourceType = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'DaemonSet',
-  plural: 'daemonsets',
-  namespaced: true,
-}
+export const daemonSetType = coreKind('DaemonSet')
 
 /** Revisions that a DaemonSet keeps are ten by default; a namespace holds those of some dozen workloads. */
 const MOST_REVISIONS = 500

@@ -5,12 +5,12 @@ import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { post } from '#runtime/outbound/post.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { StepResult } from './moves.ts'
 import type { Operation } from './operations.ts'
 import { type JobStep, type Seen, nameOf, uidOf } from './seen.ts'
 
-const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secretType = coreKind('Secret')
 const DEFAULT_KEY = 'token'
 /** Of an answer, in the status. */
 const SHOWN_CHARS = 300

@@ -2,25 +2,15 @@
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { Caches } from '../caches.ts'
 import type { Reserved } from '../ledger.ts'
 import type { Fate, FateOf } from './reserved.ts'
 
-const clusterScoped = (group: string, kind: string, plural: string): ResourceType => ({
-  group,
-  version: 'v1',
-  kind,
-  plural,
-  namespaced: false,
-})
 const READ: Readonly<Record<string, ResourceType>> = {
-  Namespace: clusterScoped('', 'Namespace', 'namespaces'),
-  CustomResourceDefinition: clusterScoped(
-    'apiextensions.k8s.io',
-    'CustomResourceDefinition',
-    'customresourcedefinitions',
-  ),
+  Namespace: coreKind('Namespace'),
+  CustomResourceDefinition: coreKind('CustomResourceDefinition'),
 }
 /** Of those that are read, so that a review ends in time; the others are read with the next one. */
 const MOST_READS = 10

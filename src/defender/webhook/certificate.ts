@@ -8,7 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { defenderErrors } from '../defender-errors.ts'
 
 export interface WebhookCertificate {
@@ -18,7 +18,7 @@ export interface WebhookCertificate {
   readonly key: string
 }
 
-const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secretType = coreKind('Secret')
 export const WEBHOOK_SECRET = 'kubenode-webhook-tls'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const

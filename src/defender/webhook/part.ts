@@ -8,7 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import type { FindComponent, FindMachine } from './review.ts'
@@ -42,13 +42,7 @@ export const REGISTRATION_CHECK_MS = 5_000
 /** A certificate is valid for a year; reading its Secret more often would be waste. */
 const CERTIFICATE_CHECK_MS = 10 * 60_000
 
-const namespaceType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const namespaceType = coreKind('Namespace')
 
 interface Serving {
   readonly server: WebhookServer

@@ -4,17 +4,11 @@ import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { GUARDED_KINDS, type GuardedKind } from '../guard/guarded-kinds.ts'
 import { type Door, pathOf } from './secret-paths.ts'
 
-export const webhookConfigurationType: ResourceType = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'ValidatingWebhookConfiguration',
-  plural: 'validatingwebhookconfigurations',
-  namespaced: false,
-}
+export const webhookConfigurationType = coreKind('ValidatingWebhookConfiguration')
 
 export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 

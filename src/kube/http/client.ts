@@ -1,4 +1,5 @@
 // The client port over HTTPS: paths, bodies and answers of the Kubernetes API; sockets and deadlines are transport.ts.
+import { coreKind } from '../core-kinds.ts'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
@@ -186,7 +187,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async evict(pod: ObjectKey, options: DeleteOptions = {}): Promise<void> {
-    const type: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+    const type = coreKind('Pod')
     const namespace = pod.namespace ?? 'default'
     const call = objectCall('POST', 'evict', type, { ...pod, namespace }, options, 'eviction')
     await this.#json(

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { readKind } from './read-kind.ts'
 
-const type: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const type = coreKind('ConfigMap')
 const object = (namespace: string, name: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

@@ -6,12 +6,12 @@ import { isObject } from '#lib/json.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
 import type { SyncContext } from './context.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-export const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+export const SECRET = coreKind('Secret')
 /** Where kubeconfigs are kept when the reference names no key. */
 const DEFAULT_KEYS = ['value', 'kubeconfig'] as const
 /** The Secret is read again after this long. */
