@@ -2,7 +2,7 @@
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { type ObjectKey, type ResourceType, apiVersionOf } from '#schema/resource.ts'
+import { type ObjectKey, apiVersionOf } from '#schema/resource.ts'
 
 export interface Lease extends KubeObject {
   readonly spec?: {
