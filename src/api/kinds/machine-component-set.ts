@@ -190,6 +190,7 @@ const wave = rule(
     phase: phase('Wave'),
     permit: optional(objectName('Name of the OperationPermit.')),
     machines: setOf('The machines of the slice.', objectName('A machine.'), { max: MAX_TARGETS }),
+    failed: optional(count('Machines that failed.', MAX_TARGETS)),
     startedAt: optional(time('When its permit was requested.')),
     soakUntil: optional(time('When its soak time ends.')),
     waitingFor: optional(waitingFor()),
