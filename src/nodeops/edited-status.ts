@@ -1,6 +1,6 @@
 // What the status of an object says while its content is not what git declares: what was found, and the two commands that end it. Pure.
+import { waitingSince } from '#runtime/waiting.ts'
 import { setCondition, removeCondition } from '#kube/conditions.ts'
-import { timestamp } from '#lib/clock.ts'
 import type { Condition } from '#schema/object.ts'
 import type { Edit } from './committed.ts'
 
@@ -12,8 +12,6 @@ const NOUNS: Readonly<Record<string, string>> = {
   NodeRemedier: 'remedier',
   DefenderPolicy: 'policy',
 }
-
-const MOST_CHARS = 200
 
 export const putBackCommand = ({ kind, name }: Edit): string => `kubenode put-back ${NOUNS[kind] ?? kind}/${name}`
 
@@ -83,7 +81,6 @@ export function withEdit<S extends EditableStatus>(
   const conditions = editedConditions(status.conditions, before?.conditions, edit, now)
   const next = status.conditions === undefined && edit === undefined ? status : { ...status, conditions }
   if (edit === undefined || edit.allowed !== undefined) return next
-  const since = before?.waitingFor?.predicate === TYPE ? before.waitingFor.since : timestamp(now)
-  const seen = editSeen(edit).slice(0, MOST_CHARS)
-  return { ...next, waitingFor: { predicate: TYPE, seen, since, unblock: editAdvice(edit).slice(0, MOST_CHARS) } }
+  const wait = { predicate: TYPE, seen: editSeen(edit), unblock: editAdvice(edit) }
+  return { ...next, waitingFor: waitingSince(before?.waitingFor, wait, now) }
 }

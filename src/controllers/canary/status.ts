@@ -1,4 +1,5 @@
 // The status of a canary: its phase, its marks, and how each machine does. Pure; equal looks give equal statuses.
+import { waitingSince } from '#runtime/waiting.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'
 import { setConditions } from '#kube/conditions.ts'
@@ -39,7 +40,6 @@ export function statusOf({ canary, permits }: Seen, progress: Progress): Status 
   const open = permits.filter((p) => ['Requested', 'Granted'].includes(p.status?.phase ?? 'Requested'))
   const names = [...new Set([...open.map((p) => p.metadata.name ?? ''), ...progress.asked])].toSorted()
   const { generation } = canary.metadata
-  const isSame = before?.waitingFor?.predicate === wait?.predicate
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
@@ -50,7 +50,7 @@ export function statusOf({ canary, permits }: Seen, progress: Progress): Status 
     ...(observeUntil !== undefined && { observeUntil }),
     ...(promotedBy !== undefined && { promotedBy }),
     ...(wait !== undefined && {
-      waitingFor: { ...wait, since: (isSame ? before?.waitingFor?.since : undefined) ?? timestamp(now) },
+      waitingFor: waitingSince(before?.waitingFor, wait, now),
     }),
     conditions: conditionsOf(before, progress, generation),
   }

@@ -1,4 +1,5 @@
 // The part of a Machine's status that is this controller's: phase, node, conditions. Pure; equal worlds give equal statuses. What the agent reports is its own.
+import { waitingSince } from '#runtime/waiting.ts'
 import type { ConditionType, Phase, Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -114,10 +115,7 @@ export function statusOf(
 /** The moment is kept for as long as it waits for the same. */
 function waitingFor({ machine }: Seen, waiting: Waiting | undefined, now: number): Pick<MachineStatus, 'waitingFor'> {
   if (waiting === undefined) return {}
-  const before = machine.status?.waitingFor
-  const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
-  const { predicate, seen, unblock } = waiting
-  return { waitingFor: { predicate, seen: seen.slice(0, 200), unblock: unblock.slice(0, 200), since } }
+  return { waitingFor: waitingSince(machine.status?.waitingFor, waiting, now) }
 }
 
 /** The last Node that there was; it stays known while the Node is gone. */

@@ -1,9 +1,9 @@
 // The status of a MachineSet that follows from what was seen and planned. Pure; equal worlds give equal statuses.
+import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
-import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
@@ -94,10 +94,7 @@ function countsOf(seen: Seen, now: number): Counts {
 /** The moment is kept for as long as it waits for the same. */
 function waitingFor({ set }: Seen, { waiting }: MachineSetPlan, now: number): Pick<MachineSetStatus, 'waitingFor'> {
   if (waiting === undefined) return {}
-  const before = set.status?.waitingFor
-  const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
-  const { predicate, seen, unblock } = waiting
-  return { waitingFor: { predicate, seen: seen.slice(0, 200), unblock: unblock.slice(0, 200), since } }
+  return { waitingFor: waitingSince(set.status?.waitingFor, waiting, now) }
 }
 
 const condition = (type: string, holds: boolean, reason: Reason, message: string): WantedCondition => ({

@@ -1,5 +1,5 @@
 // What something waits for, with the time since when it has waited for just that. Pure.
-import { timestamp } from '#lib/clock.ts'
+import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 
 export interface WaitingFor {
@@ -9,8 +9,6 @@ export interface WaitingFor {
   readonly unblock?: string
 }
 
-const MAX_TEXT = 200
-
 export function wait(
   old: WaitingFor | undefined,
   now: number,
@@ -18,8 +16,7 @@ export function wait(
   seen: string,
   unblock: string,
 ): Blocked {
-  const since = old?.predicate === predicate ? old.since : timestamp(now)
-  return { predicate, seen: seen.slice(0, MAX_TEXT), since, unblock: unblock.slice(0, MAX_TEXT) }
+  return waitingSince(old, { predicate, seen, unblock }, now)
 }
 
 /** Of our own making, so its predicate is one of the catalogue. */
