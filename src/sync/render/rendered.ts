@@ -44,6 +44,8 @@ const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const MAX_OBJECTS = 20_000
 /** What an API server takes is 1.5 MB; some of it is for what servers add. */
 const MAX_OBJECT_CHARS = 1_400_000
+/** No API server of ours takes more, and every later step visits each. */
+const MAX_FIELDS = 100_000
 /** Of one object, for a status and a plan. */
 const MAX_PROBLEM_CHARS = 2_000
 
@@ -82,7 +84,9 @@ function* checkTarget(target: string, list: readonly unknown[], checks: Checks):
   const rejected: Rejected[] = []
   for (const [i, value] of list.entries()) {
     yield
-    const object = identified(value, `object ${i + 1} of ${target}`)
+    const what = `object ${i + 1} of ${target}`
+    if (hasMoreThan(value, MAX_FIELDS)) throw unusable(what, `has more than ${MAX_FIELDS} fields and list items`)
+    const object = identified(value, what)
     const ref = refOf(object)
     const key = refText(ref)
     if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target }))
@@ -106,6 +110,19 @@ function identified(value: unknown, what: string): KubeObject {
   if (hasPrototypeKey(value))
     throw unusable(`${what}, ${object.kind} ${object.metadata.name ?? ''}`, 'has the key __proto__')
   return object
+}
+
+/** Gives up as soon as it knows. */
+function hasMoreThan(value: unknown, most: number): boolean {
+  const todo = [value]
+  for (let count = 0; todo.length > 0;) {
+    const next = todo.pop()
+    const inside = Array.isArray(next) ? (next as readonly unknown[]) : isObject(next) ? Object.values(next) : []
+    count += inside.length
+    if (count > most) return true
+    for (const v of inside) if (typeof v === 'object') todo.push(v)
+  }
+  return false
 }
 
 function hasPrototypeKey(value: unknown): boolean {

@@ -1,6 +1,6 @@
 // Runs one render in a cage and brings its answer, or says by which limit it ended. The process group is dead when this returns.
 import { spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { CAGE_ENV, userOf, type Cage } from './cage.ts'
 import { ANSWER_FD, type RenderRequest } from './protocol.ts'
 
@@ -55,7 +55,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
     if (limits.signal?.aborted === true) supersede()
     // It may end before it has read everything.
     child.stdin.on('error', () => undefined)
-    child.stdin.end(JSON.stringify({ ...request, release }))
+    Readable.from(piecesOf({ ...request, release })).pipe(child.stdin)
     const end = await new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
       child.once('error', (error) => resolve({ code: null, signal: null, error }))
       child.once('close', (code, signal) => resolve({ code, signal }))
@@ -77,6 +77,22 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
   } finally {
     cleanUp()
   }
+}
+
+const PIECE_CHARS = 256 * 1024
+
+/** The request as JSON, a few files at a time: all of them at once would stop everything else for a second. */
+function* piecesOf({ files, ...rest }: RenderRequest): Generator<string> {
+  let piece = `${JSON.stringify(rest).slice(0, -1)},"files":{`
+  let separator = ''
+  for (const [path, text] of Object.entries(files)) {
+    piece += `${separator}${JSON.stringify(path)}:${JSON.stringify(text)}`
+    separator = ','
+    if (piece.length < PIECE_CHARS) continue
+    yield piece
+    piece = ''
+  }
+  yield `${piece}}}`
 }
 
 function howEnded({ code, signal, error }: { code: number | null; signal: string | null; error?: Error }): string {
