@@ -6,7 +6,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { crdOf } from '#api/crd.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { REJECTED, REJECTED_UPDATES, rejectedObject, type Rejected } from '#api/kinds/rejected.ts'
+import { cluster } from '#api/kinds/cluster.ts'
+import {
+  HOSTED_CLUSTER,
+  REJECTED,
+  REJECTED_UPDATES,
+  rejectedBase,
+  rejectedObject,
+  type Rejected,
+} from '#api/kinds/rejected.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -108,6 +116,7 @@ describe.each(SERVERS)('on %s', (_, start) => {
     for (const kind of KINDS) await client.create(DEFINITIONS, crdOf(kind) as unknown as KubeObject)
     await Promise.all(KINDS.map(established))
     for (const kind of KINDS) await create(kind, kind.example)
+    await create(cluster, HOSTED_CLUSTER)
   }, 120_000)
 
   afterAll(async () => {
@@ -137,7 +146,7 @@ describe.each(SERVERS)('on %s', (_, start) => {
   test.each(REJECTED_UPDATES.map((r) => [r.kind.kind, r.message, r] as const))(
     '%s: update refused, %s',
     async (__, message, r) => {
-      const { name = '', namespace } = r.kind.example.metadata
+      const { name = '', namespace } = rejectedBase(r).metadata
       const stored = await client.get(r.kind, { name, namespace })
       const changed = { ...(rejectedObject(r) as unknown as KubeObject), metadata: stored?.metadata ?? {} }
       expect(await refusal(() => client.update<KubeObject>(r.kind, changed))).toContain(message)

@@ -35,7 +35,6 @@ const USES: Readonly<Record<string, object>> = {
   'Cluster spec.ttl': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete', ttl: '1h' },
   'FleetSource spec.verify.mode': { verify: { mode: 'Commit', allowedSigners: secret } },
   'FleetSource spec.verify.allowedSigners': { verify: { mode: 'None', allowedSigners: secret } },
-  'FleetSource spec.secretRef': { secretRef: secret },
   'FleetSource spec.decryption': { decryption: { provider: 'age', secretRef: secret } },
   'Machine spec.channel': { channel: 'SSH', ssh },
   'Machine spec.ssh': { ssh },

@@ -10,7 +10,6 @@ export const UNSERVED_SPEC = [
   'Cluster spec.ttl',
   'FleetSource spec.verify.mode Commit CommitOrTag',
   'FleetSource spec.verify.allowedSigners',
-  'FleetSource spec.secretRef',
   'FleetSource spec.decryption',
   'Machine spec.channel SSH',
   'Machine spec.ssh',

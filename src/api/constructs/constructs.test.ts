@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
 import type { ApiKind } from '../kind.ts'
 import { KINDS } from '../kinds.ts'
+import { unservedFields } from '../unserved.ts'
 import { createValidator } from '../validate.ts'
 import * as constructs from './constructs.ts'
 
@@ -22,7 +23,12 @@ test('there is a construct for every kind, and its example passes through it unc
   const all: Readonly<Record<string, unknown>> = constructs
   for (const kind of KINDS) {
     const Made = all[kind.kind] as constructs.ObjectConstruct<unknown>
-    const object = new Made(chart, kind.kind, { metadata: named(kind), spec: kind.example.spec })
+    const make = () => new Made(chart, kind.kind, { metadata: named(kind), spec: kind.example.spec })
+    if (unservedFields(kind).some(({ path }) => path.length === 1)) {
+      expect(make).toThrow('not served yet')
+      continue
+    }
+    const object = make()
     expect(object.toJson()).toEqual(kind.example)
     expect(createValidator().problems(kind, object.toJson())).toEqual([])
   }

@@ -134,11 +134,8 @@ const spec = obj('The repository to follow, and how.', {
   interval: fallback(duration('Interval between fetches.'), '1m'),
   verify: optional(verify),
   secretRef: optional(
-    unserved(
-      secretRef(
-        'Secret with the credentials of the repository: in the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
-      ),
-      'sync uses its own credentials',
+    secretRef(
+      'Secret with the credentials of the repository: in the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
     ),
   ),
   decryption: optional(
@@ -247,7 +244,6 @@ export const fleetSource = defineKind({
       ref: { branch: 'main' },
       path: '.',
       interval: '1m',
-      verify: { mode: 'Commit', allowedSigners: { name: 'fleet-signers', key: 'allowed_signers' } },
       secretRef: { name: 'fleet-git' },
       tracks: [
         {

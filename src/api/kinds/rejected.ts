@@ -1,7 +1,7 @@
 // One object for each rule that must be refused, made from the kind's example by a few changes. Our validator and every server
 // are held to the same list.
 import { cloneJson, isObject, setOwn, type JsonObject } from '#lib/json.ts'
-import type { ApiKind } from '../kind.ts'
+import type { ApiKind, InputOf } from '../kind.ts'
 import { approval } from './approval.ts'
 import { cluster } from './cluster.ts'
 import { componentCanary } from './component-canary.ts'
@@ -27,6 +27,8 @@ type Changes = Readonly<Record<string, unknown>>
 export interface Rejected {
   readonly kind: ApiKind
   readonly changes: Changes
+  /** What is changed, where the example does not have the fields of the rule: they are declared, and not served yet. */
+  readonly base?: ApiKind['example']
   /** The message of the rule. */
   readonly message: string
   /** The mistake is in the status: a server sees it only when the status is written. */
@@ -40,6 +42,24 @@ const OPERATIONS =
 const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
+
+/** A cluster of ours, whose control plane is not created yet. */
+export const HOSTED_CLUSTER: InputOf<typeof cluster> = {
+  ...cluster.example,
+  metadata: { name: 'hosted', namespace: 'fleet' },
+  spec: {
+    version: '1.34.2',
+    controlPlane: { replicas: 3, etcd: { replicas: 3, storage: '20Gi' }, resources: { cpu: '2', memory: '4Gi' } },
+    network: { podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/12' },
+  },
+}
+
+const hosted = (changes: Changes, message: string): Rejected => ({
+  kind: cluster,
+  changes,
+  message,
+  base: HOSTED_CLUSTER,
+})
 
 const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected => ({
   kind,
@@ -110,16 +130,15 @@ export const REJECTED: readonly Rejected[] = [
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
   rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin and AllowEdit require to'),
   rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
-  rejected(
-    cluster,
+  hosted(
     { '/spec/kubeconfigSecretRef': { name: 'x' } },
     'exactly one of controlPlane, kubeconfigSecretRef must be set',
   ),
-  rejected(cluster, { '/spec/version': undefined }, 'a control plane requires version'),
-  rejected(cluster, { '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
-  rejected(cluster, { '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
+  hosted({ '/spec/version': undefined }, 'a control plane requires version'),
+  hosted({ '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
+  hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
-  rejected(fleetSource, { '/spec/verify/allowedSigners': undefined }, 'allowedSigners is required unless mode is None'),
+  rejected(fleetSource, { '/spec/verify': { mode: 'Commit' } }, 'allowedSigners is required unless mode is None'),
   rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/names': ['a'] }, 'exactly one of selector, names must be set'),
@@ -153,21 +172,24 @@ export const REJECTED_UPDATES: readonly Rejected[] = [
   rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
   rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
   rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval is immutable; create another one'),
-  rejected(
-    cluster,
+  hosted(
     { '/spec/controlPlane/flavor': 'embedded' },
     'the flavor of a control plane is immutable; create another cluster',
   ),
-  rejected(cluster, { '/spec/network/podCIDR': '10.0.0.0/8' }, 'podCIDR is immutable'),
-  rejected(cluster, { '/spec/network/serviceCIDR': '10.0.0.0/8' }, 'serviceCIDR is immutable'),
-  rejected(cluster, { '/spec/network/dnsDomain': 'other.local' }, 'dnsDomain is immutable'),
+  hosted({ '/spec/network/podCIDR': '10.0.0.0/8' }, 'podCIDR is immutable'),
+  hosted({ '/spec/network/serviceCIDR': '10.0.0.0/8' }, 'serviceCIDR is immutable'),
+  hosted({ '/spec/network/dnsDomain': 'other.local' }, 'dnsDomain is immutable'),
   rejected(release, { '/spec/track': 'other' }, 'a Release is immutable; another commit creates another Release'),
 ]
 
 /** The example with the changes made. */
-export function rejectedObject({ kind, changes }: Pick<Rejected, 'kind' | 'changes'>): JsonObject {
-  const object = cloneJson(kind.example) as unknown as JsonObject
-  for (const [pointer, value] of Object.entries(changes)) change(object, pointer.slice(1).split('/'), value)
+/** Before the changes. */
+export const rejectedBase = ({ kind, base }: Pick<Rejected, 'kind' | 'base'>): ApiKind['example'] =>
+  base ?? kind.example
+
+export function rejectedObject(r: Pick<Rejected, 'kind' | 'changes' | 'base'>): JsonObject {
+  const object = cloneJson(rejectedBase(r)) as unknown as JsonObject
+  for (const [pointer, value] of Object.entries(r.changes)) change(object, pointer.slice(1).split('/'), value)
   return object
 }
 

@@ -214,7 +214,6 @@ export const releasePipeline = defineKind({
           windows: [{ cron: '0 9 * * 1-4', duration: '8h', timeZone: 'Europe/Berlin' }],
         },
       ],
-      onFailure: 'Revert',
     },
   },
 })
