@@ -1,4 +1,5 @@
 // Tells permits and policies what was decided. What is told is in the ledger already; what cannot be told now is told at the next look.
+import { inParallel } from '#lib/pool.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { operationPermit, type OperationPermit, type PermitStatus } from '#api/kinds/operation-permit.ts'
@@ -54,12 +55,11 @@ export class Teller {
   async tell({ permits }: Decision, snapshot: Snapshot, now: number): Promise<boolean> {
     const news = permits.filter((p) => !isSaid(p))
     const isGrant = (p: PermitDecision) => p.phase === 'Granted'
-    const inTurn = [...news.filter(isGrant), ...news.filter((p) => !isGrant(p))].values()
+    const inTurn = [...news.filter(isGrant), ...news.filter((p) => !isGrant(p))]
     let isHeard = true
-    const next = async (): Promise<void> => {
-      for (const decision of inTurn) if (!(await this.#tellOne(decision, snapshot, now))) isHeard = false
-    }
-    await Promise.all(Array.from({ length: WRITES_AT_ONCE }, next))
+    await inParallel(inTurn, WRITES_AT_ONCE, async (decision) => {
+      if (!(await this.#tellOne(decision, snapshot, now))) isHeard = false
+    })
     this.#decisions.observe(permits, this.#options.clock.monotonic())
     return isHeard
   }

@@ -1,4 +1,5 @@
 // Carries out an import or its undo, one Machine after the other; what fails is said and does not hold up the rest.
+import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -6,8 +7,6 @@ import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ImportStep, type UndoStep, planImport, planUndo } from './import.ts'
@@ -22,30 +21,14 @@ export interface ImportRun {
   readonly output?: string
 }
 
-const PAGE = 500
-
-async function everything<T extends KubeObject>(
-  client: KubeClient,
-  type: ResourceType<T>,
-  labelSelector?: string,
-): Promise<readonly T[]> {
-  const items: T[] = []
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: Awaited<ReturnType<typeof client.list<T>>> = await client.list(type, {
-      limit: PAGE,
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(next !== '' && { continue: next }),
-    })
-    items.push(...page.items)
-    next = page.continue
-  }
-  return items
-}
-
 export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly failed: number }> {
   const { client, selector, all = false, undo = false } = wish
-  const [nodes, machines] = await Promise.all([everything(client, nodeType), everything(client, machineType)])
-  const picked = all ? nodes : selector === undefined ? [] : await everything(client, nodeType, selector)
+  const [nodes, machines] = await Promise.all([listAll(client, nodeType), listAll(client, machineType)])
+  const picked = all
+    ? nodes
+    : selector === undefined
+      ? []
+      : await listAll(client, nodeType, { ...(selector !== undefined && { labelSelector: selector }) })
   const names = [...wish.names, ...picked.map((n) => n.metadata.name ?? '')]
   if (undo) return carryOut(wish, planUndo({ names, nodes, machines }), io)
   const steps = planImport({ names, nodes, machines })

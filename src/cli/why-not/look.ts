@@ -1,4 +1,5 @@
 // Reads what decides about the repairs of one node, and has the controller's own plan say what it would do: what is told is never guessed a second time.
+import { listAll } from '#kube/list-all.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -20,8 +21,6 @@ import { explainTerm } from '#policy/explanation.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { unknownBecause } from '#policy/unknown-because.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { absent } from '../inspect/find-object.ts'
 
 export interface RuleSeen {
@@ -55,36 +54,16 @@ export interface RepairsSeen {
   readonly now: number
 }
 
-const PAGE = 500
-
-async function all<T extends KubeObject>(
-  client: KubeClient,
-  type: ResourceType<T>,
-  namespace?: string,
-): Promise<readonly T[]> {
-  const items: T[] = []
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: { readonly items: readonly T[]; readonly continue?: string } = await client.list(type, {
-      limit: PAGE,
-      ...(namespace !== undefined && { namespace }),
-      ...(next !== '' && { continue: next }),
-    })
-    items.push(...page.items)
-    next = page.continue
-  }
-  return items
-}
-
 /** Everything that decides about repairs, and what the plan of the controller makes of it now. */
 async function readRepairs(client: KubeClient, now: number) {
   const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
-    all(client, nodeType),
-    all(client, machineType),
-    all(client, nodeRemedier),
-    all(client, controllerRevisionType, SYSTEM_NAMESPACE),
-    all(client, remedyOperationJob),
-    all(client, operationalHold),
-    all(client, defenderPolicy),
+    listAll(client, nodeType),
+    listAll(client, machineType),
+    listAll(client, nodeRemedier),
+    listAll(client, controllerRevisionType, { namespace: SYSTEM_NAMESPACE }),
+    listAll(client, remedyOperationJob),
+    listAll(client, operationalHold),
+    listAll(client, defenderPolicy),
   ])
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
   const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))

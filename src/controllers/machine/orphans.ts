@@ -1,4 +1,5 @@
 // Hosts that no Machine names: told at once, and given back only after a grace, when the list of Machines is known to be fresh and no Node lives on them.
+import { listPages } from '#kube/list-all.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -57,8 +58,6 @@ export interface OrphanTools {
   readonly tell: (provider: string, orphans: number) => void
 }
 
-const PAGE = 500
-
 export class OrphanWatch {
   readonly #tools: OrphanTools
   readonly #since = new Map<string, number>()
@@ -93,15 +92,8 @@ export class OrphanWatch {
   /** The cache decided; before the host goes, the server is asked whether it knows a machine of that uid. */
   async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#tools
-    for (let next: string | undefined = ''; next !== undefined;) {
-      const page: Awaited<ReturnType<typeof client.list<Machine>>> = await client.list(machineType, {
-        limit: PAGE,
-        signal,
-        ...(next !== '' && { continue: next }),
-      })
-      if (page.items.some((m) => m.metadata.uid === host.clientToken)) return
-      next = page.continue
-    }
+    for await (const page of listPages(client, machineType, { signal }))
+      if (page.some((m) => m.metadata.uid === host.clientToken)) return
     const still = await provider.get(host.providerID, signal)
     if (still?.clientToken !== host.clientToken) return
     log.warn('releasing a host without a Machine', { host: host.providerID, machine: host.machine })

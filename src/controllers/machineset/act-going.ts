@@ -10,7 +10,7 @@ import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
 import { isOrphaning, keepsMachines } from './going.ts'
-import { listAll, owned, released } from './ownership.ts'
+import { allMachines, owned, released } from './ownership.ts'
 import { type Seen, isDeleting, isGoing, isInService, isOwned, isReady, nameOf, uidOf } from './seen.ts'
 import { replacementsOf, spareOf } from './succession.ts'
 
@@ -30,7 +30,7 @@ export async function removeLeaving(
   const read = await outcomeOf(async () => ({
     set: await client.get(machineSet, { name: nameOf(seen.set) }, { signal }),
     machine: await client.get(machineType, { name: nameOf(machine) }, { signal }),
-    all: replacementsOf(seen, [machine]).length === 0 ? undefined : await listAll(client, signal),
+    all: replacementsOf(seen, [machine]).length === 0 ? undefined : await allMachines(client, signal),
   }))
   if (read.kind !== 'Applied') return read
   const { set, machine: now, all } = read.object
@@ -71,7 +71,7 @@ export async function handOver(
 export async function leave({ client }: Tools, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const read = await outcomeOf(async () => ({
     set: await client.get(machineSet, { name: nameOf(set) }, { signal }),
-    machines: await listAll(client, signal),
+    machines: await allMachines(client, signal),
   }))
   if (read.kind !== 'Applied') return read
   const { set: now, machines } = read.object

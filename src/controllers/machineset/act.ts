@@ -15,7 +15,7 @@ import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, leave, removeLeaving, withFinalizer } from './act-going.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
-import { listAll, owned, ownerReference, released } from './ownership.ts'
+import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
 import { type Seen, aliveOf, isGoing, isInService, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
 
@@ -114,7 +114,7 @@ async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSign
 async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
   const read = understood(set)
   if (read.kind === 'Invalid') return []
-  return listAll(client, signal, formatSelector(read.selector))
+  return allMachines(client, signal, formatSelector(read.selector))
 }
 
 /** As many as the server really lacks, and never more than were planned. */

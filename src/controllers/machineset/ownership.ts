@@ -1,8 +1,9 @@
 // Who owns a machine, as it is written, and the machines as the server has them now.
+import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import type { KubeClient, ListPage } from '#kube/client.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { nameOf, uidOf } from './seen.ts'
 
 export const ownerReference = (set: MachineSet) => ({
@@ -24,23 +25,10 @@ export const released = (m: Machine, set: MachineSet): Machine => ({
   metadata: { ...m.metadata, ownerReferences: (m.metadata.ownerReferences ?? []).filter((o) => o.uid !== uidOf(set)) },
 })
 
-const PAGE = 500
-
-export async function listAll(
+/** As the server has them now. */
+export const allMachines = (
   client: KubeClient,
   signal: AbortSignal,
   labelSelector?: string,
-): Promise<readonly Machine[]> {
-  const machines: Machine[] = []
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: ListPage<Machine> = await client.list(machineType, {
-      ...(labelSelector !== undefined && { labelSelector }),
-      limit: PAGE,
-      signal,
-      ...(next !== '' && { continue: next }),
-    })
-    machines.push(...page.items)
-    next = page.continue
-  }
-  return machines
-}
+): Promise<readonly Machine[]> =>
+  listAll(client, machineType, { signal, ...(labelSelector !== undefined && { labelSelector }) })

@@ -1,26 +1,13 @@
 // The jobs as far as this process can know them: what the cache shows, and what it does not show yet of what was read or made. Limits bear no cache that lags.
+import { listAll } from '#kube/list-all.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { KubeClient, ListPage } from '#kube/client.ts'
+import type { KubeClient } from '#kube/client.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { JobBook } from './history.ts'
 
-/** Jobs a page. */
-const PAGE = 500
-
 /** Every job as the server has it now. */
-export async function freshJobs(client: KubeClient, signal: AbortSignal): Promise<readonly RemedyOperationJob[]> {
-  const jobs: RemedyOperationJob[] = []
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: ListPage<RemedyOperationJob> = await client.list(remedyOperationJob, {
-      limit: PAGE,
-      signal,
-      ...(next !== '' && { continue: next }),
-    })
-    jobs.push(...page.items)
-    next = page.continue
-  }
-  return jobs
-}
+export const freshJobs = (client: KubeClient, signal: AbortSignal): Promise<readonly RemedyOperationJob[]> =>
+  listAll(client, remedyOperationJob, { signal })
 
 const nameOf = ({ metadata }: RemedyOperationJob): string => metadata.name ?? ''
 

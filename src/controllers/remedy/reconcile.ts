@@ -1,4 +1,5 @@
 // The remedy controller: decides about all nodes and rules at once, since limits and mass faults concern them all; asks again only about what changed.
+import { inParallel } from '#lib/pool.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
@@ -63,7 +64,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     const failures: unknown[] = []
     const failed = new Set<string>()
     // One that is refused holds up none of the others.
-    await atOnce(planned.actions, async (action) => {
+    await inParallel(planned.actions, WRITES_AT_ONCE, async (action) => {
       if (action.kind === 'SupersedeJob') observer.awaitNews(action.job)
       const outcome = await act(client, action, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind, job: jobOf(action) })
@@ -114,11 +115,3 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
 }
 
 const jobOf = (action: RemedyAction): string | undefined => (action.kind === 'CreateJob' ? action.job.name : undefined)
-
-async function atOnce<T>(list: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  const left = [...list]
-  const next = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item)
-  }
-  await Promise.all(Array.from({ length: Math.min(WRITES_AT_ONCE, left.length) }, next))
-}

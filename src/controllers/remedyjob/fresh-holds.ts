@@ -1,11 +1,11 @@
 // The holds as the server has them right before repairs start: a cache that missed one would have a repair begin that a person has just forbidden.
+import { listAll } from '#kube/list-all.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { KubeClient, ListPage } from '#kube/client.ts'
+import type { KubeClient } from '#kube/client.ts'
 
 /** Jobs that start together, of whatever rules, rest on what was read once: a burst must not read it for each. */
 export const ASKED_FOR_MS = 1_000
-const PAGE = 500
 
 export class FreshHolds {
   readonly #client: Pick<KubeClient, 'list'>
@@ -20,7 +20,7 @@ export class FreshHolds {
   async now(signal: AbortSignal): Promise<readonly OperationalHold[]> {
     const at = this.#clock.monotonic()
     const read = this.#read !== undefined && at - this.#read.at < ASKED_FOR_MS ? this.#read : undefined
-    const mine = read ?? { at, holds: this.#list(signal) }
+    const mine = read ?? { at, holds: listAll(this.#client, operationalHold, { signal }) }
     this.#read = mine
     try {
       return await mine.holds
@@ -28,16 +28,5 @@ export class FreshHolds {
       if (this.#read === mine) this.#read = undefined
       throw error
     }
-  }
-
-  async #list(signal: AbortSignal): Promise<readonly OperationalHold[]> {
-    const holds: OperationalHold[] = []
-    for (let next: string | undefined = ''; next !== undefined;) {
-      const more = { limit: PAGE, signal, ...(next !== '' && { continue: next }) }
-      const page: ListPage<OperationalHold> = await this.#client.list(operationalHold, more)
-      holds.push(...page.items)
-      next = page.continue
-    }
-    return holds
   }
 }

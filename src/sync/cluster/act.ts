@@ -1,4 +1,5 @@
 // Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run goes on.
+import { inParallel } from '#lib/pool.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { isRolloutKind, keptContent, readKept } from '#api/protocol/committed.ts'
@@ -81,7 +82,7 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   const owned = new Set(seen.filter((r) => r.digest !== undefined || r.uid !== undefined).map(refText))
   const applies = plan.actions.filter((a) => a.kind === 'Apply')
   for (const rank of byRank(applies))
-    await inParallel(rank, async (action) => {
+    await inParallel(rank, PARALLEL, async (action) => {
       const failure = await applyOne(action, owned.has(refText(action.desired.ref)), applied, context)
       if (failure !== undefined) failures.push(failure)
     })
@@ -100,15 +101,6 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
 
 const byRank = (actions: readonly ApplyAction[]): readonly (readonly ApplyAction[])[] =>
   [...Map.groupBy(actions, (a) => orderOf(a.desired.ref))].toSorted(([a], [b]) => a - b).map(([, group]) => group)
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values()
-  await Promise.all(
-    Array.from({ length: Math.min(PARALLEL, items.length) }, async () => {
-      for (const item of rest) await work(item)
-    }),
-  )
-}
 
 async function applyOne(
   { desired, commit }: ApplyAction,

@@ -1,10 +1,11 @@
 // Reads objects of one kind with the fewest requests that the rights allow: all of the cluster, those of a namespace, or one by one. What may not be read is unknown.
+import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
-import { listAll } from './connection.ts'
+import { listAll } from '#kube/list-all.ts'
 
 /** By `refText`. Neither there nor gone when it is unknown. */
 export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
@@ -60,15 +61,11 @@ async function listed(
 /** One that may not be read says nothing about the others. */
 async function getEach({ client, type, signal }: Reader, refs: readonly ObjectRef[]): Promise<Read> {
   const out = new Map<string, KubeObject | 'Absent' | 'Unknown'>()
-  const rest = refs.values()
-  const work = async () => {
-    for (const ref of rest) {
-      const key = { name: ref.name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) }
-      const found = await unlessForbidden(() => client.get(type, key, signal === undefined ? {} : { signal }))
-      out.set(refText(ref), found === 'Forbidden' ? 'Unknown' : (found ?? 'Absent'))
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, refs.length) }, work))
+  await inParallel(refs, PARALLEL, async (ref) => {
+    const key = { name: ref.name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) }
+    const found = await unlessForbidden(() => client.get(type, key, signal === undefined ? {} : { signal }))
+    out.set(refText(ref), found === 'Forbidden' ? 'Unknown' : (found ?? 'Absent'))
+  })
   return out
 }
 

@@ -5,7 +5,8 @@ import { machine, type Machine } from '#api/kinds/machine.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
-import { listAll, type ClusterConnection } from './connection.ts'
+import { listAll } from '#kube/list-all.ts'
+import type { ClusterConnection } from './connection.ts'
 
 export interface ReadingNeeds {
   readonly machines: boolean

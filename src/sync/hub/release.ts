@@ -1,4 +1,5 @@
 // Carries one Release through its pipeline: looks at the clusters that matter now, lets the plan decide, writes down how far it is before it goes further.
+import { inParallel } from '#lib/pool.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -181,14 +182,10 @@ async function lookAround(
   elsewhere: (target: string) => ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, LookReport>> {
   const looks = new Map<string, LookReport>()
-  const names = clustersToLookAt(work.release).values()
-  const worker = async () => {
-    for (const name of names) {
-      const report = await lookAt(work, name, targets, elsewhere(name))
-      if (report !== undefined) looks.set(name, report)
-    }
-  }
-  await Promise.all(Array.from({ length: PARALLEL_LOOKS }, worker))
+  await inParallel(clustersToLookAt(work.release), PARALLEL_LOOKS, async (name) => {
+    const report = await lookAt(work, name, targets, elsewhere(name))
+    if (report !== undefined) looks.set(name, report)
+  })
   return looks
 }
 

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import type { KubeClient } from './client.ts'
+import { coreKind } from './core-kinds.ts'
+import { listAll, listPages } from './list-all.ts'
+
+/** A server with these pages; the last ends as given. */
+function server(pages: readonly (readonly string[])[], last: string | undefined) {
+  const asked: (string | undefined)[] = []
+  const client = {
+    list: (_: object, { continue: token, limit }: { continue?: string; limit?: number }) => {
+      asked.push(`${token ?? 'first'} ${limit}`)
+      const at = token === undefined ? 0 : Number(token)
+      const next = at + 1 < pages.length ? String(at + 1) : last
+      const items = (pages[at] ?? []).map((name) => ({ metadata: { name } }))
+      return Promise.resolve({ items, ...(next !== undefined && { continue: next }) })
+    },
+  } as unknown as Pick<KubeClient, 'list'>
+  return { client, asked }
+}
+
+test.each([undefined, ''])('all pages are read once, and %j as the last token ends the list', async (last) => {
+  const { client, asked } = server([['a', 'b'], ['c'], []], last)
+  const found = await listAll(client, coreKind('Node'))
+  expect(found.map((o) => o.metadata.name)).toEqual(['a', 'b', 'c'])
+  expect(asked).toEqual(['first 500', '1 500', '2 500'])
+})
+
+test('a reader that has found what it wants asks for no more pages', async () => {
+  const { client, asked } = server([['a'], ['b'], ['c']], undefined)
+  for await (const page of listPages(client, coreKind('Node'))) if (page.some((o) => o.metadata.name === 'b')) break
+  expect(asked).toHaveLength(2)
+})
