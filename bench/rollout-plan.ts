@@ -34,7 +34,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       machines: count,
       components: names.length,
       turns: TURNS,
-      open_slices: (model.set.status?.waves ?? []).filter((w) => w.phase !== 'Passed').length,
+      open_slices: (model.set.status?.slices ?? []).filter((w) => w.phase !== 'Passed').length,
       updated: model.versions(names[0] ?? '')['1.1.0'] ?? 0,
     },
     peer: null,
@@ -88,7 +88,7 @@ function climb(count: number, names: readonly string[]): Climb {
 
 /** When nothing but time is waited for, it passes at once. */
 function untilSoaked({ set, now }: RolloutModel): number {
-  const open = (set.status?.waves ?? []).filter((w) => w.phase !== 'Passed')
+  const open = (set.status?.slices ?? []).filter((w) => w.phase !== 'Passed')
   const ends = open.map((w) => (w.phase === 'Soaking' ? Date.parse(w.soakUntil ?? '') - now : 0))
   return ends.length > 0 && ends.every((e) => e > 0) ? Math.max(...ends) : 0
 }
@@ -104,7 +104,7 @@ function spent(work: () => void): number {
 }
 
 const touched = (model: RolloutModel): readonly string[] => [
-  ...new Set((model.set.status?.waves ?? []).filter((w) => w.phase !== 'Passed').flatMap((w) => w.machines)),
+  ...new Set((model.set.status?.slices ?? []).filter((w) => w.phase !== 'Passed').flatMap((w) => w.machines)),
 ]
 
 const timings = (model: RolloutModel, rounds: number): readonly number[] =>

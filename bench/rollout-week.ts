@@ -52,13 +52,13 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const { phase } = model.set.status ?? {}
     if (phase === 'Complete' || (phase === 'Blocked' && turns.every((t) => t.isDeath))) break
     model.defender()
-    for (const wave of model.set.status?.waves ?? []) {
-      if (wave.permit === undefined || model.permits.get(wave.permit)?.status?.phase !== 'Granted') continue
-      for (const name of wave.machines) {
-        const key = `${wave.permit} ${name}`
+    for (const slice of model.set.status?.slices ?? []) {
+      if (slice.permit === undefined || model.permits.get(slice.permit)?.status?.phase !== 'Granted') continue
+      for (const name of slice.machines) {
+        const key = `${slice.permit} ${name}`
         if (begun.has(key)) continue
         begun.add(key)
-        if (!dead.has(name)) switchOver(model, dead, turns, { name, wave, random })
+        if (!dead.has(name)) switchOver(model, dead, turns, { name, slice, random })
       }
     }
     const down = dead.size + [...model.machines.values()].filter((m) => isBetween(m) && !isDead(m, dead)).length
@@ -134,7 +134,7 @@ function planDeaths(
 
 interface Switch {
   readonly name: string
-  readonly wave: NonNullable<NonNullable<RolloutModel['set']['status']>['waves']>[number]
+  readonly slice: NonNullable<NonNullable<RolloutModel['set']['status']>['slices']>[number]
   readonly random: Rolls
 }
 
@@ -143,9 +143,9 @@ function switchOver(
   model: RolloutModel,
   dead: ReadonlySet<string>,
   turns: Turn[],
-  { name, wave, random }: Switch,
+  { name, slice, random }: Switch,
 ): void {
-  const { component: c, version = '', permit = '' } = wave
+  const { component: c, version = '', permit = '' } = slice
   const isDrained =
     model.components.get(`${c}.${version}`)?.spec.disruption === 'Drain' || Number(c.split('-')[1]) < DRAINED
   const fetchedAt = model.now + 20_000 + random.below(60_000)

@@ -50,6 +50,10 @@ export const apiErrors = errorTable({
     text: 'cannot render the fleet: {wrong}',
     next: 'correct the fleet',
   },
+  KN5012: {
+    text: '{place}: not served yet: no part of KubeNode acts on it',
+    next: 'leave it out until a version serves it; docs/reference names the fields',
+  },
   KN5101: {
     text: 'cannot read the signing key: it is not a PEM private key',
     next: 'create one with kubenode artifact keys',

@@ -3,6 +3,7 @@
 import type { JsonObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'
+import { PROBLEM_CODES } from './problem.ts'
 import { EXTRAS, extrasOf, sizeCheck, type ApiSchema, type Extras } from './extras.ts'
 
 /** A schema and, for the type checker alone, what a server hands out (`Out`) and what a person may write (`In`: defaults left out). */
@@ -192,7 +193,10 @@ export function unserved<F extends Field<unknown>>(
       checks: [
         {
           name: 'served',
-          findings: (value) => (isRefused(value) ? [{ pointer: '', message: `not served yet: ${reason}` }] : []),
+          findings: (value) =>
+            isRefused(value)
+              ? [{ pointer: '', code: PROBLEM_CODES.unserved, message: `not served yet: ${reason}` }]
+              : [],
         },
       ],
     },

@@ -329,7 +329,7 @@ export const PHASES = {
     RolledBack: 'The new version failed; the previous one is running again.',
     Failed: 'Neither the new nor the previous version works.',
   },
-  Wave: {
+  Slice: {
     Planned: 'The machines of the slice are selected; its step is not open yet, or a hold blocks it.',
     AwaitingPermit: 'The slice waits for its permit.',
     Switching: 'Machines of the slice are being switched.',

@@ -51,7 +51,7 @@ export function findings(
   return found.map((f) => {
     const allowed = f.allowed ?? says
     return {
-      code: PROBLEM_CODES.rule,
+      code: f.code ?? PROBLEM_CODES.rule,
       pointer: f.pointer === '' ? pointer : `${pointer}${f.pointer.startsWith('/') ? '' : '/'}${f.pointer}`,
       message: f.message,
       ...(f.pointer === '' && typeof value !== 'object' ? { seen: shown(value) } : {}),

@@ -1,10 +1,13 @@
 // What our validator knows about a schema node beyond the schema itself. It rides under a symbol: invisible to JSON, to YAML
 // and to everybody who interprets plain schemas, so a CRD never differs from what the types were made of.
 import type { Schema } from '#schema/schema.ts'
+import type { Problem } from './problem.ts'
 
 /** A problem below the checked value; `pointer` is relative to it ('' or 'a/b'). */
 export interface Finding {
   readonly pointer: string
+  /** Of a rule, unless said. */
+  readonly code?: Problem['code']
   readonly message: string
   readonly allowed?: string
 }

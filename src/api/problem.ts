@@ -27,6 +27,7 @@ export const PROBLEM_CODES = {
   rule: 'KN5007',
   immutable: 'KN5008',
   notThisKind: 'KN5009',
+  unserved: 'KN5012',
 } as const satisfies Readonly<Record<string, keyof typeof apiErrors>>
 
 /** Longer values are cut: a message is read by people. */

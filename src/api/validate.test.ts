@@ -156,7 +156,7 @@ describe('the validator says', () => {
   })
 
   test('a flood of unknown fields costs no more than the first hundred', () => {
-    const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`field${i}`, i]))
+    const flood = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field${i}`, i]))
     const value = { ...machineSet.example, spec: flood }
     expect(createValidator().problems(machineSet, value)).toHaveLength(100)
   })

@@ -51,8 +51,8 @@ describe('a machine whose agent reports', () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     const [entry] = w.machine(name)?.spec.components ?? []
-    const wave = timestamp(w.clock.now())
-    w.fake.poke(machineType, { name }, { spec: { components: [{ ...entry, fresh: MOST_FRESH_COPIES, wave }] } })
+    const slice = timestamp(w.clock.now())
+    w.fake.poke(machineType, { name }, { spec: { components: [{ ...entry, fresh: MOST_FRESH_COPIES, slice }] } })
     report(w, name, 'Healthy', { drifted: 'its program was replaced' })
     await w.clock.advance(1_000)
     expect(condition(w, name, 'Stalled')).toEqual([

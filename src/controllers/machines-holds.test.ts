@@ -55,8 +55,16 @@ function slice(w: TestWorld, machine: string, version: string): void {
       reason: 'a test',
     },
   })
-  const wave = { component: 'beacon', version, step: 0, slice: 0, phase: 'Switching', permit: 'p', machines: [machine] }
-  w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, waves: [wave] } }, 'status')
+  const slice = {
+    component: 'beacon',
+    version,
+    step: 0,
+    number: 0,
+    phase: 'Switching',
+    permit: 'p',
+    machines: [machine],
+  }
+  w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, slices: [slice] } }, 'status')
 }
 
 /** Its slice switches under a granted permit and it has staged the version, and still is not told to switch. */

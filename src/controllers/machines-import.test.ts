@@ -1,4 +1,4 @@
-import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, JOIN_NAMESPACE, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -140,7 +140,7 @@ async function takenOver(w: TestWorld): Promise<void> {
 }
 
 /** Where the join command finds the token. */
-const handedOverIn = (w: TestWorld) => w.fake.all(secretType).find((s) => s.metadata.namespace === SYSTEM_NAMESPACE)
+const handedOverIn = (w: TestWorld) => w.fake.all(secretType).find((s) => s.metadata.namespace === JOIN_NAMESPACE)
 
 describe('a host that was there before', () => {
   test('waits for its join command, whose token is in no status', async () => {

@@ -160,7 +160,7 @@ describe('a secret value of a set', () => {
     beat(w, name)
     await w.clock.advance(5_000)
     expect(set(w).status?.revisions?.update).not.toBe(was)
-    expect(set(w).status?.waves).toMatchObject([{ component: 'beacon', machines: [name], phase: 'AwaitingPermit' }])
+    expect(set(w).status?.slices).toMatchObject([{ component: 'beacon', machines: [name], phase: 'AwaitingPermit' }])
     const now = configs(w).find((c) => c.metadata.name !== before?.metadata.name)
     expect(w.machine(name)?.spec.components?.[0]).toMatchObject({ config: now?.metadata.name, attempt: 2 })
     expect(opened(w, now)).toBe('an0ther')
@@ -178,7 +178,7 @@ describe('a secret value of a set', () => {
     await w.clock.advance(70_000)
     beat(w, name)
     await w.clock.advance(5_000)
-    expect(set(w).status?.waves ?? []).toEqual([])
+    expect(set(w).status?.slices ?? []).toEqual([])
     expect(set(w).status?.skipped).toEqual([
       { machine: name, reason: 'its agent has not published a key to encrypt secret values' },
     ])

@@ -87,11 +87,11 @@ describe('the machine controller', () => {
     const order = () => w.machine(name)?.spec.components?.[0]
     expect(order()).toMatchObject({ version: '1.0.0', attempt: 1 })
 
-    const wave = {
+    const slice = {
       component: 'beacon',
       version: '1.1.0',
       step: 0,
-      slice: 0,
+      number: 0,
       phase: 'AwaitingPermit',
       permit: 'p',
       machines: [name],
@@ -108,7 +108,7 @@ describe('the machine controller', () => {
         reason: 'a test',
       },
     })
-    w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, waves: [wave] } }, 'status')
+    w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, slices: [slice] } }, 'status')
     await w.clock.advance(1_000)
     expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
     report(w, name, 'Staged', { version: '1.0.0' })

@@ -356,7 +356,7 @@ describe('the screen', () => {
 test('of several slices the one that waits for a rate limit is shown, with the time of day, also by what is waited for', () => {
   const limit = 'beacon step 2: rate limit: 20 in 10m used, next grant at 02:03:10 UTC'
   const wait = { predicate: 'RateExceeded', seen: limit, since: '' }
-  const wave = (phase: string, more: object) => ({
+  const slice = (phase: string, more: object) => ({
     component: 'beacon',
     version: '1.1.0',
     step: 1,
@@ -365,7 +365,7 @@ test('of several slices the one that waits for a rate limit is shown, with the t
     ...more,
   })
   const status = {
-    waves: [wave('Switching', {}), wave('AwaitingPermit', { waitingFor: wait })],
+    slices: [slice('Switching', {}), slice('AwaitingPermit', { waitingFor: wait })],
     waitingFor: wait,
     conditions: [{ type: 'Ready', status: 'False' }],
   }

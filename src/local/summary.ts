@@ -66,10 +66,10 @@ const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } 
   waiting?.predicate === 'RateExceeded' && waiting.seen !== undefined ? `, ${waiting.seen}` : ''
 
 function rolloutLine(set: MachineComponentSet): string | undefined {
-  const waves = (set.status?.waves ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
-  const wave = waves.find((w) => w.waitingFor?.predicate === 'RateExceeded') ?? waves[0]
-  if (wave !== undefined) {
-    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}${rateOf(wave.waitingFor)}`
+  const slices = (set.status?.slices ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
+  const slice = slices.find((w) => w.waitingFor?.predicate === 'RateExceeded') ?? slices[0]
+  if (slice !== undefined) {
+    return `${slice.component} ${slice.version ?? ''} step ${slice.step + 1}: ${slice.phase}, ${slice.machines.length} machine${slice.machines.length === 1 ? '' : 's'}${rateOf(slice.waitingFor)}`
   }
   const blocked = set.status?.revisions?.blocked ?? []
   if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`

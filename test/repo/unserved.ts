@@ -64,7 +64,7 @@ export const USED_AS: Readonly<Record<string, string>> = {
   'inventory spec.pruning.targets': 'src/sync/cluster/inventory.ts',
   'machine-component-set wantedComponent.secretRefs.path': 'src/nodeops/secret-values.ts',
   'machine-component-set wantedComponent.secretRefs.secret': 'src/nodeops/secret-values.ts',
-  'machine-component-set wave.failed': 'src/controllers/componentset/advance.ts',
+  'machine-component-set slice.failed': 'src/controllers/componentset/advance.ts',
   'machine-component-set status.coverage.class': 'src/controllers/componentset/status.ts',
   'machine-component-set status.coverage.total': 'src/controllers/componentset/status.ts',
   'machine-component hooks.preInstall': 'src/agent/components/switch.ts',

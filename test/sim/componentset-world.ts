@@ -325,7 +325,7 @@ export const setMutants: readonly SetMutant[] = [
     parts: { rules: { ...rolloutRules, budgetOf: (share, counting) => budgetOf(share, counting) + 1 } },
   },
   {
-    name: 'a failed wave is ignored',
+    name: 'a failed slice is ignored',
     faults: [],
     within: 1,
     parts: { rules: { ...rolloutRules, allowedFailures: () => Infinity } },

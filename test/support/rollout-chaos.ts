@@ -233,7 +233,7 @@ function uncovered(model: RolloutModel): string | undefined {
 function wrongPlan(made: SetPlan, seen: Seen, now: number, random: Random): string | undefined {
   const { status } = made
   if (status.phase !== 'Complete' && status.waitingFor === undefined) return 'it waits without a reason'
-  if ((status.waves ?? []).length > 64) return 'more waves than a status may list'
+  if ((status.slices ?? []).length > 64) return 'more slices than a status may list'
   return (
     overBudget(made, seen) ??
     askingWhileHeld(made, seen, now) ??
@@ -294,20 +294,23 @@ function blamedWrongly({ status }: SetPlan, seen: Seen): string | undefined {
 
 function illegalMove({ status }: SetPlan, seen: Seen): string | undefined {
   const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
-  for (const wave of status.waves ?? []) {
-    const before = seen.set.status?.waves?.find(
+  for (const slice of status.slices ?? []) {
+    const before = seen.set.status?.slices?.find(
       (w) =>
-        w.component === wave.component && w.step === wave.step && w.slice === wave.slice && w.permit === wave.permit,
+        w.component === slice.component &&
+        w.step === slice.step &&
+        w.number === slice.number &&
+        w.permit === slice.permit,
     )
-    if (before === undefined || before.phase === wave.phase) continue
-    const permit = seen.permits.get(wave.permit ?? '')
-    if (wave.phase === 'Switching' && permit?.status?.phase !== 'Granted')
+    if (before === undefined || before.phase === slice.phase) continue
+    const permit = seen.permits.get(slice.permit ?? '')
+    if (slice.phase === 'Switching' && permit?.status?.phase !== 'Granted')
       return 'a slice switches without a granted permit'
-    const busy = wave.machines.find((n) => {
+    const busy = slice.machines.find((n) => {
       const m = byName.get(n)
-      return m !== undefined && !isSilent(m) && isOn(m, wave.component)
+      return m !== undefined && !isSilent(m) && isOn(m, slice.component)
     })
-    if (wave.phase === 'Inspecting' && busy !== undefined)
+    if (slice.phase === 'Inspecting' && busy !== undefined)
       return `a slice is inspected while ${busy} is between two versions`
   }
   return undefined
@@ -343,11 +346,11 @@ function overBudget(made: SetPlan, seen: Seen): string | undefined {
   const members = seen.machines.filter(isMember)
   const limit = budgetOf(seen.set.spec.rollout.maxUnavailable, members.length)
   const down = new Set(members.filter((m) => !isWell(m, seen) || isAtWork(m)).map((m) => m.metadata.name ?? ''))
-  for (const wave of made.status.waves ?? []) {
-    if (wave.phase !== 'AwaitingPermit' && wave.phase !== 'Switching') continue
-    const { targets = [], results = {} } = seen.permits.get(wave.permit ?? '')?.spec ?? {}
+  for (const slice of made.status.slices ?? []) {
+    if (slice.phase !== 'AwaitingPermit' && slice.phase !== 'Switching') continue
+    const { targets = [], results = {} } = seen.permits.get(slice.permit ?? '')?.spec ?? {}
     const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
-    for (const name of wave.machines) if (!done.has(name) && byName.has(name)) down.add(name)
+    for (const name of slice.machines) if (!done.has(name) && byName.has(name)) down.add(name)
   }
   for (const name of fresh) down.add(name)
   const counted = [...down].filter((name) => isMember(byName.get(name) ?? ({ metadata: {} } as Machine)))

@@ -235,7 +235,7 @@ export class RolloutModel {
       this.#changed = new Set()
       const made = this.round(1_000, machines)
       const isNewHead = !jsonEqual(headOf(set), headOf(this.set))
-      const open = (this.set.status?.waves ?? []).filter((w) => w.phase !== 'Passed').flatMap((w) => w.machines)
+      const open = (this.set.status?.slices ?? []).filter((w) => w.phase !== 'Passed').flatMap((w) => w.machines)
       machines = isNewHead ? this.machines.keys() : new Set([...this.#changed, ...open])
       const isSame = jsonEqual(set.status, this.set.status) && isSameList(permits, [...this.permits.values()])
       if (this.#changed.size > 0 || isNewHead || !isSame) continue

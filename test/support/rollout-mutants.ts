@@ -23,7 +23,7 @@ export const rolloutMutants: readonly RolloutMutant[] = [
     rules: { isSound: ({ isBusy }) => !isBusy },
   },
   {
-    name: 'a failed wave is ignored',
+    name: 'a failed slice is ignored',
     within: 60,
     rules: { allowedFailures: () => Infinity },
   },

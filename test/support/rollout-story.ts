@@ -59,4 +59,4 @@ export function until(model: RolloutModel, isSo: () => boolean): void {
   throw new Error(`it never came to that: ${JSON.stringify(model.set.status?.waitingFor)}`)
 }
 
-export const phases = (model: RolloutModel): readonly string[] => (model.set.status?.waves ?? []).map((w) => w.phase)
+export const phases = (model: RolloutModel): readonly string[] => (model.set.status?.slices ?? []).map((w) => w.phase)

@@ -41,7 +41,7 @@ import { MAX_COMPONENTS } from './machine.ts'
 import { MAX_TARGETS } from './operation-permit.ts'
 
 /** Ten components roll in ladders of their own, twenty slices may be open in a set; finished ones stay a while to be read. */
-const MAX_WAVES = 64
+const MAX_SLICES = 64
 const MAX_STEPS = 16
 const MAX_LISTED = 200
 
@@ -180,14 +180,14 @@ const blockedRevision = obj('A revision that failed and is not retried.', {
   reason: sentence('What was observed.'),
 })
 
-const wave = rule(
+const slice = rule(
   obj('One slice of a step: at most 100 machines under one permit.', {
     component: componentName('The component to switch.'),
     version: optional(componentVersion('The version to switch to.')),
     config: optional(objectName('The ComponentConfig to switch to; absent if the component has no values.')),
     step: int('Number of the step, from 0.', { min: 0, max: 10_000 }),
-    slice: int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
-    phase: phase('Wave'),
+    number: int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
+    phase: phase('Slice'),
     permit: optional(objectName('Name of the OperationPermit.')),
     machines: setOf('The machines of the slice.', objectName('A machine.'), { max: MAX_TARGETS }),
     failed: optional(count('Machines that failed.', MAX_TARGETS)),
@@ -215,8 +215,11 @@ const status = obj('Progress of the rollout.', {
       ),
     }),
   ),
-  waves: optional(
-    mapList('Slices that are open or ended recently.', wave, { keys: ['component', 'step', 'slice'], max: MAX_WAVES }),
+  slices: optional(
+    mapList('Slices that are open or ended recently.', slice, {
+      keys: ['component', 'step', 'number'],
+      max: MAX_SLICES,
+    }),
   ),
   counts: optional(
     obj('Machines of the set.', {

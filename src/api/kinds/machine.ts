@@ -88,7 +88,7 @@ const componentOrder = obj('One component at one version on this machine.', {
   config: optional(objectName('The ComponentConfig from which files are rendered.')),
   setRef: optional(objectName('The MachineComponentSet that declares this version.')),
   canaryRef: optional(objectName('The ComponentCanary that declares this version.')),
-  wave: optional(time('When the slice of this attempt started; a slice tries a machine once.')),
+  slice: optional(time('When the slice of this attempt started; a slice tries a machine once.')),
   fresh: optional(
     int('Number of consecutive attempts that only restored files that had been modified on the node.', {
       min: 1,

@@ -109,7 +109,7 @@ export const REJECTED: readonly Rejected[] = [
   ),
   inStatus(
     machineComponentSet,
-    { '/status': { waves: [{ component: 'kubelet', step: 0, slice: 0, phase: 'Switching', machines: [] }] } },
+    { '/status': { slices: [{ component: 'kubelet', step: 0, number: 0, phase: 'Switching', machines: [] }] } },
     'a slice in phase Switching must have a permit',
   ),
   rejected(componentCanary, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),

@@ -8,16 +8,16 @@ export interface FreshCopies {
   /** So many attempts in a row only brought a fresh copy. */
   readonly fresh?: number
   /** When the slice of the last attempt began. */
-  readonly wave?: string
+  readonly slice?: string
 }
 
 /** The count after one more, asked for by a slice that began at this moment. */
-export const freshCopiesAfter = ({ fresh = 0, wave = '' }: FreshCopies, begunAt: string): number =>
-  Date.parse(begunAt) - Date.parse(wave) < FRESH_COPY_WINDOW_MS ? fresh + 1 : 1
+export const freshCopiesAfter = ({ fresh = 0, slice = '' }: FreshCopies, begunAt: string): number =>
+  Date.parse(begunAt) - Date.parse(slice) < FRESH_COPY_WINDOW_MS ? fresh + 1 : 1
 
 /** Enough were brought, and it is not as installed all the same. */
-export const isPastFreshCopies = ({ fresh = 0, wave = '' }: FreshCopies, now: number): boolean =>
-  fresh >= MOST_FRESH_COPIES && now - Date.parse(wave) < FRESH_COPY_WINDOW_MS
+export const isPastFreshCopies = ({ fresh = 0, slice = '' }: FreshCopies, now: number): boolean =>
+  fresh >= MOST_FRESH_COPIES && now - Date.parse(slice) < FRESH_COPY_WINDOW_MS
 
 /** When another one may be tried; NaN when that is not waited for. */
-export const freshCopyAgainAt = ({ wave = '' }: FreshCopies): number => Date.parse(wave) + FRESH_COPY_WINDOW_MS
+export const freshCopyAgainAt = ({ slice = '' }: FreshCopies): number => Date.parse(slice) + FRESH_COPY_WINDOW_MS

@@ -1,10 +1,10 @@
-// Model check of a slice: wave, permit, slots, orders and agents together, in every order, with leases that run out at any moment and
+// Model check of a slice: slice, permit, slots, orders and agents together, in every order, with leases that run out at any moment and
 // parts that pause between reading and acting.
 import { describe, expect, test } from 'vitest'
 import { explore, type Model, type Move } from './explore.ts'
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
 import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
-import { nextWavePhase, type WavePhase } from './wave.ts'
+import { nextSlicePhase, type SlicePhase } from './slice.ts'
 
 interface Permit {
   readonly phase: PermitPhase
@@ -33,7 +33,7 @@ interface Machine {
 }
 
 interface World {
-  readonly wave: WavePhase
+  readonly slice: SlicePhase
   readonly permits: readonly Permit[]
   readonly machines: readonly Machine[]
 }
@@ -85,7 +85,7 @@ function mergedKey(w: World): string {
       w.permits.map((p) => [p.slots[i], isOpen(p) && p.results[i]]),
     ]),
   )
-  return JSON.stringify([w.wave, w.permits.map((p) => p.phase), columns.sort()])
+  return JSON.stringify([w.slice, w.permits.map((p) => p.phase), columns.sort()])
 }
 
 const merged = (model: Model<World>): Model<World> => ({ ...model, key: mergedKey })
@@ -123,7 +123,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     permits: w.permits.map((x, i) => (i === p ? { ...x, ...change } : x)),
   })
 
-  function waveMoves(w: World): readonly Move<World>[] {
+  function sliceMoves(w: World): readonly Move<World>[] {
     const current = w.permits.length - 1
     const phase = w.permits[current]?.phase
     const idle = w.machines.every((m) => m.order === 'Absent' && !isSwitching(m.state))
@@ -148,7 +148,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     }
     const events = ['ask', 'begin', 'replan', 'withdraw', 'settle', 'fail', 'stall', 'soak', 'pass', 'abort'] as const
     return events.flatMap((event) => {
-      const step = nextWavePhase(w.wave, event, facts)
+      const step = nextSlicePhase(w.slice, event, facts)
       if (!step.ok) return []
       const asked: Permit = {
         phase: 'Requested',
@@ -157,16 +157,16 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       }
       return [
         {
-          name: `wave ${event}`,
+          name: `slice ${event}`,
           // What is known of machines is known for the permit before, and its results are refused once it has ended.
           to:
             event === 'ask'
               ? {
-                  wave: step.state,
+                  slice: step.state,
                   permits: [...w.permits, asked],
                   machines: w.machines.map((m) => ({ ...m, looked: 'No' as const })),
                 }
-              : { ...w, wave: step.state },
+              : { ...w, slice: step.state },
         },
       ]
     })
@@ -184,7 +184,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       gatesPass: true,
       ledgerSwapped: true,
       refusedForGood: true,
-      allResultsIn: permit.results.every((r) => r) || (permit.phase === 'Requested' && w.wave === 'Aborted'),
+      allResultsIn: permit.results.every((r) => r) || (permit.phase === 'Requested' && w.slice === 'Aborted'),
       leaseExpired: true,
       revocationWanted: true,
     }
@@ -225,7 +225,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     if (
       m.order === 'Absent' &&
       m.ordering === -1 &&
-      w.wave === 'Switching' &&
+      w.slice === 'Switching' &&
       m.state === 'Staged' &&
       !m.letGo.includes(current) &&
       // One attempt for each machine of a slice.
@@ -317,9 +317,9 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
   }
 
   return {
-    initial: { wave: 'Planned', permits: [], machines: Array.from({ length: machines }, () => start) },
+    initial: { slice: 'Planned', permits: [], machines: Array.from({ length: machines }, () => start) },
     moves: (w) => [
-      ...waveMoves(w),
+      ...sliceMoves(w),
       ...defenderMoves(w),
       ...w.machines.flatMap((m, i) => [
         ...controllerMoves(w, m, i),
@@ -342,7 +342,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       return ended === -1 ? undefined : `${name} leaves the end of permit ${ended}`
     },
     isEnd: (w) =>
-      ['Passed', 'Failed', 'Aborted'].includes(w.wave) &&
+      ['Passed', 'Failed', 'Aborted'].includes(w.slice) &&
       w.machines.every((m) => m.order === 'Absent' && !isSwitching(m.state)) &&
       w.permits.every((p) => !p.slots.some(countsInBudgets)),
   }
@@ -357,7 +357,7 @@ describe('a slice', { timeout: TIMEOUT_MS }, () => {
     expect(violation).toBeUndefined()
     expect(states.length).toBeGreaterThan(500)
     // The good end is among them, so nothing above holds because nothing ever happens.
-    expect(states.some((w) => w.wave === 'Passed' && w.machines.every((m) => m.state === 'Healthy'))).toBe(true)
+    expect(states.some((w) => w.slice === 'Passed' && w.machines.every((m) => m.state === 'Healthy'))).toBe(true)
   })
 
   test.each([

@@ -4,10 +4,10 @@ import { canaryTable } from './canary.ts'
 import { jobTable, stepTable } from './job.ts'
 import { permitTable, slotTable } from './permit.ts'
 import { orderTable, switchTable } from './switch.ts'
-import { waveTable } from './wave.ts'
+import { sliceTable } from './slice.ts'
 
 export const TABLES: readonly Table<string, string, string>[] = [
-  waveTable,
+  sliceTable,
   permitTable,
   slotTable,
   orderTable,

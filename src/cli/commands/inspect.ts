@@ -88,7 +88,7 @@ async function relatedTo(client: KubeClient, object: KubeObject, now: number): P
     own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
   )
   const isIn = (s: (typeof sets.items)[number]) =>
-    (s.status?.waves ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
+    (s.status?.slices ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
   return [
     ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Machine:', object: own }] : []),
     ...sets.items.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),

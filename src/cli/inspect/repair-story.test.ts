@@ -105,7 +105,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
     status: {
       phase: 'Blocked',
       conditions: [condition('Ready', 'False'), condition('Stalled', 'True')],
-      waves: [{ component: 'c', version: '2', step: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
+      slices: [{ component: 'c', version: '2', step: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
     },
   } as unknown as KubeObject
   expect(whyLines(set, [], NOW)).toEqual([

@@ -4,7 +4,7 @@ import { whyLines } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 
-const wave = (slice: number, since: string, seen: string) => ({
+const slice = (slice: number, since: string, seen: string) => ({
   component: 'beacon',
   version: '1.2.0',
   step: 4,
@@ -20,10 +20,10 @@ test('slices that wait for the same are shown once, with their number and the lo
     kind: 'MachineComponentSet',
     metadata: { name: 'base' },
     status: {
-      waves: [
-        wave(0, '2026-01-31T11:59:00Z', 'rate limit'),
-        wave(1, '2026-01-31T11:58:00Z', 'rate limit'),
-        wave(2, '2026-01-31T11:59:00Z', 'no window'),
+      slices: [
+        slice(0, '2026-01-31T11:59:00Z', 'rate limit'),
+        slice(1, '2026-01-31T11:58:00Z', 'rate limit'),
+        slice(2, '2026-01-31T11:59:00Z', 'no window'),
       ],
     },
   } as unknown as KubeObject

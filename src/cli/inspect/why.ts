@@ -66,19 +66,19 @@ function conditionLines(object: KubeObject, now: number): string[] {
 }
 
 /** Where to look first when a rollout has stopped. */
-function failedSlice(wave: Fields): string[] {
-  const machines = Array.isArray(wave['machines']) ? wave['machines'].map(text) : []
-  if (text(wave['phase']) !== 'Failed' || machines.length === 0) return []
-  const what = `${text(wave['component'])} ${text(wave['version'])}`.trimEnd()
-  const failed = `${text(wave['failed']) || '0'} of ${counted(machines.length, 'machine')}`
-  return [`${what}, step ${Number(wave['step']) + 1} failed on ${failed}: ${machines.join(', ')}`]
+function failedSlice(slice: Fields): string[] {
+  const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
+  if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
+  const what = `${text(slice['component'])} ${text(slice['version'])}`.trimEnd()
+  const failed = `${text(slice['failed']) || '0'} of ${counted(machines.length, 'machine')}`
+  return [`${what}, step ${Number(slice['step']) + 1} failed on ${failed}: ${machines.join(', ')}`]
 }
 
 /** Slices of one step that wait for the same are one entry, with the time of the first. */
-function waitingSlices(waves: readonly Fields[], now: number): string[] {
+function waitingSlices(slices: readonly Fields[], now: number): string[] {
   const nameOf = (w: Fields) =>
     `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
-  const same = Map.groupBy(waves, (w) => {
+  const same = Map.groupBy(slices, (w) => {
     const { predicate, seen, unblock } = fields(w['waitingFor'])
     return JSON.stringify([nameOf(w), predicate, seen, unblock])
   })
@@ -97,7 +97,7 @@ const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit
 /** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partLines(object: KubeObject, now: number): string[] {
   const status = fields(object['status'])
-  const waves = [...waitingSlices(list(status['waves']), now), ...list(status['waves']).flatMap(failedSlice)]
+  const slices = [...waitingSlices(list(status['slices']), now), ...list(status['slices']).flatMap(failedSlice)]
   const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
   const clusters = list(status['clusters']).flatMap((c) => [
     ...waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),
@@ -128,7 +128,7 @@ function partLines(object: KubeObject, now: number): string[] {
       (s) =>
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
-  return [...waves, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
+  return [...slices, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
 }
 
 /** Deletions that the guard holds back: what an Approval has to name, and the command that makes it. */

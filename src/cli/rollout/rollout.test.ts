@@ -329,13 +329,13 @@ describe('a canary', () => {
 })
 
 test('a set says how far it is, what holds it and which slices are open', () => {
-  const waves = [
-    { component: 'scribe', step: 1, slice: 0, phase: 'Switching' as const, permit: 'p', machines: ['a', 'b'] },
+  const slices = [
+    { component: 'scribe', step: 1, number: 0, phase: 'Switching' as const, permit: 'p', machines: ['a', 'b'] },
   ]
   const waitingFor = { predicate: 'StepOpen', seen: 'two switch', since: '2026-01-05T00:00:00Z', unblock: 'they end' }
   const status = {
     ...set.status,
-    waves,
+    slices,
     waitingFor,
     counts: { total: 4, updated: 1, healthy: 1, failed: 0, skipped: 1 },
   }

@@ -21,7 +21,7 @@ export function historyRows(set: MachineComponentSet, revisions: readonly Revisi
 }
 
 export function setLines(set: MachineComponentSet, holds: readonly OperationalHold[]): readonly string[] {
-  const { phase = 'Pending', counts, waitingFor, waves = [], skipped = [], revisions } = set.status ?? {}
+  const { phase = 'Pending', counts, waitingFor, slices = [], skipped = [], revisions } = set.status ?? {}
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
   return [
     `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated, ${healthy} healthy, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
@@ -33,11 +33,11 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
         ]),
     ...(revisions?.blocked ?? []).map((b) => `blocked since ${b.since}: ${b.component}: ${b.reason}`),
     ...holds.map((h) => `${h.spec.effect} until ${h.spec.until} by ${h.spec.author}: ${h.spec.reason}`),
-    ...waves
+    ...slices
       .filter((w) => w.phase !== 'Passed')
       .map(
         (w) =>
-          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.slice + 1}: ${w.phase}, ${counted(w.machines.length, 'machine')}${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
+          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.number + 1}: ${w.phase}, ${counted(w.machines.length, 'machine')}${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
       ),
     ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
   ]

@@ -131,7 +131,7 @@ function confirms(
   if (!isSo) return 'No'
   const told = fresh.spec.components?.find((c) => c.name === target.component)
   // There is one attempt for each machine of a slice: whose attempt has ended gets no order for another one.
-  const hadItsAttempt = startedAt !== undefined && told?.wave === startedAt
+  const hadItsAttempt = startedAt !== undefined && told?.slice === startedAt
   return result !== 'Released' && hadItsAttempt ? 'Yes' : 'OnceLetGo'
 }
 

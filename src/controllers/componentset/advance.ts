@@ -1,6 +1,6 @@
 // Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { WaveFacts } from '#api/protocol/wave.ts'
+import type { SliceFacts } from '#api/protocol/slice.ts'
 import { assertNever } from '#lib/errors.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -12,9 +12,9 @@ import { stagingRefusal } from '#nodeops/staging-refusal.ts'
 import { isRenewalDue } from '#nodeops/permits.ts'
 import type { MachineResult, SetAction } from './actions.ts'
 import { reportOf } from './blocks.ts'
-import type { Rollout, Wave } from './seen.ts'
+import type { Rollout, Slice } from './seen.ts'
 import { LOST_AFTER_MS, silentSince } from './reading.ts'
-import { type SliceMachine, type SliceView, type Surroundings, isFailed, waveTarget } from './slice-view.ts'
+import { type SliceMachine, type SliceView, type Surroundings, isFailed, sliceTarget } from './slice-view.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
 /** Why a slice is not wanted any more. */
@@ -22,7 +22,7 @@ export type GivenUp = 'superseded' | 'blocked' | 'aborted'
 
 export interface Moved {
   /** Undefined: the slice was given up and its entry goes. */
-  readonly wave: Wave | undefined
+  readonly slice: Slice | undefined
   readonly actions: readonly SetAction[]
   /** Set when the slice failed now. */
   readonly failure?: string
@@ -49,12 +49,12 @@ export function moveSlice(
   tally: Tally,
   givenUp: GivenUp | undefined,
 ): Moved {
-  const { wave, permit } = view
-  switch (wave.phase) {
+  const { slice, permit } = view
+  switch (slice.phase) {
     case 'Planned':
     case 'Inspecting':
     case 'Soaking':
-      return givenUp === undefined ? { wave, actions: [] } : abort(view, around, givenUp)
+      return givenUp === undefined ? { slice, actions: [] } : abort(view, around, givenUp)
     case 'AwaitingPermit':
       if (givenUp !== undefined) return abort(view, around, givenUp)
       return permit === undefined ? askAnew(view, around) : awaitPermit(view, permit, around)
@@ -63,51 +63,51 @@ export function moveSlice(
     case 'Passed':
     case 'Failed':
     case 'Aborted':
-      return { wave, actions: [] }
+      return { slice, actions: [] }
     default:
-      return assertNever(wave.phase)
+      return assertNever(slice.phase)
   }
 }
 
 function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundings): Moved {
-  const { wave, machines } = view
+  const { slice, machines } = view
   const letGo = machines.filter((m) => m.isHalted && m.end === 'Released' && m.result === undefined)
   if (letGo.length > 0 && !isPermitEnded(permit))
-    return waits(wave, halted(letGo), around, reports({ wave, permit, machines: letGo }))
+    return waits(slice, halted(letGo), around, reports({ slice, permit, machines: letGo }))
   const isGranted = permit.status?.phase === 'Granted'
   // A report of the attempt before must not be taken for one of this: the machine controller counts the attempt up first.
   const stuck = machines.find((m) => m.standing === 'Failed' && failedBefore(m, view, around))
-  if (isGranted && stuck !== undefined) return waits(wave, retried(stuck), around, renewal(permit, around.now))
-  const begun = around.rules.nextPhase(wave.phase, 'begin', { permitGrantedNow: isGranted })
-  if (begun !== undefined) return waits({ ...wave, phase: begun }, progress(view), around)
-  const replanned = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: isPermitEnded(permit) })
-  if (replanned !== undefined) return waits({ ...wave, phase: replanned }, ended(permit), around)
-  return withoutPermit(view, around) ?? waits(wave, permitWait(permit), around)
+  if (isGranted && stuck !== undefined) return waits(slice, retried(stuck), around, renewal(permit, around.now))
+  const begun = around.rules.nextPhase(slice.phase, 'begin', { permitGrantedNow: isGranted })
+  if (begun !== undefined) return waits({ ...slice, phase: begun }, progress(view), around)
+  const replanned = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: isPermitEnded(permit) })
+  if (replanned !== undefined) return waits({ ...slice, phase: replanned }, ended(permit), around)
+  return withoutPermit(view, around) ?? waits(slice, permitWait(permit), around)
 }
 
 /** Machines that run what they shall without a switch, or are gone, need no permit any more: a slice that has only such ones ends before the Defender answers. */
 function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined {
-  const { wave, permit, machines } = view
+  const { slice, permit, machines } = view
   const needNone = machines.filter((m) => m.result !== undefined || m.end === 'Succeeded' || m.end === 'Released')
-  const actions = reports({ wave, permit, machines: needNone })
-  const facts: WaveFacts = {
+  const actions = reports({ slice, permit, machines: needNone })
+  const facts: SliceFacts = {
     machinesReported: needNone.length === machines.length,
     noMachineSwitching: !view.isAnySwitching,
   }
-  if (around.rules.nextPhase(wave.phase, 'withdraw', facts) !== undefined) return { wave: undefined, actions }
-  return actions.length === 0 || permit === undefined ? undefined : waits(wave, permitWait(permit), around, actions)
+  if (around.rules.nextPhase(slice.phase, 'withdraw', facts) !== undefined) return { slice: undefined, actions }
+  return actions.length === 0 || permit === undefined ? undefined : waits(slice, permitWait(permit), around, actions)
 }
 
 /** Its permit was asked for before the slice was named, so one that is not there was deleted. */
-function askAnew({ wave }: SliceView, around: Surroundings): Moved {
-  const phase = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: true }) ?? wave.phase
-  return waits({ ...wave, phase }, PERMIT_GONE, around)
+function askAnew({ slice }: SliceView, around: Surroundings): Moved {
+  const phase = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: true }) ?? slice.phase
+  return waits({ ...slice, phase }, PERMIT_GONE, around)
 }
 
 /** What failed with the attempt of this slice has failed under its permit: orders may be given before this phase ends. Clocks of nodes are not asked. */
-function failedBefore({ reading, targetUid }: SliceMachine, { wave }: SliceView, { indexOf }: Surroundings): boolean {
-  const told = reading?.told[indexOf(wave.component)]
-  return targetUid !== undefined && told !== undefined && told.wave !== wave.startedAt
+function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView, { indexOf }: Surroundings): boolean {
+  const told = reading?.told[indexOf(slice.component)]
+  return targetUid !== undefined && told !== undefined && told.slice !== slice.startedAt
 }
 
 function whileSwitching(
@@ -117,15 +117,15 @@ function whileSwitching(
   tally: Tally,
   givenUp: GivenUp | undefined,
 ): Moved {
-  const { wave, permit, machines } = view
+  const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
   const isPermitGone = permit === undefined || isPermitEnded(permit)
   // A result counts once it is in the permit: writing it looked at the machine afresh.
   const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
   const isReported = isOver || (isPermitGone && machines.every((m) => m.end !== undefined))
   const isAbove = tally.failed > tally.allowed
-  const overdue = Date.parse(wave.waitingFor?.since ?? '') + parseDuration(rollout.progressDeadline)
-  const facts: WaveFacts = {
+  const overdue = Date.parse(slice.waitingFor?.since ?? '') + parseDuration(rollout.progressDeadline)
+  const facts: SliceFacts = {
     noMachineSwitching: !view.isAnySwitching,
     machinesReported: isReported,
     failuresWithin: !isAbove,
@@ -134,29 +134,29 @@ function whileSwitching(
     permitEnded: isPermitGone,
     givenUp: givenUp !== undefined,
   }
-  const counts = failed === 0 ? wave : { ...wave, failed }
+  const counts = failed === 0 ? slice : { ...slice, failed }
   const isDeadline = facts.deadlinePassed === true && facts.noMachineSwitching === true
   const stuck = isDeadline && !isReported ? machines.filter(isUnderWay) : []
   // A few that do not get ready are let go like a few that fail; what is more than allowed is blamed on the revision.
   const isTolerable = stuck.length > 0 && tally.failed + (tally.stuck ?? 0) + stuck.length <= tally.allowed
   const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
-    const gone = around.rules.nextPhase(wave.phase, 'abort', facts)
-    return gone === undefined ? waits(counts, ending(view), around, report) : { wave: undefined, actions: report }
+    const gone = around.rules.nextPhase(slice.phase, 'abort', facts)
+    return gone === undefined ? waits(counts, ending(view), around, report) : { slice: undefined, actions: report }
   }
   if (isTolerable) return waits(counts, givenUpOn(stuck), around, report)
   const { nextPhase } = around.rules
-  const bad = nextPhase(wave.phase, 'fail', facts)
+  const bad = nextPhase(slice.phase, 'fail', facts)
   if (bad !== undefined) return failure(counts, bad, failedOf(tally), around, report)
-  const settled = nextPhase(wave.phase, 'settle', facts)
+  const settled = nextPhase(slice.phase, 'settle', facts)
   if (settled !== undefined) {
     // A step has the machines that the version was tried on; one that no machine came through has proved nothing.
     const tried = machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name)
     const isProof = machines.some((m) => m.end === 'Succeeded' || m.end === undefined)
-    if (tried.length === 0 || !isProof) return { wave: undefined, actions: report }
+    if (tried.length === 0 || !isProof) return { slice: undefined, actions: report }
     return waits({ ...counts, machines: tried, phase: settled }, STEP_OPEN, around, report)
   }
-  const stalled = isReported ? undefined : nextPhase(wave.phase, 'stall', facts)
+  const stalled = isReported ? undefined : nextPhase(slice.phase, 'stall', facts)
   if (stalled !== undefined)
     return failure(
       counts,
@@ -165,7 +165,7 @@ function whileSwitching(
       around,
       report,
     )
-  const replanned = nextPhase(wave.phase, 'replan', facts)
+  const replanned = nextPhase(slice.phase, 'replan', facts)
   if (replanned !== undefined && permit !== undefined)
     return waits({ ...counts, phase: replanned }, ended(permit), around)
   if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
@@ -188,35 +188,35 @@ const wasTried = (m: SliceMachine, isOutage: boolean): boolean =>
   m.end !== 'Released' && (m.end !== 'Lost' || isFailed(m, isOutage))
 
 function failure(
-  wave: Wave,
-  phase: Wave['phase'],
+  slice: Slice,
+  phase: Slice['phase'],
   why: string,
   { nameOfStep }: Surroundings,
   actions: readonly SetAction[],
 ): Moved {
-  const { waitingFor: _, ...rest } = wave
-  return { wave: { ...rest, phase }, actions, failure: `${nameOfStep(wave)}: ${why}` }
+  const { waitingFor: _, ...rest } = slice
+  return { slice: { ...rest, phase }, actions, failure: `${nameOfStep(slice)}: ${why}` }
 }
 
 function abort(view: SliceView, around: Surroundings, why: GivenUp): Moved {
-  const facts: WaveFacts = { givenUp: true, noMachineSwitching: !view.isAnySwitching }
-  const gone = around.rules.nextPhase(view.wave.phase, 'abort', facts)
+  const facts: SliceFacts = { givenUp: true, noMachineSwitching: !view.isAnySwitching }
+  const gone = around.rules.nextPhase(view.slice.phase, 'abort', facts)
   const actions = reports(view)
-  if (gone === undefined) return waits(view.wave, ending(view), around, actions)
-  return { wave: undefined, actions: actions.map((a) => ({ ...a, reason: `${a.reason}; the slice is ${why}` })) }
+  if (gone === undefined) return waits(view.slice, ending(view), around, actions)
+  return { slice: undefined, actions: actions.map((a) => ({ ...a, reason: `${a.reason}; the slice is ${why}` })) }
 }
 
 /** Results that can be written; none into a permit that has ended. */
 export function reports({
-  wave,
+  slice,
   permit,
   machines,
-}: Pick<SliceView, 'wave' | 'permit' | 'machines'>): readonly SetAction[] {
+}: Pick<SliceView, 'slice' | 'permit' | 'machines'>): readonly SetAction[] {
   if (permit === undefined || isPermitEnded(permit)) return []
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
   const reason = `${results.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
-  return [{ kind: 'Report', reason, permit, target: waveTarget(wave), startedAt: wave.startedAt, results }]
+  return [{ kind: 'Report', reason, permit, target: sliceTarget(slice), startedAt: slice.startedAt, results }]
 }
 
 function resultOf({ name, targetUid, result, end }: SliceMachine): readonly MachineResult[] {
@@ -227,8 +227,8 @@ function resultOf({ name, targetUid, result, end }: SliceMachine): readonly Mach
 const renewal = (permit: OperationPermit, now: number): readonly SetAction[] =>
   isRenewalDue(permit, now) ? [{ kind: 'Renew', reason: 'the slice is still running', permit }] : []
 
-const waits = (wave: Wave, wait: Wait, { now }: Surroundings, actions: readonly SetAction[] = []): Moved => ({
-  wave: { ...wave, waitingFor: waitingSince(wave.waitingFor, wait, now) },
+const waits = (slice: Slice, wait: Wait, { now }: Surroundings, actions: readonly SetAction[] = []): Moved => ({
+  slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) },
   actions,
 })
 
@@ -245,10 +245,10 @@ const PERMIT_GONE: Wait = {
 }
 
 /** A machine that was told the version and does not accept it: its words, and no progress, so that the deadline ends the wait. */
-function refused({ wave, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
+function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
   for (const { reading, standing, name, end } of machines) {
     if (end !== undefined || standing !== 'Pending') continue
-    const refusal = stagingRefusal(reading?.reported[indexOf(wave.component)])
+    const refusal = stagingRefusal(reading?.reported[indexOf(slice.component)])
     if (refusal !== undefined)
       return {
         predicate: refusal.reason,
@@ -311,12 +311,12 @@ const failedOf = ({ failed, allowed, said }: Tally): string =>
   `${counted(failed, 'machine')} failed (${allowed} allowed)${said === undefined ? '' : `; ${said}`}`
 
 /** A machine that waits for something of its own, such as a drain, says for what. */
-function stuckAt({ wave, machines }: SliceView, { indexOf }: Surroundings): string {
+function stuckAt({ slice, machines }: SliceView, { indexOf }: Surroundings): string {
   const reading = machines.find(isUnderWay)?.reading
   if (reading === undefined) return ''
   const own = reading.machine.status?.waitingFor
   const waits = own === undefined ? '' : ` (waiting, ${own.predicate}: ${own.seen ?? ''})`
-  return `; ${reportOf(reading, indexOf(wave.component))}${waits}`
+  return `; ${reportOf(reading, indexOf(slice.component))}${waits}`
 }
 
 const tooMany = (tally: Tally): Wait => ({

@@ -206,9 +206,9 @@ function hindrance(
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {
   if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
   // Who asked for a retry did not speak of an attempt that was still under way.
-  return !atWork.has(reading.told[index]?.wave)
+  return !atWork.has(reading.told[index]?.slice)
 }
 
 /** The slice of the attempt has a time of ours; that of the report is the node's, whose clock may be wrong. */
 const attemptBegan = ({ told, reported }: Reading, index: number): number =>
-  Date.parse(told[index]?.wave ?? reported[index]?.since ?? '')
+  Date.parse(told[index]?.slice ?? reported[index]?.since ?? '')

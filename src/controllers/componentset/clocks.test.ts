@@ -37,7 +37,7 @@ describe.each([
     expect(phases(model)).toEqual(['AwaitingPermit'])
     // The planner stands still while the Defender grants, and the machine is ordered to switch and fails.
     model.defender()
-    const [name = ''] = model.set.status?.waves?.[0]?.machines ?? []
+    const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
     for (let i = 0; i < 8; i++) {
       model.machineController(name)
       model.agent(name)

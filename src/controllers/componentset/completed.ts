@@ -5,12 +5,12 @@ import type { SetAction } from './actions.ts'
 import type { Survey } from './candidates.ts'
 import { type Context, isAnyUnderWay, isOpen } from './context.ts'
 import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
-import type { Blocked, Wave } from './seen.ts'
+import type { Blocked, Slice } from './seen.ts'
 import { healthyVersionOf, withVersion } from './way-back.ts'
 
 export interface RolloutNow {
   readonly surveys: readonly Survey[]
-  readonly waves: readonly Wave[]
+  readonly slices: readonly Slice[]
   readonly blocks: readonly Blocked[]
 }
 
@@ -48,7 +48,7 @@ const isSameRevision = (a: ControllerRevision, b: ControllerRevision | undefined
   b !== undefined && a.metadata.name === b.metadata.name
 
 /** Nothing of the component is open or left to do, nothing failed, and most machines that count run it. */
-function isLadderDone(context: Context, survey: Survey, { waves, blocks }: RolloutNow): boolean {
+function isLadderDone(context: Context, survey: Survey, { slices, blocks }: RolloutNow): boolean {
   const { track, sound, broken, unmet, updated } = survey
   const { component, declared, target, isRemoval } = track
   if (
@@ -59,7 +59,7 @@ function isLadderDone(context: Context, survey: Survey, { waves, blocks }: Rollo
     return false
   if (context.problem !== undefined || context.outage !== undefined) return false
   if (blocks.some((b) => b.component === component)) return false
-  if (waves.some((w) => w.component === component && isOpen(w))) return false
+  if (slices.some((w) => w.component === component && isOpen(w))) return false
   if (isAnyUnderWay(context, [survey])) return false
   return sound.length + broken.length + unmet === 0 && updated * 2 > context.counting
 }

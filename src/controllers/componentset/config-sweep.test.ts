@@ -37,7 +37,7 @@ const machine = {
   ...told,
   spec: { ...told.spec, components: (told.spec.components ?? []).map((c) => ({ ...c, config: nameOf(1) })) },
 }
-const wave = { component: 'beacon', step: 0, slice: 0, phase: 'Switching' as const, config: nameOf(1), machines: [] }
+const slice = { component: 'beacon', step: 0, number: 0, phase: 'Switching' as const, config: nameOf(1), machines: [] }
 const canary = {
   apiVersion: API_GROUP_VERSION,
   kind: 'ComponentCanary' as const,
@@ -51,7 +51,7 @@ describe('a configuration', () => {
     ['a machine has', { machines: [machine] }],
     ['a set declares', { sets: [declared(1)] }],
     ['a kept revision names', { revisions: [newRevision(declared(1), [])] }],
-    ['a slice leads to', { sets: [{ ...componentSet({}), status: { waves: [wave] } }] }],
+    ['a slice leads to', { sets: [{ ...componentSet({}), status: { slices: [slice] } }] }],
     ['a canary tries', { canaries: [canary as never] }],
   ])('that %s stays, and the one that nothing names goes', (_, referrers) => {
     const input = { ...nobody, ...referrers, configs: [configOf(1), configOf(2)], since: longAgo, now: CONFIG_GRACE_MS }

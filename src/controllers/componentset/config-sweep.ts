@@ -54,7 +54,7 @@ function namedBy({ machines, sets, revisions, canaries }: Referrers): ReadonlySe
     ...revisions.flatMap((r) => (Array.isArray(r.data?.components) ? configNames(r.data.components) : [])),
     ...sets.flatMap((s) => [
       ...configNames(s.spec.components),
-      ...(s.status?.waves ?? []).flatMap((w) => w.config ?? []),
+      ...(s.status?.slices ?? []).flatMap((w) => w.config ?? []),
     ]),
     ...canaries.flatMap((c) => c.spec.components.flatMap((w) => renderedConfig(w)?.object ?? [])),
   ])

@@ -28,7 +28,7 @@ import {
   targetOf,
 } from './revisions.ts'
 import type { Rules } from './rules.ts'
-import type { Blocked, Seen, Wave } from './seen.ts'
+import type { Blocked, Seen, Slice } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
 import { type Wait, fit } from './waiting.ts'
 import { markedRevisions } from './way-back.ts'
@@ -61,7 +61,7 @@ export interface Context {
   readonly specOf: SpecOf
   /** What keeps one machine as it is: a hold, or a file on its node. */
   readonly heldBy: (reading: Reading) => string | undefined
-  readonly nameOfStep: (wave: Wave) => string
+  readonly nameOfStep: (slice: Slice) => string
   /** Another set decides about this component of the machine. */
   readonly isOthers: (component: string, reading: Reading) => boolean
 }
@@ -183,7 +183,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
     ...(revisions.update.data?.components ?? []).map((c) => c.name),
     ...set.spec.components.map((c) => c.name),
     ...droppedComponents(revisions),
-    ...(set.status?.waves ?? []).map((w) => w.component),
+    ...(set.status?.slices ?? []).map((w) => w.component),
   ])
   return new Map([...names].toSorted().map((name, i) => [name, i]))
 }
@@ -194,9 +194,9 @@ function strangersOf(
   members: ReadonlyMap<string, Reading>,
   indexOf: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, Reading> {
-  const inWaves = (set.status?.waves ?? []).flatMap((w) => w.machines)
+  const inSlices = (set.status?.slices ?? []).flatMap((w) => w.machines)
   const inPermits = [...permits.values()].flatMap((p) => (isPermitEnded(p) ? [] : p.spec.targets.map((t) => t.name)))
-  const names = new Set([...inWaves, ...inPermits].filter((m) => !members.has(m)))
+  const names = new Set([...inSlices, ...inPermits].filter((m) => !members.has(m)))
   if (names.size === 0) return new Map()
   const left = machines.filter((m) => names.has(m.metadata.name ?? ''))
   return new Map(left.map((m) => [m.metadata.name ?? '', readOne(m, nodes, indexOf)]))
@@ -225,11 +225,11 @@ function withAbort(
   return [...blocks, ...more]
 }
 
-const AT_WORK: ReadonlySet<Wave['phase']> = new Set(['AwaitingPermit', 'Switching'])
-export const isAtWork = ({ phase }: Wave): boolean => AT_WORK.has(phase)
+const AT_WORK: ReadonlySet<Slice['phase']> = new Set(['AwaitingPermit', 'Switching'])
+export const isAtWork = ({ phase }: Slice): boolean => AT_WORK.has(phase)
 
-const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
-export const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
+const ENDED: ReadonlySet<Slice['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
+export const isOpen = ({ phase }: Slice): boolean => !ENDED.has(phase)
 
 /**
  * Machines of slices that wait or switch and have no result yet, and those that a slice went on without and that still have their slots: each counts in
@@ -237,12 +237,12 @@ export const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
  */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
-  for (const wave of set.status?.waves ?? []) {
-    const permit = permits.get(wave.permit ?? '')
+  for (const slice of set.status?.slices ?? []) {
+    const permit = permits.get(slice.permit ?? '')
     const { targets = [], results = {} } = permit?.spec ?? {}
-    if (isAtWork(wave)) {
+    if (isAtWork(slice)) {
       const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
-      for (const name of wave.machines) if (!done.has(name)) reserved.add(name)
+      for (const name of slice.machines) if (!done.has(name)) reserved.add(name)
     } else if (!isPermitEnded(permit))
       for (const { uid, name } of targets) if (results[uid] === undefined) reserved.add(name)
   }
@@ -253,7 +253,7 @@ export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
   const mixOf = mixesOf(specOf)
   const refused = recentlyRefused(seen.permits, now)
-  const atWork = new Set((seen.set.status?.waves ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
+  const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
     const others = rivals.get(track.component)

@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { endsSlice } from './ends-slice.ts'
 
 const set = (phase: string): MachineComponentSet =>
-  ({ status: { waves: [{ component: 'beacon', phase, machines: ['a', 'b'] }] } }) as unknown as MachineComponentSet
+  ({ status: { slices: [{ component: 'beacon', phase, machines: ['a', 'b'] }] } }) as unknown as MachineComponentSet
 
 interface Told {
   readonly state?: string

@@ -27,7 +27,7 @@ describe('F18 a hold that pauses a set', () => {
     const model = fleet(30)
     model.declare({ beacon: '1.1.0' }, { steps: [10], maxUnavailable: 10 })
     until(model, () => phases(model)[0] === 'Switching')
-    const names = model.set.status?.waves?.[0]?.machines ?? []
+    const names = model.set.status?.slices?.[0]?.machines ?? []
     // Two of the slice have their orders; the others are not staged yet.
     for (const name of names.slice(0, 2))
       for (let i = 0; i < 3 && ordered(model) < 2; i++) {
@@ -36,7 +36,7 @@ describe('F18 a hold that pauses a set', () => {
       }
     model.holds = [holdOn(model, 'Pause')]
     until(model, () => phases(model)[0] === 'Soaking' || phases(model)[0] === 'Inspecting')
-    const tried = model.set.status?.waves?.[0]?.machines ?? []
+    const tried = model.set.status?.slices?.[0]?.machines ?? []
     expect(model.versions('beacon')).toEqual({ '1.0.0': 30 - tried.length, '1.1.0': tried.length })
     expect(tried.length).toBeGreaterThan(0)
     expect(tried.length).toBeLessThan(10)
@@ -63,7 +63,7 @@ test('a hold on one machine lets it go from its slice, and the others go on', ()
   const model = fleet(10)
   model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
   model.planTurn()
-  const [held = ''] = model.set.status?.waves?.[0]?.machines ?? []
+  const [held = ''] = model.set.status?.slices?.[0]?.machines ?? []
   model.holds = [holdOn(model, 'Pause', { target: { kind: 'Machine', name: held } })]
   until(model, () => model.versions('beacon')['1.1.0'] === 9)
   expect(model.set.status?.skipped).toEqual([{ machine: held, reason: 'hold hold-pause' }])
@@ -85,7 +85,7 @@ describe.each([
     freeze(model, 'm-0003')
     model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
     const asked = new Set<string>()
-    model.onPlan = ({ status }) => status.waves?.forEach((w) => w.machines.forEach((m) => asked.add(m)))
+    model.onPlan = ({ status }) => status.slices?.forEach((w) => w.machines.forEach((m) => asked.add(m)))
     until(model, () => model.versions('beacon')['1.1.0'] === 9)
     expect(asked.size).toBe(9)
     expect(asked).not.toContain('m-0003')
@@ -96,7 +96,7 @@ describe.each([
     const model = fleet(10)
     model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
     model.planTurn()
-    freeze(model, model.set.status?.waves?.[0]?.machines[0] ?? '')
+    freeze(model, model.set.status?.slices?.[0]?.machines[0] ?? '')
     until(model, () => model.versions('beacon')['1.1.0'] === 9)
     const end = Date.parse(model.holds[0]?.spec.until ?? '')
     expect(model.now).toBeLessThan(end)

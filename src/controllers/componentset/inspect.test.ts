@@ -78,12 +78,12 @@ describe('an inspection by a pod', () => {
     const model = begun(pod())
     until(model, () => model.probePods.length > 0)
     const [started] = model.probePods
-    const [machine] = model.set.status?.waves?.[0]?.machines ?? []
+    const [machine] = model.set.status?.slices?.[0]?.machines ?? []
     expect(started?.spec).toMatchObject({ nodeName: machine, automountServiceAccountToken: false })
     for (let i = 0; i < 60; i++) model.round()
     expect([phases(model), model.probePods.length]).toEqual([['Inspecting'], 1])
     setPods(model, { phase: 'Succeeded' })
-    until(model, () => (model.set.status?.waves ?? []).some((w) => w.step === 1))
+    until(model, () => (model.set.status?.slices ?? []).some((w) => w.step === 1))
     expect(model.probePods.some((p) => p.metadata.name === started?.metadata.name)).toBe(false)
   })
 

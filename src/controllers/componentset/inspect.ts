@@ -5,7 +5,7 @@ import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from
 import { podLook } from './pod-probe.ts'
 import type { Problem } from '#nodeops/problem.ts'
 import { type Reading, isLost } from './reading.ts'
-import type { Rollout, Seen, Wave } from './seen.ts'
+import type { Rollout, Seen, Slice } from './seen.ts'
 
 export type { Inspection } from './inspections.ts'
 
@@ -43,7 +43,7 @@ export interface Finding {
 
 export interface Inspected {
   /** A slice of the step: all speak of one version. */
-  readonly wave: Wave
+  readonly slice: Slice
   readonly machines: readonly Reading[]
   readonly nodes: Lookup<Node>
   readonly looks: Seen['looks']
@@ -66,16 +66,16 @@ const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undef
 
 type Wrong = Omit<Finding, 'inspection'>
 
-function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected): Wrong | undefined {
+function wrongWithStep(inspection: Inspection, { slice, looks, pods }: Inspected): Wrong | undefined {
   const look =
-    inspection.podProbe === undefined ? looks?.get(lookKey(wave, inspection)) : podLook(wave, inspection, pods)
+    inspection.podProbe === undefined ? looks?.get(lookKey(slice, inspection)) : podLook(slice, inspection, pods)
   if (look === undefined) return { seen: 'check is running' }
   return look.holds ? undefined : { seen: look.seen }
 }
 
 function wrongWithMachines(
   inspection: Inspection,
-  { wave: { component }, machines, nodes, slack, now }: Inspected,
+  { slice: { component }, machines, nodes, slack, now }: Inspected,
 ): Wrong | undefined {
   const wrongOn = (m: Reading) => wrongWith(inspection, m, { nodes, component })
   const bad = machines.filter((m) => wrongOn(m) !== undefined)

@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
-type Wave = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]
+type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 export interface Look {
   readonly holds: boolean
@@ -31,9 +31,9 @@ export interface WantedLook {
 
 export const isRemote = (i: Inspection): boolean => i.http !== undefined || i.prometheus !== undefined
 
-const INSPECTED: ReadonlySet<Wave['phase']> = new Set(['Inspecting', 'Soaking'])
+const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
 
-export const lookKey = ({ component, version = '', config = '', step }: Wave, { name }: Inspection): string =>
+export const lookKey = ({ component, version = '', config = '', step }: Slice, { name }: Inspection): string =>
   [component, version, config, step, name].join('/')
 
 /** What the steps that are being inspected or watched want to be looked at. */
@@ -41,10 +41,10 @@ export function wantedLooks({ spec, status }: MachineComponentSet): readonly Wan
   const inspections = (spec.rollout.inspections ?? []).filter(isRemote)
   if (inspections.length === 0) return []
   const wanted = new Map<string, WantedLook>()
-  for (const wave of status?.waves ?? []) {
-    if (!INSPECTED.has(wave.phase)) continue
+  for (const slice of status?.slices ?? []) {
+    if (!INSPECTED.has(slice.phase)) continue
     for (const inspection of inspections) {
-      const key = lookKey(wave, inspection)
+      const key = lookKey(slice, inspection)
       wanted.set(key, { key, inspection })
     }
   }

@@ -57,7 +57,7 @@ describe('a slice that waits while the breaker is open', () => {
     model.planTurn()
     for (let i = 0; i < 20; i++) model.round()
     expect(model.versions('beacon')).toEqual({ '1.1.0': 6 })
-    expect(model.set.status).toMatchObject({ phase: 'Complete', waves: [] })
+    expect(model.set.status).toMatchObject({ phase: 'Complete', slices: [] })
     expect(openPermits(model)).toBe(0)
   })
 
@@ -66,13 +66,13 @@ describe('a slice that waits while the breaker is open', () => {
     model.defender = breakerOpen(model)
     model.declare({ beacon: '1.1.0' }, { steps: [2], maxUnavailable: 2 })
     for (let i = 0; i < 5; i++) model.round()
-    const [first = '', second = ''] = model.set.status?.waves?.[0]?.machines ?? []
+    const [first = '', second = ''] = model.set.status?.slices?.[0]?.machines ?? []
     const leaver = model.machines.get(first)
     if (leaver !== undefined)
       model.machines.set(first, { ...leaver, metadata: { ...leaver.metadata, labels: { pool: 'others' } } })
     model.machines.delete(second)
     for (let i = 0; i < 5; i++) model.round()
-    const now = (model.set.status?.waves ?? []).flatMap((w) => w.machines)
+    const now = (model.set.status?.slices ?? []).flatMap((w) => w.machines)
     expect(now).toHaveLength(2)
     expect(now).not.toContain(first)
     expect(now).not.toContain(second)
@@ -98,14 +98,14 @@ describe('a slice that waits while the breaker is open', () => {
     model.defender = breakerOpen(model)
     model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4 })
     for (let i = 0; i < 5; i++) model.round()
-    const [gone = '', ...rest] = model.set.status?.waves?.[0]?.machines ?? []
+    const [gone = '', ...rest] = model.set.status?.slices?.[0]?.machines ?? []
     const uid = model.machines.get(gone)?.metadata.uid ?? ''
     model.machines.delete(gone)
     for (let i = 0; i < 5; i++) model.round()
     const [permit] = [...model.permits.values()]
     expect(permit?.spec.results).toEqual({ [uid]: 'Released' })
     expect(phases(model)).toEqual(['AwaitingPermit'])
-    expect(model.set.status?.waves?.[0]?.machines).toEqual(expect.arrayContaining(rest))
+    expect(model.set.status?.slices?.[0]?.machines).toEqual(expect.arrayContaining(rest))
   })
 })
 

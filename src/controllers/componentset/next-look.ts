@@ -7,7 +7,7 @@ import { isRemote } from './inspections.ts'
 import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
-import type { Wave } from './seen.ts'
+import type { Slice } from './seen.ts'
 import { emptyUntil } from './waiting.ts'
 
 /** While something is at work: often enough to renew its permit twice before it runs out. */
@@ -17,13 +17,13 @@ const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
 const AFTER_MS = 50
 
-export function nextLook({ seen, members, now, opening }: Context, waves: readonly Wave[]): number | undefined {
+export function nextLook({ seen, members, now, opening }: Context, slices: readonly Slice[]): number | undefined {
   const moments: number[] = []
   const hasRemote = seen.set.spec.rollout.inspections?.some((i) => isRemote(i) || i.podProbe !== undefined) === true
-  for (const wave of waves.filter(isOpen)) {
-    if (isAtWork(wave)) moments.push(now + AT_WORK_MS)
-    else moments.push(now + (hasRemote && wave.phase !== 'Planned' ? Looker.againMs : WAITING_MS))
-    if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''))
+  for (const slice of slices.filter(isOpen)) {
+    if (isAtWork(slice)) moments.push(now + AT_WORK_MS)
+    else moments.push(now + (hasRemote && slice.phase !== 'Planned' ? Looker.againMs : WAITING_MS))
+    if (slice.phase === 'Soaking') moments.push(Date.parse(slice.soakUntil ?? ''))
   }
   if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_LOOK_MS)
   for (const { told } of members)

@@ -23,7 +23,7 @@ const back = (m: Machine, at: number): Machine => {
 }
 
 const switchingIn = (model: RolloutModel, step: number): string | undefined => {
-  const machines = (model.set.status?.waves ?? []).filter((w) => w.step === step).flatMap((w) => w.machines)
+  const machines = (model.set.status?.slices ?? []).filter((w) => w.step === step).flatMap((w) => w.machines)
   return model.atWork().find((name) => machines.includes(name))
 }
 
@@ -91,7 +91,7 @@ describe('F42 a silence in the soak', () => {
     const inspections = [{ name: 'well', componentsHealthy: {}, timeout: '10s' }]
     model.declare({ beacon: '1.1.0' }, { soak: '3m', inspections })
     until(model, () => phases(model).includes('Soaking'))
-    const name = model.set.status?.waves?.find((w) => w.phase === 'Soaking')?.machines[0] ?? ''
+    const name = model.set.status?.slices?.find((w) => w.phase === 'Soaking')?.machines[0] ?? ''
     update(model, name, (m) => lost(m, model.now))
     return { model, name }
   }

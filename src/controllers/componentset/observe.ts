@@ -159,7 +159,7 @@ async function missing(
   client: KubeClient,
   signal: AbortSignal | undefined,
 ): Promise<readonly OperationPermit[]> {
-  const names = (set.status?.waves ?? []).flatMap(({ permit, ...w }) =>
+  const names = (set.status?.slices ?? []).flatMap(({ permit, ...w }) =>
     permit !== undefined && isAtWork({ ...w, permit }) && !known.has(permit) ? [permit] : [],
   )
   const found = await Promise.all(names.map((name) => client.get(operationPermit, { name }, signal && { signal })))

@@ -11,10 +11,10 @@ import type { Survey } from './candidates.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from './reading.ts'
 import { type Target, revisionHash, shortened } from './revisions.ts'
-import type { Seen, Wave } from './seen.ts'
+import type { Seen, Slice } from './seen.ts'
 import { type Domain, pickOrdered } from '#nodeops/spread.ts'
 import { versionOf } from './slice-view.ts'
-import { isWaveTo } from './tracks.ts'
+import { isSliceTo } from './tracks.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
 /** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
@@ -42,7 +42,7 @@ export interface Room {
 }
 
 export interface Opened {
-  readonly waves: readonly Wave[]
+  readonly slices: readonly Slice[]
   readonly actions: readonly SetAction[]
   /** Machines that count against the budget from now on. */
   readonly costs: number
@@ -50,62 +50,62 @@ export interface Opened {
   readonly wait: Wait | undefined
 }
 
-const nothing = (wait: Wait | undefined): Opened => ({ waves: [], actions: [], costs: 0, machines: [], wait })
+const nothing = (wait: Wait | undefined): Opened => ({ slices: [], actions: [], costs: 0, machines: [], wait })
 
 /** A step is there for what it shows: it is not opened again for the last few machines that were let go. */
 const ENOUGH_OF_STEP = 0.9
 
 export interface StepPlace {
   readonly step: number
-  readonly slice: number
+  readonly number: number
   readonly left: number
 }
 
 /** Where the next slice belongs; undefined while a step is being inspected or watched. */
 export function placeOf(
   survey: Survey,
-  waves: readonly Wave[],
+  slices: readonly Slice[],
   steps: Seen['set']['spec']['rollout']['steps'],
   counting: number,
 ): StepPlace | undefined {
   const { target, isProven } = survey.track
   const isInOneStep = isProven || survey.goingBack.size > 0
-  const mine = waves.filter((w) => isWaveTo(w, target))
+  const mine = slices.filter((w) => isSliceTo(w, target))
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inLast = mine.filter((w) => w.step === last)
   const sizeOf = (step: number) => (isInOneStep ? Infinity : stepSize(steps, step, counting))
   if (inLast.every((w) => w.phase === 'Passed')) {
     // Entries of another ladder that are kept to be read must not get the key of a new one.
-    const step = 1 + waves.reduce((most, w) => Math.max(most, w.step), -1)
-    return { step, slice: 0, left: sizeOf(step) }
+    const step = 1 + slices.reduce((most, w) => Math.max(most, w.step), -1)
+    return { step, number: 0, left: sizeOf(step) }
   }
   if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
   const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
-  const slice = 1 + inLast.reduce((most, w) => Math.max(most, w.slice), -1)
-  const left = slice >= MOST_SLICES_OF_STEP || taken >= sizeOf(last) * ENOUGH_OF_STEP ? 0 : sizeOf(last) - taken
-  return left === 0 ? undefined : { step: last, slice, left }
+  const number = 1 + inLast.reduce((most, w) => Math.max(most, w.number), -1)
+  const left = number >= MOST_SLICES_OF_STEP || taken >= sizeOf(last) * ENOUGH_OF_STEP ? 0 : sizeOf(last) - taken
+  return left === 0 ? undefined : { step: last, number, left }
 }
 
 export interface OpenInput {
   readonly seen: Seen
   readonly survey: Survey
-  readonly waves: readonly Wave[]
+  readonly slices: readonly Slice[]
   readonly room: Room
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
-  readonly nameOfStep: (wave: Wave) => string
+  readonly nameOfStep: (slice: Slice) => string
   /** Machines of slices that opened a moment ago, for another component. */
   readonly taken: ReadonlySet<string>
 }
 
-export function openSlice({ seen, survey, waves, room, spec, now, nameOfStep, taken }: OpenInput): Opened {
+export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, taken }: OpenInput): Opened {
   const { track, sound, broken, goingBack } = survey
   const { target } = track
   if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
-  const leftover = waves.find((w) => !isWaveTo(w, target) && w.phase !== 'Failed' && w.phase !== 'Passed')
+  const leftover = slices.find((w) => !isSliceTo(w, target) && w.phase !== 'Failed' && w.phase !== 'Passed')
   if (leftover !== undefined) return nothing(winding(leftover))
   const { rollout } = seen.set.spec
-  const place = placeOf(survey, waves, rollout.steps, room.counting)
+  const place = placeOf(survey, slices, rollout.steps, room.counting)
   if (place === undefined) return nothing(undefined)
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
@@ -115,30 +115,30 @@ export function openSlice({ seen, survey, waves, room, spec, now, nameOfStep, ta
   const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken })
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
-  const isAtWork = waves.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
+  const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
   // Better one larger slice when half of the budget is free than one slice for each machine that comes back.
   if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
-  const planned: Wave = {
+  const planned: Slice = {
     component: target.component,
     ...(target.version !== '' && { version: target.version }),
     ...(target.config !== undefined && { config: target.config }),
     step: place.step,
-    slice: place.slice,
+    number: place.number,
     phase: 'Planned',
     machines,
     ...((isRecovery || track.isRollback) && { recovery: 'Rollback' as const }),
   }
   const asked = ask({
     seen,
-    wave: planned,
+    slice: planned,
     targets: picked,
     spec,
     now,
     nameOfStep,
     isRecovery: planned.recovery !== undefined,
   })
-  return { waves: [asked.wave], actions: asked.actions, costs, machines, wait: undefined }
+  return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
 }
 
 /** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
@@ -173,42 +173,42 @@ interface PickWish {
 
 export interface AskInput {
   readonly seen: Seen
-  readonly wave: Wave
+  readonly slice: Slice
   readonly targets: readonly Reading[]
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
-  readonly nameOfStep: (wave: Wave) => string
+  readonly nameOfStep: (slice: Slice) => string
   readonly isRecovery: boolean
 }
 
 export interface Asked {
-  readonly wave: Wave
+  readonly slice: Slice
   readonly actions: readonly SetAction[]
 }
 
 /** The slice with its permit asked for. One that was asked for before a crash is found again by its name. */
 export function ask(input: AskInput): Asked {
-  const { seen, wave, targets, now } = input
+  const { seen, slice, targets, now } = input
   const request = requestOf(input)
-  const permit = permitName(seen, wave, targets)
-  const reason = `${request.reason}, slice ${wave.slice + 1}`
+  const permit = permitName(seen, slice, targets)
+  const reason = `${request.reason}, slice ${slice.number + 1}`
   const wait: Wait = {
     predicate: 'PermitRequested',
     seen: 'the Defender has not decided yet',
     unblock: 'the Defender grants the permit; check that the defender role is running',
   }
-  const next: Wave = {
-    ...wave,
+  const next: Slice = {
+    ...slice,
     phase: 'AwaitingPermit',
     permit,
     startedAt: timestamp(now),
     waitingFor: waitingSince(undefined, wait, now),
   }
   const actions: readonly SetAction[] = seen.permits.has(permit) ? [] : [{ kind: 'Ask', reason, permit, request }]
-  return { wave: next, actions }
+  return { slice: next, actions }
 }
 
-export function requestOf({ seen: { set }, wave, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
+export function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
   const { name = '', uid = '', annotations } = set.metadata
   const disruption = spec?.disruption
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -219,13 +219,13 @@ export function requestOf({ seen: { set }, wave, targets, spec, nameOfStep, isRe
       ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
     ],
     component: {
-      name: wave.component,
-      ...(wave.version !== undefined && { version: wave.version }),
-      ...(wave.config !== undefined && { config: wave.config }),
+      name: slice.component,
+      ...(slice.version !== undefined && { version: slice.version }),
+      ...(slice.config !== undefined && { config: slice.config }),
     },
     targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
     requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
-    reason: `${versionOf(wave)}: ${nameOfStep(wave)}`,
+    reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
     recovery: isRecovery,
     ...(commit !== undefined && { commit }),
     leaseSeconds: LEASE_SECONDS,
@@ -238,11 +238,11 @@ const MOST_SET_CHARS = 100
  * Made from what is asked and of whom, so that asking twice is asking once; counted on when one of that name served its time. Permits are kept for a day:
  * those of a set that was deleted are still there when another one of its name begins.
  */
-function permitName(seen: Seen, wave: Wave, targets: readonly Reading[]): string {
+function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): string {
   const { name = '', uid = '' } = seen.set.metadata
   const set = shortened(name.slice(0, MOST_SET_CHARS))
-  const target: Target = { component: wave.component, version: wave.version ?? '', config: wave.config }
-  const base = `${set}-${wave.component}-${hashOf(target, uid)}-s${wave.step}-${wave.slice}`
+  const target: Target = { component: slice.component, version: slice.version ?? '', config: slice.config }
+  const base = `${set}-${slice.component}-${hashOf(target, uid)}-s${slice.step}-${slice.number}`
   for (let n = 0; ; n++) {
     const permit = n === 0 ? base : `${base}-${n}`
     const known = seen.permits.get(permit)
@@ -260,27 +260,27 @@ function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): b
 }
 
 /** A slice whose permit ended asks again, after a while when it was refused, for those of its machines that are not done. */
-export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave: Wave | undefined } {
+export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly slice: Slice | undefined } {
   const { seen, survey, room, spec, now, nameOfStep } = input
-  const before = seen.permits.get(wave.permit ?? '')
-  const wanted = new Set(wave.machines)
+  const before = seen.permits.get(slice.permit ?? '')
+  const wanted = new Set(slice.machines)
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
   const open = new Map(left.map((r) => [r.name, r]))
-  const targets = wave.machines.flatMap((name) => open.get(name) ?? [])
+  const targets = slice.machines.flatMap((name) => open.get(name) ?? [])
   // What cannot be asked for any more is picked anew with the next slice.
-  if (targets.length === 0) return { ...nothing(undefined), wave: undefined }
+  if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   const again = askAgainAt(before)
-  if (again !== undefined && now < again) return { ...nothing(undefined), wave }
+  if (again !== undefined && now < again) return { ...nothing(undefined), slice }
   const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
-    return { ...nothing(wait), wave: { ...wave, waitingFor: waitingSince(wave.waitingFor, wait, now) } }
+    return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }
   const isDone = (name: string) =>
     before?.spec.targets.some((t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded')
-  const machines = wave.machines.filter((name) => open.has(name) || isDone(name))
-  const next = { ...wave, machines }
-  const asked = ask({ seen, wave: next, targets, spec, now, nameOfStep, isRecovery: wave.recovery !== undefined })
-  return { waves: [], wave: asked.wave, actions: asked.actions, costs, machines, wait: undefined }
+  const machines = slice.machines.filter((name) => open.has(name) || isDone(name))
+  const next = { ...slice, machines }
+  const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep, isRecovery: slice.recovery !== undefined })
+  return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
 }
 
 export function askAgainAt(permit: OperationPermit | undefined): number | undefined {
@@ -304,7 +304,7 @@ const tooManySlices = ({ slices: { atWork, open } }: Room): Wait => ({
   unblock: 'a slice finishes',
 })
 
-const winding = ({ component, version = '' }: Wave): Wait => ({
+const winding = ({ component, version = '' }: Slice): Wait => ({
   predicate: 'WaitingForOther',
   seen: `slices of ${component} ${version} are still being abandoned`,
   unblock: 'their running switches finish',

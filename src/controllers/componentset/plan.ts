@@ -19,11 +19,11 @@ import { type Reading, isThere, standingOf } from './reading.ts'
 import { type ProbedStep, probePods } from './pod-probe.ts'
 import { isSameTarget, surplusRevisions, targetIn } from './revisions.ts'
 import { type Rules, rolloutRules } from './rules.ts'
-import type { Blocked, Seen, Status, Wave } from './seen.ts'
+import type { Blocked, Seen, Status, Slice } from './seen.ts'
 import { type Surroundings, isFailed, versionOf, viewSlice } from './slice-view.ts'
 import { type Progress, statusOf } from './status.ts'
 import { moveStep } from './steps.ts'
-import { type Track, isWaveTo } from './tracks.ts'
+import { type Track, isSliceTo } from './tracks.ts'
 import { nextLook } from './next-look.ts'
 import { type Wait, fit } from './waiting.ts'
 
@@ -57,20 +57,20 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     taken: new Set(),
     probed: [],
     free: context.limit - downCount(context),
-    slices: slicesIn(seen.set.status?.waves ?? []),
+    slices: slicesIn(seen.set.status?.slices ?? []),
   }
   // Those that are behind go first, or the first by name would take every slice that comes free.
   const inTurn = surveys.toSorted((a, b) => a.updated - b.updated || (a.track.component < b.track.component ? -1 : 1))
-  const waves = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentWaves(context, survey, draft))]
-  draft.actions.push(...orphaned(context, waves))
+  const slices = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentSlices(context, survey, draft))]
+  draft.actions.push(...orphaned(context, slices))
   const { members, revisions } = context
   const kept = keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now })
-  const completed = keptCompletions(context, { surveys, waves, blocks: draft.blocks })
+  const completed = keptCompletions(context, { surveys, slices, blocks: draft.blocks })
   draft.actions.push(...oncePerRevision([...kept, ...completed], draft.actions))
   draft.actions.push(...probePods(seen, draft.probed))
-  const progress: Progress = { surveys, waves, blocks: draft.blocks, waits: draft.waits }
+  const progress: Progress = { surveys, slices, blocks: draft.blocks, waits: draft.waits }
   const status = withEdit(statusOf(context, progress), seen.set.status, seen.edit, now)
-  const requeueAfter = nextLook(context, waves)
+  const requeueAfter = nextLook(context, slices)
   const notices = [...draft.notices, ...finished(seen, status)]
   // Asked for last: when something before does not come off, no status names the slice, and its permit would be there beside that of the next look.
   const isAsk = ({ kind }: SetAction) => kind === 'Ask'
@@ -95,8 +95,8 @@ function heldPlan({ set, edit }: Seen, now: number): SetPlan {
   return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
 }
 
-function slicesIn(waves: readonly Wave[]): Slices {
-  return { atWork: waves.filter(isAtWork).length, open: waves.filter(isOpen).length }
+function slicesIn(slices: readonly Slice[]): Slices {
+  return { atWork: slices.filter(isAtWork).length, open: slices.filter(isOpen).length }
 }
 
 /** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
@@ -129,10 +129,10 @@ function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): reado
 }
 
 /** Slices of components that the set does not name any more. */
-function unwanted(context: Context, draft: Draft): readonly Wave[] {
+function unwanted(context: Context, draft: Draft): readonly Slice[] {
   const named = new Set(context.tracks.map((t) => t.component))
-  const waves = (context.seen.set.status?.waves ?? []).filter((w) => isOpen(w) && !named.has(w.component))
-  return waves.flatMap((wave) => moveOne(context, wave, 'superseded', { failed: 0, allowed: 0 }, draft).wave ?? [])
+  const slices = (context.seen.set.status?.slices ?? []).filter((w) => isOpen(w) && !named.has(w.component))
+  return slices.flatMap((slice) => moveOne(context, slice, 'superseded', { failed: 0, allowed: 0 }, draft).slice ?? [])
 }
 
 function surroundings(context: Context): Surroundings {
@@ -156,45 +156,45 @@ function surroundings(context: Context): Surroundings {
   }
 }
 
-function moveOne(context: Context, wave: Wave, givenUp: GivenUp | undefined, tally: Tally, draft: Draft) {
+function moveOne(context: Context, slice: Slice, givenUp: GivenUp | undefined, tally: Tally, draft: Draft) {
   const around = surroundings(context)
-  const permit = context.seen.permits.get(wave.permit ?? '')
-  const view = viewSlice(wave, permit, around, givenUp !== undefined || tally.failed > tally.allowed)
+  const permit = context.seen.permits.get(slice.permit ?? '')
+  const view = viewSlice(slice, permit, around, givenUp !== undefined || tally.failed > tally.allowed)
   const moved = moveSlice(view, around, context.seen.set.spec.rollout, tally, givenUp)
   draft.actions.push(...moved.actions)
   return moved
 }
 
 /** All slices of one component: those at work move, the step is inspected, the next slice opens. */
-function componentWaves(context: Context, survey: Survey, draft: Draft): readonly Wave[] {
+function componentSlices(context: Context, survey: Survey, draft: Draft): readonly Slice[] {
   const { track } = survey
   const tally = tallyOf(context, survey)
-  const before = (context.seen.set.status?.waves ?? []).filter((w) => w.component === track.component)
-  const moved: Wave[] = []
-  for (const wave of before.filter((w) => isKept(w, track))) {
-    const { wave: next, failure } = moveOne(context, wave, givenUpAs(wave, track), tally, draft)
+  const before = (context.seen.set.status?.slices ?? []).filter((w) => w.component === track.component)
+  const moved: Slice[] = []
+  for (const slice of before.filter((w) => isKept(w, track))) {
+    const { slice: next, failure } = moveOne(context, slice, givenUpAs(slice, track), tally, draft)
     if (next !== undefined && !(failure !== undefined && !isBlamed(context, track))) moved.push(next)
     if (failure !== undefined) fail(context, track, failure, draft)
   }
   if (hasJustFailed(track, draft)) return moved
-  const { waves, planned } = inspectSteps(context, survey, moved, tally, draft)
+  const { slices, planned } = inspectSteps(context, survey, moved, tally, draft)
   // What failed a moment ago opens nothing more; what else is at work ends with the next look.
   const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
-  return isFailing ? [...waves, ...planned] : [...waves, ...opens(context, survey, waves, planned, draft)]
+  return isFailing ? [...slices, ...planned] : [...slices, ...opens(context, survey, slices, planned, draft)]
 }
 
 const hasJustFailed = ({ component, blocked }: Track, { blocks }: Draft): boolean =>
   blocked === undefined && blocks.some((b) => b.component === component)
 
 /** Entries that have ended are kept while they tell where the ladder stands, or why it stopped. */
-function isKept(wave: Wave, track: Track): boolean {
-  if (isOpen(wave)) return true
-  if (wave.phase === 'Failed') return track.blocked !== undefined && isWaveTo(wave, track.declared)
-  return wave.phase === 'Passed' && isWaveTo(wave, track.target)
+function isKept(slice: Slice, track: Track): boolean {
+  if (isOpen(slice)) return true
+  if (slice.phase === 'Failed') return track.blocked !== undefined && isSliceTo(slice, track.declared)
+  return slice.phase === 'Passed' && isSliceTo(slice, track.target)
 }
 
-function givenUpAs(wave: Wave, track: Track): GivenUp | undefined {
-  if (isWaveTo(wave, track.target)) return undefined
+function givenUpAs(slice: Slice, track: Track): GivenUp | undefined {
+  if (isSliceTo(slice, track.target)) return undefined
   return track.blocked === undefined ? 'superseded' : 'blocked'
 }
 
@@ -203,15 +203,15 @@ const isBlamed = (context: Context, track: Track): boolean => !track.isProven ||
 
 function isReturning({ revisions, seen }: Context, { target, component }: Track): boolean {
   const isToCurrent = isSameTarget(target, targetIn(revisions.current, component))
-  return !isToCurrent || (seen.set.status?.waves ?? []).some((w) => w.recovery !== undefined && isWaveTo(w, target))
+  return !isToCurrent || (seen.set.status?.slices ?? []).some((w) => w.recovery !== undefined && isSliceTo(w, target))
 }
 
 function tallyOf(context: Context, survey: Survey): Tally {
   const { track, failed, stuck, tried } = survey
   if (!isBlamed(context, track)) return { failed: 0, allowed: 0 }
   const around = surroundings(context)
-  const lost = (context.seen.set.status?.waves ?? [])
-    .filter((w) => isAtWork(w) && isWaveTo(w, track.target))
+  const lost = (context.seen.set.status?.slices ?? [])
+    .filter((w) => isAtWork(w) && isSliceTo(w, track.target))
     .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
     .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage))
   const { maxFailures } = context.seen.set.spec.rollout
@@ -237,18 +237,18 @@ function fail(context: Context, track: Track, reason: string, draft: Draft): voi
   draft.blocks.push({ revision, component, since: timestamp(now), reason: fit(reason) })
 }
 
-function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], tally: Tally, draft: Draft) {
+function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[], tally: Tally, draft: Draft) {
   const { track } = survey
-  const planned = waves.filter((w) => w.phase === 'Planned')
-  const rest = waves.filter((w) => w.phase !== 'Planned')
-  const mine = rest.filter((w) => isWaveTo(w, track.target))
+  const planned = slices.filter((w) => w.phase === 'Planned')
+  const rest = slices.filter((w) => w.phase !== 'Planned')
+  const mine = rest.filter((w) => isSliceTo(w, track.target))
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inStep = mine.filter((w) => w.step === last)
-  if (!inStep.some(isOpen)) return { waves: rest, planned }
+  if (!inStep.some(isOpen)) return { slices: rest, planned }
   const { rollout } = context.seen.set.spec
   const isRecovery = survey.goingBack.size > 0
   const hasMore = survey.sound.length + survey.broken.length > 0
-  const place = placeOf(survey, waves, rollout.steps, context.counting)
+  const place = placeOf(survey, slices, rollout.steps, context.counting)
   // Steps that wait for room for their other slices would wait for each other for ever.
   const isCrowded = draft.slices.open >= MOST_OPEN && !inStep.some(isAtWork)
   const isFull =
@@ -258,9 +258,10 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
   const tried = machines.filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
   const { nodes, looks, probePods: pods } = context.seen
-  const [wave] = inStep
+  const [slice] = inStep
   const finding =
-    wave && firstFinding(inspectionsOf(rollout), { wave, machines: tried, nodes, looks, pods, slack, now: context.now })
+    slice &&
+    firstFinding(inspectionsOf(rollout), { slice, machines: tried, nodes, looks, pods, slack, now: context.now })
   const moved = moveStep(inStep, {
     isFull,
     finding,
@@ -271,14 +272,14 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
     nameOfStep: context.nameOfStep,
   })
   if (moved.failure !== undefined) fail(context, track, moved.failure, draft)
-  draft.probed.push(...moved.waves.map((w) => ({ wave: w, machines: tried })))
+  draft.probed.push(...moved.slices.map((w) => ({ slice: w, machines: tried })))
   const others = rest.filter((w) => !inStep.includes(w))
   const kept =
     moved.failure !== undefined && !isBlamed(context, track)
-      ? moved.waves.filter((w) => w.phase !== 'Failed')
-      : moved.waves
+      ? moved.slices.filter((w) => w.phase !== 'Failed')
+      : moved.slices
   const next = [...others, ...kept]
-  return { waves: next, planned }
+  return { slices: next, planned }
 }
 
 /** Inspections look at machines that have the version; the others were skipped, or failed and were counted. */
@@ -290,11 +291,11 @@ function runs(reading: Reading, { index, target }: Track): boolean {
 function opens(
   context: Context,
   survey: Survey,
-  waves: readonly Wave[],
-  planned: readonly Wave[],
+  slices: readonly Slice[],
+  planned: readonly Slice[],
   draft: Draft,
-): readonly Wave[] {
-  const out: Wave[] = []
+): readonly Slice[] {
+  const out: Slice[] = []
   const isRecovery = survey.goingBack.size > 0
   const room = (): Room => ({
     free: draft.free,
@@ -309,13 +310,13 @@ function opens(
   const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
   const spec = context.specOf(track.component, of?.version)
   const { seen, now, nameOfStep } = context
-  const input = { seen, survey, waves, spec, now, nameOfStep, taken: draft.taken }
-  for (const wave of planned) {
-    const again = askAgain({ ...input, room: room() }, wave)
+  const input = { seen, survey, slices, spec, now, nameOfStep, taken: draft.taken }
+  for (const slice of planned) {
+    const again = askAgain({ ...input, room: room() }, slice)
     draft.actions.push(...again.actions)
     draft.free -= again.costs
     for (const name of again.machines) draft.taken.add(name)
-    if (again.wave !== undefined) out.push(again.wave)
+    if (again.slice !== undefined) out.push(again.slice)
     if (again.wait !== undefined) draft.waits.push(again.wait)
   }
   if (planned.length > 0) return out
@@ -323,37 +324,37 @@ function opens(
   draft.actions.push(...opened.actions)
   draft.free -= opened.costs
   for (const name of opened.machines) draft.taken.add(name)
-  const { length } = opened.waves
+  const { length } = opened.slices
   draft.slices = { atWork: draft.slices.atWork + length, open: draft.slices.open + length }
   if (opened.wait !== undefined) draft.waits.push(opened.wait)
-  for (const w of opened.waves)
+  for (const w of opened.slices)
     draft.notices.push({
       reason: 'StepOpen',
       message: `${versionOf(w)}: ${nameOfStep(w)} opens with ${counted(w.machines.length, 'machine')}`,
     })
-  return [...out, ...opened.waves]
+  return [...out, ...opened.slices]
 }
 
 /** Permits of ours that no slice works with: their requester died in between, the slice was given up, or it went on without those that fell silent. */
-function orphaned(context: Context, waves: readonly Wave[]): readonly SetAction[] {
+function orphaned(context: Context, slices: readonly Slice[]): readonly SetAction[] {
   const { seen } = context
-  const inUse = [...waves, ...(seen.set.status?.waves ?? [])].filter((w) => w.phase === 'Planned' || isAtWork(w))
+  const inUse = [...slices, ...(seen.set.status?.slices ?? [])].filter((w) => w.phase === 'Planned' || isAtWork(w))
   const named = new Set(inUse.map((w) => w.permit))
   const around = surroundings(context)
   return [...seen.permits.values()].flatMap((permit) => {
     const { name = '' } = permit.metadata
     if (named.has(name) || isPermitEnded(permit)) return []
     const { component, targets } = permit.spec
-    const wave: Wave = {
+    const slice: Slice = {
       component: component?.name ?? '',
       ...(component?.version !== undefined && { version: component.version }),
       step: 0,
-      slice: 0,
+      number: 0,
       phase: 'Switching',
       permit: name,
       machines: targets.map((t) => t.name),
     }
-    return reports(viewSlice(wave, permit, around, true))
+    return reports(viewSlice(slice, permit, around, true))
   })
 }
 

@@ -6,21 +6,21 @@ import type { Pod } from '#nodeops/objects.ts'
 import type { SetAction } from './actions.ts'
 import type { Inspection, Look } from './inspections.ts'
 import type { Reading } from './reading.ts'
-import type { Seen, Wave } from './seen.ts'
+import type { Seen, Slice } from './seen.ts'
 
 const HASH_CHARS = 16
-const INSPECTED: ReadonlySet<Wave['phase']> = new Set(['Inspecting', 'Soaking'])
+const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
 
 /** Of the step: all its slices share it, and another version has another one. */
-function probeHash({ component, version = '', config = '', step }: Wave, { name }: Inspection): string {
+function probeHash({ component, version = '', config = '', step }: Slice, { name }: Inspection): string {
   const text = [component, version, config, step, name].join('\n')
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS)
 }
 
 const isPodOf = (pod: Pod, hash: string): boolean => pod.metadata.name?.endsWith(`-${hash}`) === true
 
-export function podLook(wave: Wave, inspection: Inspection, pods: readonly Pod[] | undefined): Look | undefined {
-  const pod = pods?.find((p) => isPodOf(p, probeHash(wave, inspection)))
+export function podLook(slice: Slice, inspection: Inspection, pods: readonly Pod[] | undefined): Look | undefined {
+  const pod = pods?.find((p) => isPodOf(p, probeHash(slice, inspection)))
   if (pod === undefined) return undefined
   const { phase = 'Pending' } = pod.status ?? {}
   const isAnswering = inspection.podProbe?.port !== undefined && isReady(pod)
@@ -34,7 +34,7 @@ function isReady({ status }: Pod): boolean {
 }
 
 export interface ProbedStep {
-  readonly wave: Wave
+  readonly slice: Slice
   /** Those of the step that have the version. */
   readonly machines: readonly Reading[]
 }
@@ -43,20 +43,20 @@ export interface ProbedStep {
 export function probePods({ set, probePods: pods }: Seen, steps: readonly ProbedStep[]): readonly SetAction[] {
   if (pods === undefined) return []
   const wanted = (set.spec.rollout.inspections ?? []).filter((i) => i.podProbe !== undefined)
-  const open = steps.filter((s) => INSPECTED.has(s.wave.phase))
-  const hashes = new Set(open.flatMap((s) => wanted.map((i) => probeHash(s.wave, i))))
+  const open = steps.filter((s) => INSPECTED.has(s.slice.phase))
+  const hashes = new Set(open.flatMap((s) => wanted.map((i) => probeHash(s.slice, i))))
   const isWanted = (pod: Pod) => [...hashes].some((h) => isPodOf(pod, h))
   const ends = pods
     .filter((p) => !isWanted(p) && p.metadata.deletionTimestamp === undefined)
     .map((pod) => ({ kind: 'EndProbePod' as const, reason: 'its step has finished', pod }))
   const starts = open.flatMap((step) =>
     wanted.flatMap((inspection) => {
-      const hash = probeHash(step.wave, inspection)
+      const hash = probeHash(step.slice, inspection)
       const node = step.machines.find((m) => m.health === 'Up')?.machine.status?.nodeRef?.name
       if (node === undefined || pods.some((p) => isPodOf(p, hash))) return []
       const pod = podOf(set, inspection, `${shortName(set)}-${hash}`, node)
       return [
-        { kind: 'StartProbePod' as const, reason: `inspection ${inspection.name} of step ${step.wave.step + 1}`, pod },
+        { kind: 'StartProbePod' as const, reason: `inspection ${inspection.name} of step ${step.slice.step + 1}`, pod },
       ]
     }),
   )

@@ -182,7 +182,7 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
   const wakeAll = () => caches.sets.list().forEach(wakeSoon)
   const speaksFor = (set: MachineComponentSet, m: Machine | undefined): boolean =>
     m !== undefined &&
-    (isSelected(set, m) || (set.status?.waves ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
+    (isSelected(set, m) || (set.status?.slices ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
     // Its status is our own word, and what follows from it is told by others: machines, permits, time.

@@ -7,14 +7,14 @@ import { refusedStatus } from './refused-status.ts'
 
 const action = { kind: 'Ask', reason: '' } as SetAction
 const before = componentSet({ beacon: '1.0.0' })
-const waves = [{ component: 'beacon', step: 0, slice: 0, phase: 'Planned' as const, machines: ['m-0'] }]
-const set = { ...before, status: { observedGeneration: 1, waves } }
+const slices = [{ component: 'beacon', step: 0, number: 0, phase: 'Planned' as const, machines: ['m-0'] }]
+const set = { ...before, status: { observedGeneration: 1, slices } }
 
 test('what the server will not have is said on the status, whose slices stay as they are', () => {
   const status = refusedStatus(set, { action, message: 'admission webhook says no' }, START)
   expect(status).toMatchObject({
     observedGeneration: 1,
-    waves,
+    slices,
     waitingFor: { predicate: 'ReconcileFailed', seen: 'cannot request a permit: admission webhook says no' },
     conditions: [
       { type: 'Ready', status: 'False', reason: 'ReconcileFailed' },

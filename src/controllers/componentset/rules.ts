@@ -1,5 +1,5 @@
 // The rules of a rollout that are arithmetic or judgement, each by its name: the plan asks them and adds none of its own.
-import { type WaveEvent, type WaveFacts, type WavePhase, nextWavePhase } from '#api/protocol/wave.ts'
+import { type SliceEvent, type SliceFacts, type SlicePhase, nextSlicePhase } from '#api/protocol/slice.ts'
 import { type TrackRecord, allowedFailures } from './failures.ts'
 import type { Reading, Standing } from './reading.ts'
 import { type Share, budgetOf } from './share.ts'
@@ -11,7 +11,7 @@ export interface Rules {
   /** Whether a machine may be disturbed on its own account. */
   readonly isSound: (reading: Reading) => boolean
   readonly isBlamed: (standing: Standing, reading: Reading) => boolean
-  readonly nextPhase: (phase: WavePhase, event: WaveEvent, facts: WaveFacts) => WavePhase | undefined
+  readonly nextPhase: (phase: SlicePhase, event: SliceEvent, facts: SliceFacts) => SlicePhase | undefined
 }
 
 export const rolloutRules: Rules = {
@@ -20,7 +20,7 @@ export const rolloutRules: Rules = {
   isSound: ({ health, isBusy }) => health === 'Up' && !isBusy,
   isBlamed: (standing) => standing === 'Failed',
   nextPhase: (phase, event, facts) => {
-    const step = nextWavePhase(phase, event, facts)
+    const step = nextSlicePhase(phase, event, facts)
     return step.ok ? step.state : undefined
   },
 }

@@ -71,7 +71,7 @@ test('F18 a machine that is deleted in mid-batch, and another one that comes und
   model.planTurn()
   model.defender()
   model.planTurn()
-  const [name = ''] = model.set.status?.waves?.[0]?.machines ?? []
+  const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
   const again = workingMachine(name, { versions: { beacon: '1.0.0' }, zone: 'z-0' })
   model.machines.set(name, { ...again, metadata: { ...again.metadata, uid: 'uid-another' } })
   model.settle()

@@ -4,7 +4,7 @@ import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#nodeops/permits.ts'
 import { type Reading, type Standing, isLost, standingOf } from './reading.ts'
 import type { Rules } from './rules.ts'
-import type { Wave } from './seen.ts'
+import type { Slice } from './seen.ts'
 
 export type End = TargetResult | 'Lost'
 
@@ -26,7 +26,7 @@ export interface SliceMachine {
 }
 
 export interface SliceView {
-  readonly wave: Wave
+  readonly slice: Slice
   readonly permit: OperationPermit | undefined
   readonly machines: readonly SliceMachine[]
   readonly isAnySwitching: boolean
@@ -39,25 +39,25 @@ export interface Surroundings {
   readonly indexOf: (component: string) => number
   readonly rules: Rules
   readonly now: number
-  readonly isHalted: (reading: Reading, wave: Wave) => boolean
+  readonly isHalted: (reading: Reading, slice: Slice) => boolean
   /** Many are silent at once: silence is nobody's fault. */
   readonly isOutage: boolean
-  readonly nameOfStep: (wave: Wave) => string
+  readonly nameOfStep: (slice: Slice) => string
 }
 
 export function viewSlice(
-  wave: Wave,
+  slice: Slice,
   permit: OperationPermit | undefined,
   around: Surroundings,
   isGivenUp: boolean,
 ): SliceView {
-  const machines = wave.machines.map((name) => viewMachine(name, wave, permit, around, isGivenUp))
-  return { wave, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
+  const machines = slice.machines.map((name) => viewMachine(name, slice, permit, around, isGivenUp))
+  return { slice, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
 }
 
 function viewMachine(
   name: string,
-  wave: Wave,
+  slice: Slice,
   permit: OperationPermit | undefined,
   around: Surroundings,
   isGivenUp: boolean,
@@ -66,11 +66,11 @@ function viewMachine(
   const found = around.readingOf(name)
   // Another machine of the same name is not the one that was asked for.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
-  const index = around.indexOf(wave.component)
-  const standing = reading && standingOf(reading, index, waveTarget(wave))
+  const index = around.indexOf(slice.component)
+  const standing = reading && standingOf(reading, index, sliceTarget(slice))
   const result = target && permit?.spec.results?.[target.uid]
   const isGone = reading !== undefined && isLost(reading, around.now)
-  const isHalted = reading !== undefined && around.isHalted(reading, wave)
+  const isHalted = reading !== undefined && around.isHalted(reading, slice)
   const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
   const isUngranted = verdict === 'Waiting'
   const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
@@ -79,20 +79,20 @@ function viewMachine(
   // Let go before somebody crashed: it gets no order under this permit any more.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
   // A stronger set, or a canary, took it over: nobody orders it to switch for us.
-  const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(wave.component, reading))
+  const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(slice.component, reading))
   const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
   return {
     ...base,
-    end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: wave.startedAt }),
+    end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: slice.startedAt }),
     isSwitching,
   }
 }
 
 /** What a slice is about, in words. */
-export const versionOf = ({ component, version = '' }: Wave): string =>
+export const versionOf = ({ component, version = '' }: Slice): string =>
   version === '' ? `${component} (which leaves)` : `${component} ${version}`
 
-export const waveTarget = ({ component, version = '', config }: Wave) => ({ component, version, config })
+export const sliceTarget = ({ component, version = '', config }: Slice) => ({ component, version, config })
 
 function endOf(
   reading: Reading | undefined,
@@ -105,7 +105,7 @@ function endOf(
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
   // Changed again since the attempt of this very slice: its part is over, and the next slice decides anew.
-  if (standing === 'Drifted' && reading.told[index]?.wave === startedAt) return 'Succeeded'
+  if (standing === 'Drifted' && reading.told[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
   // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
   if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined

@@ -9,17 +9,17 @@ import { type Context, closedFor, isAnyUnderWay, isOpen } from './context.ts'
 import { wasHealthyHere } from './known-good.ts'
 import { rivalFor } from './members.ts'
 import type { Problem } from '#nodeops/problem.ts'
-import type { Blocked, Status, Wave } from './seen.ts'
+import type { Blocked, Status, Slice } from './seen.ts'
 import { type Wait, emptyUntil, waitingSince, withAdvice } from './waiting.ts'
 
-const MOST_WAVES = 64
+const MOST_SLICES = 64
 const MOST_LISTED = 200
 const MOST_CLASSES = 64
 const MOST_BLOCKED = 10
 
 export interface Progress {
   readonly surveys: readonly Survey[]
-  readonly waves: readonly Wave[]
+  readonly slices: readonly Slice[]
   readonly blocks: readonly Blocked[]
   /** Why components opened nothing. */
   readonly waits: readonly Wait[]
@@ -42,7 +42,7 @@ export function statusOf(context: Context, progress: Progress): Status {
     phase,
     revisions: { ...(current !== undefined && { current }), update, ...(blocked.length > 0 && { blocked }) },
     // Whatever comes to the set from elsewhere later begins at the foot of the ladder.
-    waves: isComplete ? [] : kept(progress.waves),
+    slices: isComplete ? [] : kept(progress.slices),
     counts,
     skipped: skippedOf(progress),
     coverage: coverageOf(context, progress),
@@ -54,27 +54,27 @@ export function statusOf(context: Context, progress: Progress): Status {
 }
 
 /** What is open first; what has ended is only there to be read. */
-function kept(waves: readonly Wave[]): readonly Wave[] {
-  const key = (w: Wave) => [w.component, w.step, w.slice] as const
-  const byKey = (a: Wave, b: Wave) => {
+function kept(slices: readonly Slice[]): readonly Slice[] {
+  const key = (w: Slice) => [w.component, w.step, w.number] as const
+  const byKey = (a: Slice, b: Slice) => {
     const [x, y] = [key(a), key(b)]
     return x[0] < y[0] ? -1 : x[0] > y[0] ? 1 : x[1] - y[1] || x[2] - y[2]
   }
   const latest = new Map<string, number>()
-  for (const w of waves) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
-  const isLatest = (w: Wave) => w.step === latest.get(w.component)
+  for (const w of slices) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
+  const isLatest = (w: Slice) => w.step === latest.get(w.component)
   // Of steps that have passed one slice says where the ladder stands, also when all of the next is let go.
-  const passed = new Map<string, Wave>()
-  for (const w of waves)
+  const passed = new Map<string, Slice>()
+  for (const w of slices)
     if (w.phase === 'Passed' && w.step > (passed.get(w.component)?.step ?? -1)) passed.set(w.component, w)
-  const open = new Set(waves.filter((w) => isOpen(w) && isLatest(w)).map((w) => w.component))
-  const isWorth = (w: Wave): boolean => {
+  const open = new Set(slices.filter((w) => isOpen(w) && isLatest(w)).map((w) => w.component))
+  const isWorth = (w: Slice): boolean => {
     if (isOpen(w) || w.phase === 'Failed' || passed.get(w.component) === w) return true
     return isLatest(w) && open.has(w.component)
   }
-  const worth = waves.filter(isWorth)
+  const worth = slices.filter(isWorth)
   const ordered = [...worth.filter(isOpen), ...worth.filter((w) => !isOpen(w))]
-  return ordered.slice(0, MOST_WAVES).toSorted(byKey)
+  return ordered.slice(0, MOST_SLICES).toSorted(byKey)
 }
 
 function countsOf({ members }: Context, { surveys }: Progress): Counts {
@@ -107,7 +107,7 @@ const isRunning = ({ surveys }: Progress): boolean =>
 function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   const { problem, counting, blocks } = context
   if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
-  if (progress.waves.some(isOpen) || counts.updated * 2 <= counting || isOutOfSight(context, progress)) return false
+  if (progress.slices.some(isOpen) || counts.updated * 2 <= counting || isOutOfSight(context, progress)) return false
   if (isAnyUnderWay(context, progress.surveys)) return false
   return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
 }
@@ -134,7 +134,7 @@ function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): s
 }
 
 /** There is always an answer while the set is not done. */
-function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, counts: Counts): Wait {
+function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, counts: Counts): Wait {
   if (context.members.length === 0 && context.problem === undefined)
     return {
       predicate: 'NoMachines',
@@ -146,7 +146,7 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
     surveys.some((s) => s.goingBack.size > 0),
   )
   if (closed !== undefined) return closed
-  const open = waves.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
+  const open = slices.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
   // Of several waits the one that ends at a time of day: the others move by themselves.
   const first = open.find(({ of }) => of.predicate === 'RateExceeded') ?? open[0]
   if (first !== undefined) {
@@ -169,8 +169,8 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
 }
 
 /** The rollout is over for all machines but those that failed, which are no more than may: nothing goes on by itself. */
-function onlyFailed({ members }: Context, { surveys, waves, blocks }: Progress): string | undefined {
-  if (blocks.length > 0 || waves.some(isOpen)) return undefined
+function onlyFailed({ members }: Context, { surveys, slices, blocks }: Progress): string | undefined {
+  if (blocks.length > 0 || slices.some(isOpen)) return undefined
   if (surveys.some((s) => s.sound.length + s.broken.length + s.unmet + s.skipped.size > 0)) return undefined
   return failedText(members, surveys)
 }
@@ -333,10 +333,10 @@ function doneMessage(
 /** What nothing but a person mends. A reading that is missing comes back by itself. */
 function stallOf(context: Context, progress: Progress): Problem | undefined {
   const { problem, members, seen, now } = context
-  const { blocks, waves } = progress
+  const { blocks, slices } = progress
   if (problem !== undefined && problem.reason !== 'SafetyReadingUnknown') return problem
   const [blocked] = blocks
-  if (blocked !== undefined && !waves.some(isOpen))
+  if (blocked !== undefined && !slices.some(isOpen))
     return {
       reason: 'RevisionFailed',
       message: withAdvice(`${blocked.component}: ${blocked.reason}`, wayOut(context, blocked)),

@@ -16,7 +16,7 @@ function opened(phase: 'AwaitingPermit' | 'Switching') {
     model.planTurn()
   }
   expect(phases(model)).toEqual([phase])
-  return { model, names: model.set.status?.waves?.[0]?.machines ?? [] }
+  return { model, names: model.set.status?.slices?.[0]?.machines ?? [] }
 }
 
 const results = (model: RolloutModel) =>

@@ -3,7 +3,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
 import type { Reading, Told } from './reading.ts'
 import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
-import type { Blocked, Seen, Wave } from './seen.ts'
+import type { Blocked, Seen, Slice } from './seen.ts'
 import { aheadOf, healthyVersionOf } from './way-back.ts'
 
 export interface Track {
@@ -89,7 +89,7 @@ export function tracksOf(
   }
   const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
   const dropped = droppedComponents({ update, current, all })
-    .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.waves))
+    .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.slices))
     .map((name) => trackOf(removalOf(name), true))
   return [...wanted, ...dropped]
 }
@@ -126,7 +126,7 @@ const isTo = ({ version, config }: Told, target: Target): boolean =>
   version === target.version && config === target.config
 
 /** A canary gives another attempt and no slice: whoever had one goes back to what it had. */
-const isOfCanary = ({ wave, attempt }: Told): boolean => wave === undefined && attempt > 1
+const isOfCanary = ({ slice, attempt }: Told): boolean => slice === undefined && attempt > 1
 
 /** What kept revisions name and the one that machines go to does not. */
 export function droppedComponents({ update, all }: Revisions): readonly string[] {
@@ -138,10 +138,10 @@ export function droppedComponents({ update, all }: Revisions): readonly string[]
 const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
   members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
 
-const isAtWorkOn = (component: string, waves: readonly Wave[] = []): boolean =>
-  waves.some((w) => w.component === component && w.version === undefined)
+const isAtWorkOn = (component: string, slices: readonly Slice[] = []): boolean =>
+  slices.some((w) => w.component === component && w.version === undefined)
 
-export const isWaveTo = ({ component, version, config }: Wave, target: Target | undefined): boolean =>
+export const isSliceTo = ({ component, version, config }: Slice, target: Target | undefined): boolean =>
   target !== undefined &&
   component === target.component &&
   (version ?? '') === target.version &&

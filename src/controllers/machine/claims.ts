@@ -52,7 +52,7 @@ export function claimOf(
     isCurrent: isObserved && isKnown && !isHeld,
     components:
       (isObserved && goesTo !== undefined) || isHeld ? wantedIn(goesTo?.components) : spec.components.map(wantedOf),
-    waves: status.waves ?? [],
+    slices: status.slices ?? [],
     // Whichever revision failed with it: the status names those that still bind.
     blocked: blocked.map((b) => b.component),
     lastGood: current === undefined ? [] : wantedIn(readSetRevision(revisionNamed(current))?.components),

@@ -47,43 +47,43 @@ describe('a permit', () => {
   })
 })
 
-type Wave = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]
+type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 describe('a set', () => {
-  const wave = (more: Partial<Wave> = {}): Wave => ({
+  const slice = (more: Partial<Slice> = {}): Slice => ({
     component: 'beacon',
     version: '1.1.0',
     step: 1,
-    slice: 0,
+    number: 0,
     phase: 'Switching',
     permit: 'p',
     machines: NAMES,
     startedAt: '2026-01-05T10:00:00Z',
     ...more,
   })
-  const set = (waves: readonly Wave[], update = 'r-1'): MachineComponentSet => ({
+  const set = (slices: readonly Slice[], update = 'r-1'): MachineComponentSet => ({
     ...componentSet({ beacon: '1.1.0' }),
-    status: { observedGeneration: 1, revisions: { update }, waves },
+    status: { observedGeneration: 1, revisions: { update }, slices },
   })
   const waiting = { predicate: 'Progressing', seen: '1 of 3', since: '2026-01-05T10:00:00Z' }
   test.each<[string, MachineComponentSet, MachineComponentSet, readonly string[] | undefined]>([
-    ['whose wave gets on concerns none', set([wave()]), set([wave({ waitingFor: waiting })]), []],
+    ['whose slice gets on concerns none', set([slice()]), set([slice({ waitingFor: waiting })]), []],
     [
-      'whose wave is granted concerns none: the permit does',
-      set([wave({ phase: 'AwaitingPermit' })]),
-      set([wave()]),
+      'whose slice is granted concerns none: the permit does',
+      set([slice({ phase: 'AwaitingPermit' })]),
+      set([slice()]),
       [],
     ],
-    ['whose wave asks again concerns its machines', set([wave()]), set([wave({ permit: 'p-1' })]), NAMES],
-    ['whose wave is inspected concerns its machines', set([wave()]), set([wave({ phase: 'Inspecting' })]), NAMES],
+    ['whose slice asks again concerns its machines', set([slice()]), set([slice({ permit: 'p-1' })]), NAMES],
+    ['whose slice is inspected concerns its machines', set([slice()]), set([slice({ phase: 'Inspecting' })]), NAMES],
     [
-      'whose wave lets a machine go concerns that one',
-      set([wave()]),
-      set([wave({ machines: ['m-0', 'm-2'] })]),
+      'whose slice lets a machine go concerns that one',
+      set([slice()]),
+      set([slice({ machines: ['m-0', 'm-2'] })]),
       ['m-1'],
     ],
-    ['whose wave opens concerns its machines', set([]), set([wave()]), NAMES],
-    ['that goes to another revision concerns all', set([wave()]), set([wave()], 'r-2'), undefined],
+    ['whose slice opens concerns its machines', set([]), set([slice()]), NAMES],
+    ['that goes to another revision concerns all', set([slice()]), set([slice()], 'r-2'), undefined],
   ])('%s', (_, before, now, machines) => {
     const moved = movedMachines(before, now)
     expect(moved && [...moved]).toEqual(machines)

@@ -1,4 +1,4 @@
-// Which machines a change of a permit or of a set concerns. Pure. A permit and a wave name a hundred machines each and change with each of them: whoever
+// Which machines a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them: whoever
 // wakes all for one looks a hundred times a hundred times.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -24,13 +24,13 @@ function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: s
   }
 }
 
-type Wave = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]
+type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
-/** Machines of waves that changed, where nothing but waves and counts did; undefined when every machine of the set is concerned. */
+/** Machines of slices that changed, where nothing but slices and counts did; undefined when every machine of the set is concerned. */
 export function movedMachines(before: MachineComponentSet, now: MachineComponentSet): Iterable<string> | undefined {
   const head = ({ spec, status }: MachineComponentSet) => [spec, status?.revisions, status?.observedGeneration]
   if (!jsonEqual(head(before), head(now))) return undefined
-  const [old, fresh] = [wavesOf(before), wavesOf(now)]
+  const [old, fresh] = [slicesOf(before), slicesOf(now)]
   const moved = new Set<string>()
   for (const [one, other] of [
     [old, fresh],
@@ -41,19 +41,19 @@ export function movedMachines(before: MachineComponentSet, now: MachineComponent
   return moved
 }
 
-/** By what a wave is to its machines: how far the others are, and what it waits for, is nothing to any of them. */
-function wavesOf({ status }: MachineComponentSet): ReadonlyMap<string, ReadonlySet<string>> {
-  const waves = new Map<string, Set<string>>()
-  for (const wave of status?.waves ?? []) {
-    const concern = concernOf(wave)
-    const machines = waves.get(concern) ?? new Set()
-    waves.set(concern, machines)
-    for (const machine of wave.machines) machines.add(machine)
+/** By what a slice is to its machines: how far the others are, and what it waits for, is nothing to any of them. */
+function slicesOf({ status }: MachineComponentSet): ReadonlyMap<string, ReadonlySet<string>> {
+  const slices = new Map<string, Set<string>>()
+  for (const slice of status?.slices ?? []) {
+    const concern = concernOf(slice)
+    const machines = slices.get(concern) ?? new Set()
+    slices.set(concern, machines)
+    for (const machine of slice.machines) machines.add(machine)
   }
-  return waves
+  return slices
 }
 
-function concernOf({ component, version, config, phase, permit, startedAt, recovery }: Wave): string {
+function concernOf({ component, version, config, phase, permit, startedAt, recovery }: Slice): string {
   const stage = isOpenForSwitch(phase) ? 'switch' : isOpen(phase) ? 'open' : 'ended'
   return [component, version, config, stage, permit, startedAt, recovery].join('\n')
 }

@@ -7,7 +7,7 @@ import {
   type DesiredInput,
   type Mark,
   type Wanted,
-  type Wave,
+  type Slice,
   desiredComponents,
 } from './desired-components.ts'
 
@@ -41,12 +41,12 @@ const claim = (c: Partial<Claim>): Claim => ({
   priority: 0,
   isCurrent: true,
   components: [want('1.1')],
-  waves: [],
+  slices: [],
   blocked: [],
   lastGood: [],
   ...c,
 })
-const wave = (w: Partial<Wave>): Wave => ({
+const slice = (w: Partial<Slice>): Slice => ({
   component: 'beacon',
   version: '1.1',
   phase: 'Switching',
@@ -67,38 +67,38 @@ interface Case {
 const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
   current: [order('1.1', 2, told)],
   reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],
-  claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+  claims: [claim({ slices: [slice({ startedAt: LATER })] })],
   ...more,
 })
 
 const cases: Readonly<Record<string, Case>> = {
-  'what was changed on the node stays as it is until a wave names the machine': {
-    input: changed({ wave: SINCE }, { claims: [claim({})] }),
-    desired: [order('1.1', 2, { wave: SINCE })],
+  'what was changed on the node stays as it is until a slice names the machine': {
+    input: changed({ slice: SINCE }, { claims: [claim({})] }),
+    desired: [order('1.1', 2, { slice: SINCE })],
   },
-  'a wave brings a fresh copy of what was changed, as another attempt that is counted': {
-    input: changed({ wave: SINCE, fresh: 1 }, { asked: new Set(['p']) }),
-    desired: [order('1.1', 3, { wave: LATER, fresh: 2 })],
+  'a slice brings a fresh copy of what was changed, as another attempt that is counted': {
+    input: changed({ slice: SINCE, fresh: 1 }, { asked: new Set(['p']) }),
+    desired: [order('1.1', 3, { slice: LATER, fresh: 2 })],
   },
   'a fresh copy a day after the last one is counted anew': {
-    input: changed({ wave: '2026-01-03T00:00:00Z', fresh: 3 }, {}),
-    desired: [order('1.1', 3, { wave: LATER, fresh: 1 })],
+    input: changed({ slice: '2026-01-03T00:00:00Z', fresh: 3 }, {}),
+    desired: [order('1.1', 3, { slice: LATER, fresh: 1 })],
   },
-  'a wave brings one fresh copy': {
-    input: changed({ wave: LATER, fresh: 1 }, {}),
-    desired: [order('1.1', 2, { wave: LATER, fresh: 1 })],
+  'a slice brings one fresh copy': {
+    input: changed({ slice: LATER, fresh: 1 }, {}),
+    desired: [order('1.1', 2, { slice: LATER, fresh: 1 })],
   },
-  'a wave that asks for others of its machines brings no fresh copy': {
-    input: changed({ wave: SINCE }, { asked: new Set(['another']) }),
-    desired: [order('1.1', 2, { wave: SINCE })],
+  'a slice that asks for others of its machines brings no fresh copy': {
+    input: changed({ slice: SINCE }, { asked: new Set(['another']) }),
+    desired: [order('1.1', 2, { slice: SINCE })],
   },
   'another version ends the count of fresh copies': {
     input: {
       ...works,
-      current: [order('1.0', 4, { fresh: 3, wave: SINCE })],
-      claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+      current: [order('1.0', 4, { fresh: 3, slice: SINCE })],
+      claims: [claim({ slices: [slice({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 5, { wave: LATER })],
+    desired: [order('1.1', 5, { slice: LATER })],
   },
   'a new machine gets what its set declares': {
     input: { isFirstInstall: true, claims: [claim({})] },
@@ -112,15 +112,15 @@ const cases: Readonly<Record<string, Case>> = {
     input: { isFirstInstall: true, claims: [claim({ blocked: ['beacon'] })] },
     desired: [],
   },
-  'a machine that works keeps its version until a wave names it': {
-    input: { ...works, claims: [claim({ waves: [wave({ machines: ['m-2'] })] })] },
+  'a machine that works keeps its version until a slice names it': {
+    input: { ...works, claims: [claim({ slices: [slice({ machines: ['m-2'] })] })] },
     desired: [order('1.0', 1)],
   },
-  'a wave that names the machine gives it the version, with a new attempt and without an order that is out of date': {
+  'a slice that names the machine gives it the version, with a new attempt and without an order that is out of date': {
     input: {
       ...works,
       current: [order('1.0', 4, { switch: { attempt: 3, permit: 'old' } })],
-      claims: [claim({ waves: [wave({})] })],
+      claims: [claim({ slices: [slice({})] })],
     },
     desired: [order('1.1', 5)],
   },
@@ -128,38 +128,38 @@ const cases: Readonly<Record<string, Case>> = {
     input: {
       ...works,
       current: [order('1.0', 4, { switch: { attempt: 4, permit: 'old' } })],
-      claims: [claim({ waves: [wave({})] })],
+      claims: [claim({ slices: [slice({})] })],
       marks: [{ canary: 'try', components: [want('1.1')], permits: [] }],
     },
     desired: [order('1.0', 4, { switch: { attempt: 4, permit: 'old' } })],
   },
-  'a wave gives the configuration that is declared': {
-    input: { ...works, claims: [claim({ components: [want('1.0', 'c1')], waves: [wave({ version: '1.0' })] })] },
+  'a slice gives the configuration that is declared': {
+    input: { ...works, claims: [claim({ components: [want('1.0', 'c1')], slices: [slice({ version: '1.0' })] })] },
     desired: [order('1.0', 2, { config: 'c1' })],
   },
-  'waves of a spec that changed since are not believed': {
-    input: { ...works, claims: [claim({ isCurrent: false, waves: [wave({})] })] },
+  'slices of a spec that changed since are not believed': {
+    input: { ...works, claims: [claim({ isCurrent: false, slices: [slice({})] })] },
     desired: [order('1.0', 1)],
   },
-  'a wave for a version that nobody declares is not believed': {
-    input: { ...works, claims: [claim({ waves: [wave({ version: '9.9' })] })] },
+  'a slice for a version that nobody declares is not believed': {
+    input: { ...works, claims: [claim({ slices: [slice({ version: '9.9' })] })] },
     desired: [order('1.0', 1)],
   },
-  'a wave that ended changes nothing any more': {
-    input: { ...works, claims: [claim({ waves: [wave({ phase: 'Passed' })] })] },
+  'a slice that ended changes nothing any more': {
+    input: { ...works, claims: [claim({ slices: [slice({ phase: 'Passed' })] })] },
     desired: [order('1.0', 1)],
   },
-  'a component that the set gained later waits for a wave on a machine that works': {
+  'a component that the set gained later waits for a slice on a machine that works': {
     input: { ...works, claims: [claim({ components: [want('1.0'), { name: 'scribe', version: '1' }] })] },
     desired: [order('1.0', 1)],
   },
-  'the wave brings a component that the set gained later': {
+  'the slice brings a component that the set gained later': {
     input: {
       ...works,
       claims: [
         claim({
           components: [want('1.0'), { name: 'scribe', version: '1' }],
-          waves: [wave({ component: 'scribe', version: '1' })],
+          slices: [slice({ component: 'scribe', version: '1' })],
         }),
       ],
     },
@@ -173,7 +173,7 @@ const cases: Readonly<Record<string, Case>> = {
     input: { ...works, claims: [claim({ set: 'another', components: [want('3.0')] }), claim({})] },
     desired: [order('1.0', 1)],
   },
-  'a set of higher priority takes a machine over by its own wave only': {
+  'a set of higher priority takes a machine over by its own slice only': {
     input: { ...works, claims: [claim({}), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })] },
     desired: [order('1.0', 1, { setRef: 'gpu' })],
   },
@@ -181,19 +181,19 @@ const cases: Readonly<Record<string, Case>> = {
     input: { ...works, claims: [claim({})], marks: [mark({})] },
     desired: [order('2.0', 2, { canaryRef: 'try' })],
   },
-  'a canary wins over a wave': {
-    input: { ...works, claims: [claim({ waves: [wave({})] })], marks: [mark({})] },
+  'a canary wins over a slice': {
+    input: { ...works, claims: [claim({ slices: [slice({})] })], marks: [mark({})] },
     desired: [order('2.0', 2, { canaryRef: 'try' })],
   },
   'two sets and a canary on one machine: the canary decides, and the higher priority speaks behind it': {
     input: {
       ...works,
-      claims: [claim({ waves: [wave({})] }), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })],
+      claims: [claim({ slices: [slice({})] }), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })],
       marks: [mark({})],
     },
     desired: [order('2.0', 2, { setRef: 'gpu', canaryRef: 'try' })],
   },
-  'when the mark is gone the version stays until a wave of the set comes': {
+  'when the mark is gone the version stays until a slice of the set comes': {
     input: {
       current: [order('2.0', 2, { canaryRef: 'try' })],
       reports: [report('2.0', '2.0', 2, 'Healthy')],
@@ -233,11 +233,11 @@ const cases: Readonly<Record<string, Case>> = {
     },
     desired: [order('1.1', 2, { switch: { attempt: 2, permit: 'p' } })],
   },
-  'a revert reaches a machine that has the new version through a wave': {
+  'a revert reaches a machine that has the new version through a slice': {
     input: {
       current: [order('1.1', 2)],
       reports: [report('1.1', '1.1', 2, 'Healthy')],
-      claims: [claim({ components: [want('1.0')], waves: [wave({ version: '1.0' })] })],
+      claims: [claim({ components: [want('1.0')], slices: [slice({ version: '1.0' })] })],
     },
     desired: [order('1.0', 3)],
   },
@@ -245,7 +245,7 @@ const cases: Readonly<Record<string, Case>> = {
     input: {
       current: [order('2.0', 2, { canaryRef: 'try' })],
       reports: [report('2.0', '2.0', 2, 'Healthy')],
-      claims: [claim({ components: [want('1.0')], waves: [wave({ version: '1.0' })] })],
+      claims: [claim({ components: [want('1.0')], slices: [slice({ version: '1.0' })] })],
       marks: [mark({})],
     },
     desired: [order('2.0', 2, { canaryRef: 'try' })],
@@ -262,35 +262,35 @@ const cases: Readonly<Record<string, Case>> = {
     input: {
       current: [order('1.1', 2)],
       reports: [report('1.0', '1.1', 2, 'RolledBack')],
-      claims: [claim({ waves: [wave({})] })],
+      claims: [claim({ slices: [slice({})] })],
     },
     desired: [order('1.1', 2)],
   },
-  'another wave than the one that it failed in is a new try': {
+  'another slice than the one that it failed in is a new try': {
     input: {
-      current: [order('1.1', 2, { wave: SINCE })],
+      current: [order('1.1', 2, { slice: SINCE })],
       reports: [report('1.0', '1.1', 2, 'RolledBack')],
-      claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+      claims: [claim({ slices: [slice({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 3, { wave: LATER })],
+    desired: [order('1.1', 3, { slice: LATER })],
   },
-  'F16 the wave that it failed in does not try it again, whatever the clocks say': {
+  'F16 the slice that it failed in does not try it again, whatever the clocks say': {
     input: {
-      current: [order('1.1', 3, { wave: LATER })],
+      current: [order('1.1', 3, { slice: LATER })],
       reports: [report('1.0', '1.1', 3, 'RolledBack')],
-      claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+      claims: [claim({ slices: [slice({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 3, { wave: LATER })],
+    desired: [order('1.1', 3, { slice: LATER })],
   },
-  'a way back through a wave takes the configuration of then': {
+  'a way back through a slice takes the configuration of then': {
     input: {
       current: [order('1.1', 2)],
       reports: [report('1.1', '1.1', 2, 'Healthy')],
-      claims: [claim({ lastGood: [want('1.0', 'c0')], waves: [wave({ version: '1.0', recovery: 'Rollback' })] })],
+      claims: [claim({ lastGood: [want('1.0', 'c0')], slices: [slice({ version: '1.0', recovery: 'Rollback' })] })],
     },
     desired: [order('1.0', 3, { config: 'c0' })],
   },
-  'once a version runs on a node that is being set up, another one needs a wave': {
+  'once a version runs on a node that is being set up, another one needs a slice': {
     input: { ...works, isFirstInstall: true, claims: [claim({})] },
     desired: [order('1.0', 1)],
   },
@@ -315,7 +315,7 @@ describe('the components of one machine', () => {
 const version = fc.constantFrom('1.0', '1.1', '2.0')
 const config = fc.constantFrom(undefined, 'c0', 'c1')
 const wanted = fc.record({ version, config }).map((w) => want(w.version, w.config))
-const waves = fc.array(
+const slices = fc.array(
   fc
     .record({
       version,
@@ -324,7 +324,7 @@ const waves = fc.array(
       startedAt: fc.constantFrom(undefined, SINCE, LATER),
       recovery: fc.constantFrom(undefined, 'Rollback'),
     })
-    .map((w) => wave(JSON.parse(JSON.stringify(w)))),
+    .map((w) => slice(JSON.parse(JSON.stringify(w)))),
   { maxLength: 2 },
 )
 const claims = fc.uniqueArray(
@@ -334,7 +334,7 @@ const claims = fc.uniqueArray(
       priority: fc.integer({ min: 0, max: 2 }),
       isCurrent: fc.boolean(),
       components: fc.array(wanted, { maxLength: 1 }),
-      waves,
+      slices,
       blocked: fc.constantFrom([], ['beacon']),
       lastGood: fc.array(wanted, { maxLength: 1 }),
     })
@@ -381,7 +381,7 @@ const reports = fc.array(
 )
 const inputs = fc.record({ isFirstInstall: fc.boolean(), current, reports, claims, marks }).map((i) => input(i))
 
-describe('whatever sets, waves and canaries say', () => {
+describe('whatever sets, slices and canaries say', () => {
   test('asking again after the answer was written changes nothing', () => {
     fc.assert(
       fc.property(inputs, (i) => {
@@ -417,7 +417,7 @@ describe('whatever sets, waves and canaries say', () => {
     )
   })
 
-  test('what runs and works changes only when a believed wave or a mark names the machine', () => {
+  test('what runs and works changes only when a believed slice or a mark names the machine', () => {
     fc.assert(
       fc.property(inputs, (i) => {
         const [before] = i.current
@@ -429,7 +429,7 @@ describe('whatever sets, waves and canaries say', () => {
           seen.attempt === before.attempt
         const isNamed =
           i.marks.some((m) => m.components.length > 0) ||
-          i.claims.some((c) => c.isCurrent && c.waves.some((w) => w.machines.includes(M)))
+          i.claims.some((c) => c.isCurrent && c.slices.some((w) => w.machines.includes(M)))
         if (!isRunning || isNamed) return
         expect(desiredComponents(i)[0]).toMatchObject({ version: before.version, attempt: before.attempt })
       }),

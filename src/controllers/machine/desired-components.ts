@@ -1,6 +1,6 @@
-// Which version of each component one machine shall have: the only place where sets, waves, canaries and blocked revisions are put together. Pure.
-// A machine that works changes only when a wave or a mark names it; everything else keeps what it has. Switching is ordered elsewhere (orders.ts).
-import type { WavePhase } from '#api/protocol/wave.ts'
+// Which version of each component one machine shall have: the only place where sets, slices, canaries and blocked revisions are put together. Pure.
+// A machine that works changes only when a slice or a mark names it; everything else keeps what it has. Switching is ordered elsewhere (orders.ts).
+import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 
@@ -14,11 +14,11 @@ export interface Wanted {
   readonly config?: string
 }
 
-/** What of a set's wave concerns the machines in it. */
-export interface Wave {
+/** What of a set's slice concerns the machines in it. */
+export interface Slice {
   readonly component: string
   readonly version?: string
-  readonly phase: WavePhase
+  readonly phase: SlicePhase
   readonly permit?: string
   readonly machines: readonly string[]
   readonly startedAt?: string
@@ -29,10 +29,10 @@ export interface Wave {
 export interface Claim {
   readonly set: string
   readonly priority: number
-  /** Its status speaks of its present spec. Otherwise its waves and blocks are about something else. */
+  /** Its status speaks of its present spec. Otherwise its slices and blocks are about something else. */
   readonly isCurrent: boolean
   readonly components: readonly Wanted[]
-  readonly waves: readonly Wave[]
+  readonly slices: readonly Slice[]
   /** Components whose declared revision failed and is not offered. */
   readonly blocked: readonly string[]
   /** What was last good everywhere, as far as it is known. */
@@ -80,18 +80,18 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   }
   // Nobody speaks for it any more: it stays as it is. Removing what runs is a disruption that nobody was asked about.
   if (claim === undefined) return entry && referring(entry, undefined, undefined)
-  const wave = openWave(input, claim, name)
-  const target = wave === undefined ? targetOf(input, claim, name, entry, report) : targetOfWave(claim, name, wave)
-  if (entry === undefined) return target && referring(forWave(fresh(target), wave), setRef, undefined)
+  const slice = openSlice(input, claim, name)
+  const target = slice === undefined ? targetOf(input, claim, name, entry, report) : targetOfSlice(claim, name, slice)
+  if (entry === undefined) return target && referring(forSlice(fresh(target), slice), setRef, undefined)
   const moved = target === undefined ? entry : retargeted(entry, target)
-  const next = wave === undefined ? moved : retried(moved, entry, report, wave, input.asked)
-  return referring(next.attempt === entry.attempt ? next : forWave(next, wave), setRef, undefined)
+  const next = slice === undefined ? moved : retried(moved, entry, report, slice, input.asked)
+  return referring(next.attempt === entry.attempt ? next : forSlice(next, slice), setRef, undefined)
 }
 
 /** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
-function forWave(entry: ComponentOrder, wave: Wave | undefined): ComponentOrder {
-  const { wave: _, ...rest } = entry
-  return wave?.startedAt === undefined ? rest : { ...rest, wave: wave.startedAt }
+function forSlice(entry: ComponentOrder, slice: Slice | undefined): ComponentOrder {
+  const { slice: _, ...rest } = entry
+  return slice?.startedAt === undefined ? rest : { ...rest, slice: slice.startedAt }
 }
 
 /** The highest priority speaks; among equals the one that already does, then the first by name. */
@@ -113,34 +113,38 @@ function markOf(
   return undefined
 }
 
-const OPEN: ReadonlySet<WavePhase> = new Set(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'])
+const OPEN: ReadonlySet<SlicePhase> = new Set(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'])
 
-export const isOpen = (phase: WavePhase): boolean => OPEN.has(phase)
+export const isOpen = (phase: SlicePhase): boolean => OPEN.has(phase)
 
 /** Orders may be given to its machines. */
-export const isOpenForSwitch = (phase: WavePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
+export const isOpenForSwitch = (phase: SlicePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
 
-/** The open wave of the claim that names the machine and leads somewhere that we know. */
-export function openWave(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Wave | undefined {
+/** The open slice of the claim that names the machine and leads somewhere that we know. */
+export function openSlice(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Slice | undefined {
   if (!claim.isCurrent) return undefined
-  return claim.waves.find(
+  return claim.slices.find(
     (w) =>
       w.component === name &&
       isOpen(w.phase) &&
       w.machines.includes(input.machine) &&
-      targetOfWave(claim, name, w) !== undefined,
+      targetOfSlice(claim, name, w) !== undefined,
   )
 }
 
-/** A wave says a version, or none when the component leaves, which is ordered elsewhere; the configuration is that of the declaration, or on the way back that of what was good. */
-function targetOfWave({ components, lastGood }: Claim, name: string, { version, recovery }: Wave): Wanted | undefined {
+/** A slice says a version, or none when the component leaves, which is ordered elsewhere; the configuration is that of the declaration, or on the way back that of what was good. */
+function targetOfSlice(
+  { components, lastGood }: Claim,
+  name: string,
+  { version, recovery }: Slice,
+): Wanted | undefined {
   const isIt = (w: Wanted) => w.name === name && w.version === version
   const declared = components.find(isIt)
   const good = lastGood.find(isIt)
   return recovery === undefined ? declared : (good ?? declared)
 }
 
-/** Without a wave: what a new machine gets, and what one may fall back to that was prepared for something nobody will order. */
+/** Without a slice: what a new machine gets, and what one may fall back to that was prepared for something nobody will order. */
 function targetOf(
   { isFirstInstall }: DesiredInput,
   { components, blocked, lastGood }: Claim,
@@ -171,16 +175,16 @@ export const isReportOf = (report: ComponentReport, entry: ComponentOrder): bool
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
-/** Another wave than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
+/** Another slice than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
 function retried(
   next: ComponentOrder,
   entry: ComponentOrder,
   report: ComponentReport | undefined,
-  { startedAt, permit = '' }: Wave,
+  { startedAt, permit = '' }: Slice,
   asked: DesiredInput['asked'],
 ): ComponentOrder {
   if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return next
-  if (!isReportOf(report, entry) || entry.wave === startedAt) return next
+  if (!isReportOf(report, entry) || entry.slice === startedAt) return next
   if (ENDED_BADLY.has(report.state)) return again(next)
   const isDrifted = report.state === 'Healthy' && report.drifted !== undefined
   // A slice that asks again keeps those that are done, for whom it asks no more.

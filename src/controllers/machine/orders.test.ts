@@ -36,12 +36,12 @@ const report = (state: ComponentReport['state'], r: Partial<ComponentReport> = {
   since: '2026-01-05T00:00:00Z',
   ...r,
 })
-const claim = (phase: Claim['waves'][number]['phase'], machines = ['m-1']): Claim => ({
+const claim = (phase: Claim['slices'][number]['phase'], machines = ['m-1']): Claim => ({
   set: 'base',
   priority: 0,
   isCurrent: true,
   components: [{ name: 'beacon', version: '1.1.0' }],
-  waves: [{ component: 'beacon', version: '1.1.0', phase, permit: 'p', machines }],
+  slices: [{ component: 'beacon', version: '1.1.0', phase, permit: 'p', machines }],
   blocked: [],
   lastGood: [],
 })

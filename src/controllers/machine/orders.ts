@@ -9,11 +9,11 @@ import {
   type ComponentOrder,
   type ComponentReport,
   type Mark,
-  type Wave,
+  type Slice,
   isOrdered,
   isReportOf,
   isOpenForSwitch,
-  openWave,
+  openSlice,
   winner,
 } from './desired-components.ts'
 
@@ -74,7 +74,7 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   const report = input.reports.find((r) => r.name === entry.name)
   if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
   const plain = withoutOrder(entry)
-  const leaving = leavingWave(input, entry)
+  const leaving = leavingSlice(input, entry)
   if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
   const permit = input.isHeld === true ? undefined : grantFor(input, entry)
   if (permit === undefined) return { kind: 'As', entry: plain }
@@ -98,12 +98,12 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
 }
 
 /** A set that dropped the component, or goes back to before it had it, has this machine in a slice that takes it off; nobody else wants it here. */
-function leavingWave({ claims, machine }: OrderInput, entry: ComponentOrder): Wave | undefined {
+function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): Slice | undefined {
   if (entry.canaryRef !== undefined) return undefined
   const speaker = winner(claims, entry.name, entry)
   const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
   return mine
-    .flatMap((c) => c.waves)
+    .flatMap((c) => c.slices)
     .find(
       (w) =>
         w.component === entry.name &&
@@ -117,7 +117,7 @@ function lookAtLeaving(
   input: OrderInput,
   entry: ComponentOrder,
   report: ComponentReport | undefined,
-  { permit }: Wave,
+  { permit }: Slice,
 ): Look {
   const { isHeld = false, agent = 'Heard' } = input
   const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
@@ -149,7 +149,7 @@ function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentRepor
   return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
 }
 
-/** The permit of the wave or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
+/** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
 function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
   return permitNames(input, entry).find((name) => isGranted(input, entry, name))
 }
@@ -164,8 +164,8 @@ function isGranted({ permits, machineUid, letGo }: OrderInput, entry: ComponentO
 function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
   if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
   const claim = winner(input.claims, entry.name, entry)
-  const wave = claim && openWave(input, claim, entry.name)
-  return wave?.permit !== undefined && isOpenForSwitch(wave.phase) ? [wave.permit] : []
+  const slice = claim && openSlice(input, claim, entry.name)
+  return slice?.permit !== undefined && isOpenForSwitch(slice.phase) ? [slice.permit] : []
 }
 
 /** What is not known to need none needs a drain. */

@@ -144,7 +144,7 @@ const hold = {
   },
 } as OperationalHold
 
-const wave = {
+const slice = {
   component: 'beacon',
   version: '1.1.0',
   phase: 'Switching' as const,
@@ -157,7 +157,7 @@ const claim = {
   priority: 0,
   isCurrent: true,
   components: [{ name: 'beacon', version: '1.1.0' }],
-  waves: [wave],
+  slices: [slice],
   blocked: [],
   lastGood: [],
 }

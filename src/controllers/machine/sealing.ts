@@ -121,11 +121,11 @@ export function configsAhead(
 ): readonly string[] {
   const { name = '' } = metadata
   const current = spec.components ?? []
-  const offered = claims.flatMap(({ components, lastGood, waves }) =>
+  const offered = claims.flatMap(({ components, lastGood, slices }) =>
     [...components, ...lastGood].filter(
       (c) =>
         !current.some((e) => e.name === c.name) ||
-        waves.some((w) => w.component === c.name && w.version === c.version && w.machines.includes(name)),
+        slices.some((w) => w.component === c.name && w.version === c.version && w.machines.includes(name)),
     ),
   )
   const all = [...current, ...offered, ...marks.flatMap((m) => m.components)]

@@ -1,11 +1,11 @@
-// How far rollouts are: machines of each set, coverage, consistency, the age of the oldest open wave, and what a set waits for.
+// How far rollouts are: machines of each set, coverage, consistency, the age of the oldest open slice, and what a set waits for.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Family, type Sample, tally } from './family.ts'
 
-/** Of waves whose work is over; every other one is open. */
-type WavePhase = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]['phase']
-const OVER: ReadonlySet<WavePhase> = new Set<WavePhase>(['Passed', 'Failed', 'Aborted'])
+/** Of slices whose work is over; every other one is open. */
+type SlicePhase = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]['phase']
+const OVER: ReadonlySet<SlicePhase> = new Set<SlicePhase>(['Passed', 'Failed', 'Aborted'])
 const COUNTS = ['total', 'updated', 'healthy', 'skipped', 'failed'] as const
 
 export function rolloutFamilies(
@@ -45,10 +45,10 @@ export function rolloutFamilies(
       ),
     },
     {
-      name: 'kubenode_set_wave_age_seconds',
+      name: 'kubenode_set_slice_age_seconds',
       help: 'How long the oldest open slice of a component has been open.',
       labels: ['set', 'component'],
-      samples: each((set, s) => waveAges(set, s, now)),
+      samples: each((set, s) => sliceAges(set, s, now)),
     },
     {
       name: 'kubenode_set_waiting',
@@ -74,10 +74,10 @@ export function rolloutFamilies(
   ]
 }
 
-/** A wave that has not begun has no age. */
-function waveAges(set: string, { status }: MachineComponentSet, now: number): readonly Sample[] {
+/** A slice that has not begun has no age. */
+function sliceAges(set: string, { status }: MachineComponentSet, now: number): readonly Sample[] {
   const oldest = new Map<string, number>()
-  for (const { component, phase, startedAt } of status?.waves ?? []) {
+  for (const { component, phase, startedAt } of status?.slices ?? []) {
     const began = Date.parse(startedAt ?? '')
     if (OVER.has(phase) || Number.isNaN(began)) continue
     oldest.set(component, Math.max(oldest.get(component) ?? 0, (now - began) / 1_000, 0))

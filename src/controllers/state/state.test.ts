@@ -34,10 +34,10 @@ test('machines are told by phase, silent agents, and components by version and s
   ])
 })
 
-const wave = (component: string, phase: 'Soaking' | 'Passed' | 'Planned', startedAt?: string) => ({
+const slice = (component: string, phase: 'Soaking' | 'Passed' | 'Planned', startedAt?: string) => ({
   component,
   step: 0,
-  slice: 0,
+  number: 0,
   phase,
   machines: ['a'],
   ...(startedAt !== undefined && { startedAt }),
@@ -54,16 +54,16 @@ const set = {
       { class: 'arm64', total: 1, healthy: 0 },
     ],
     consistency: [{ component: 'beacon', consistent: 1, total: 2 }],
-    waves: [
-      wave('beacon', 'Soaking', '2026-01-04T23:59:00Z'),
-      wave('beacon', 'Passed', '2026-01-04T22:00:00Z'),
-      wave('scribe', 'Planned'),
+    slices: [
+      slice('beacon', 'Soaking', '2026-01-04T23:59:00Z'),
+      slice('beacon', 'Passed', '2026-01-04T22:00:00Z'),
+      slice('scribe', 'Planned'),
     ],
     waitingFor: { predicate: 'SoakTime' },
   },
 } as unknown as MachineComponentSet
 
-test('rollouts are told with coverage, consistency, the age of open waves and what is waited for', () => {
+test('rollouts are told with coverage, consistency, the age of open slices and what is waited for', () => {
   expect(lines(rolloutFamilies([set], [], START_MS))).toEqual([
     'kubenode_set_machines{base,total} 3',
     'kubenode_set_machines{base,updated} 1',
@@ -72,7 +72,7 @@ test('rollouts are told with coverage, consistency, the age of open waves and wh
     'kubenode_set_machines{base,failed} 0',
     'kubenode_set_coverage{base} 0.5',
     'kubenode_set_consistency{base,beacon} 0.5',
-    'kubenode_set_wave_age_seconds{base,beacon} 60',
+    'kubenode_set_slice_age_seconds{base,beacon} 60',
     'kubenode_set_waiting{base,SoakTime} 1',
     'kubenode_set_blocked_revisions{base} 0',
   ])

@@ -96,7 +96,8 @@ function problemLines(
   if (isObject(object) && isObject(object['metadata']) && object['metadata']['deletionTimestamp'] !== undefined)
     return []
   const problems = [
-    ...validator.problems(kind, object),
+    // Policies refuse what is not served yet, and let stored objects keep it.
+    ...validator.problems(kind, object).filter((p) => p.code !== PROBLEM_CODES.unserved),
     ...(operation === 'UPDATE' ? validator.updateProblems(kind, oldObject, object) : []),
   ].map(formatProblem)
   return problems.length > 0 ? problems : [...ruleLines(kind, object), ...circleLines(kind, object, findComponent)]

@@ -142,10 +142,10 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
   const { name = '', generation = 0 } = set.metadata
   const [declared] = set.spec.components
   if (declared === undefined) return
-  const [wave] = set.status?.waves ?? []
-  const publish = (waves: readonly object[]) =>
-    void fake.poke(machineComponentSet, { name }, { status: { observedGeneration: generation, waves } }, 'status')
-  const moving = machines.find((m) => nameOf(m) === wave?.machines[0])
+  const [slice] = set.status?.slices ?? []
+  const publish = (slices: readonly object[]) =>
+    void fake.poke(machineComponentSet, { name }, { status: { observedGeneration: generation, slices } }, 'status')
+  const moving = machines.find((m) => nameOf(m) === slice?.machines[0])
   const report = moving?.status?.components?.[0]
   const entry = moving?.spec.components?.[0]
   const isOver =
@@ -153,15 +153,15 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
     (entry?.switch === undefined &&
       report?.attempt === entry?.attempt &&
       (report?.state === 'Healthy' || report?.state === 'RolledBack') &&
-      report.desired === wave?.version)
-  if (wave !== undefined && (isOver || wave.version !== declared.version)) {
-    const permit = fake.peek(operationPermit, { name: wave.permit ?? '' }) as OperationPermit | undefined
+      report.desired === slice?.version)
+  if (slice !== undefined && (isOver || slice.version !== declared.version)) {
+    const permit = fake.peek(operationPermit, { name: slice.permit ?? '' }) as OperationPermit | undefined
     const uid = permit?.spec.targets[0]?.uid ?? ''
     if (permit !== undefined)
-      fake.poke(operationPermit, { name: wave.permit ?? '' }, { spec: { results: { [uid]: 'Succeeded' } } })
+      fake.poke(operationPermit, { name: slice.permit ?? '' }, { spec: { results: { [uid]: 'Succeeded' } } })
     return publish([])
   }
-  if (wave !== undefined) return
+  if (slice !== undefined) return
   if (set.status?.observedGeneration !== generation) return publish([])
   const next = machines.find(
     (m) =>
@@ -183,15 +183,15 @@ function handOut({ fake, clock }: World, set: MachineComponentSet, machines: rea
       reason: 'a slice',
     },
   })
-  const slice = {
+  const planned = {
     component: declared.name,
     version: declared.version,
     step: 0,
-    slice: 0,
+    number: 0,
     phase: 'AwaitingPermit',
     permit,
     machines: [nameOf(next)],
     startedAt: timestamp(clock.now()),
   }
-  publish([slice])
+  publish([planned])
 }

@@ -48,9 +48,9 @@ function happenings(commit: Commit, world: World): readonly string[] {
   }
 }
 
-const openWaves = (set: MachineComponentSet | undefined) =>
-  (set?.status?.waves ?? []).filter((w) => !ENDED.has(w.phase))
-const isUnderWay = (world: World): boolean => openWaves(setOf(world)).length > 0
+const openSlices = (set: MachineComponentSet | undefined) =>
+  (set?.status?.slices ?? []).filter((w) => !ENDED.has(w.phase))
+const isUnderWay = (world: World): boolean => openSlices(setOf(world)).length > 0
 
 function ofMachine({ type, object, previous, call }: Commit, isMidRollout: boolean): readonly string[] {
   const [now, before] = [object as Machine, previous as Machine | undefined]
@@ -77,7 +77,7 @@ function ofMachine({ type, object, previous, call }: Commit, isMidRollout: boole
 function ofSet({ call }: Commit, now: MachineComponentSet, before: MachineComponentSet | undefined): readonly string[] {
   if (before === undefined) return []
   const out: string[] = []
-  if (call === undefined && openWaves(before).length > 0) {
+  if (call === undefined && openSlices(before).length > 0) {
     if (canonicalJson(now.spec.selector) !== canonicalJson(before.spec.selector))
       out.push('the selector moves in mid-rollout')
     if (canonicalJson(now.spec.components) !== canonicalJson(before.spec.components))
@@ -91,7 +91,7 @@ function ofSet({ call }: Commit, now: MachineComponentSet, before: MachineCompon
 
 /** The last step repeats. */
 const ofHold = (world: World): readonly string[] =>
-  openWaves(setOf(world)).flatMap(({ step, phase }) => [
+  openSlices(setOf(world)).flatMap(({ step, phase }) => [
     `a pause in step ${Math.min(step, LAST_STEP)}`,
     `a pause while ${phase}`,
   ])

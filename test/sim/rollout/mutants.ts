@@ -45,7 +45,7 @@ export const mutants: readonly RolloutMutant[] = [
     parts: { sets: { rules: { ...rolloutRules, budgetOf: (share, counting) => budgetOf(share, counting) + 1 } } },
   },
   {
-    name: 'a failed wave is ignored',
+    name: 'a failed slice is ignored',
     story: 'bad version',
     faults: [],
     within: 1,

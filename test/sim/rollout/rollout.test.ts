@@ -64,7 +64,7 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 200 machines', () 
     expect(run.states).toEqual([
       expect.objectContaining({
         outcome: expect.objectContaining({ phase: 'Complete' }),
-        openWaves: 0,
+        openSlices: 0,
         openPermits: 0,
       }),
     ])

@@ -61,7 +61,7 @@ export const outcomeOf = (
 
 function state(world: World): unknown {
   const set = setOf(world)
-  const { revisions, waves = [] } = set?.status ?? {}
+  const { revisions, slices = [] } = set?.status ?? {}
   return {
     outcome: outcomeOf(
       set,
@@ -69,7 +69,7 @@ function state(world: World): unknown {
       world.fake.all(componentCanary) as readonly ComponentCanary[],
     ),
     revisions: [revisions?.current, revisions?.update],
-    openWaves: waves.filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase)).length,
+    openSlices: slices.filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase)).length,
     openPermits: openPermits(world).length,
     slots: ledgerOf(world)?.spec.grants?.length ?? 0,
   }

@@ -167,7 +167,7 @@ function atStep(stage: Stage, step: number, latestMs: number, act: () => void): 
   const until = stage.clock.now() + latestMs
   const look = () => {
     const set = stage.fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
-    const isThere = set?.status?.waves?.some((w) => w.step === step && AT_WORK.has(w.phase)) === true
+    const isThere = set?.status?.slices?.some((w) => w.step === step && AT_WORK.has(w.phase)) === true
     if (isThere || stage.clock.now() >= until) act()
     else stage.clock.after(LOOK_MS, look)
   }
@@ -322,7 +322,7 @@ function meddle(world: Stage, agents: Agents, salt: number): void {
   }
   const look = (): void => {
     const set = world.fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
-    for (const name of (set?.status?.waves ?? []).flatMap((w) => (w.phase === 'Switching' ? w.machines : []))) {
+    for (const name of (set?.status?.slices ?? []).flatMap((w) => (w.phase === 'Switching' ? w.machines : []))) {
       const record = agents.fleet?.node(name)?.records()[0]
       const window = `${name} ${record?.target.attempt}`
       if (record?.state !== 'Probing' || met.has(window)) continue

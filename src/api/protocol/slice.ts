@@ -1,13 +1,13 @@
-// A slice: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
+// A number: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
 // belong to the step, so a slice leaves Inspecting only together with the others.
 import { PHASES } from '../catalogue.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 
-export const waveTable = defineTable({
+export const sliceTable = defineTable({
   name: 'slice',
-  field: 'MachineComponentSet.status.waves[].phase',
+  field: 'MachineComponentSet.status.slices[].phase',
   writer: 'kubenode-componentset',
-  states: PHASES.Wave,
+  states: PHASES.Slice,
   initial: 'Planned',
   terminal: ['Passed', 'Failed', 'Aborted'],
   preconditions: {
@@ -59,9 +59,9 @@ export const waveTable = defineTable({
   ],
 })
 
-export type WavePhase = keyof typeof waveTable.states
-export type WaveEvent = (typeof waveTable.rows)[number]['event']
-export type WaveFacts = Facts<keyof typeof waveTable.preconditions>
+export type SlicePhase = keyof typeof sliceTable.states
+export type SliceEvent = (typeof sliceTable.rows)[number]['event']
+export type SliceFacts = Facts<keyof typeof sliceTable.preconditions>
 
-export const nextWavePhase = (state: WavePhase, event: WaveEvent, facts: WaveFacts) =>
-  nextState(waveTable, { state, event, facts, by: 'kubenode-componentset' })
+export const nextSlicePhase = (state: SlicePhase, event: SliceEvent, facts: SliceFacts) =>
+  nextState(sliceTable, { state, event, facts, by: 'kubenode-componentset' })
