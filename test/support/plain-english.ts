@@ -35,7 +35,7 @@ export const AVOIDED: readonly Avoided[] = [
   ),
   avoid(/\b(stand|stands|stood) (there|in|on|at|by|for|still)\b/i, 'is, are'),
   avoid(/\bunwell\b/i, 'unhealthy, degraded'),
-  avoid(/\bslices?\b/i, 'slice, or step'),
+  avoid(/\bwaves?\b/i, 'slice, or step'),
   avoid(/\ba person has to\b|\bneeds? a person\b/i, 'needs manual intervention'),
   avoid(/\bthere is nothing of\b|\bof ours\b/i, 'name it: KubeNode objects'),
   avoid(/\bthat there (is|are|was|were)\b/i, 'leave it out'),
