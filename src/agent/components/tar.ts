@@ -2,6 +2,7 @@
 // before anything of that entry was written; nothing is skipped, sanitised or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
+import { printableLine } from '#lib/printable.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface TarLimits {
@@ -66,13 +67,13 @@ async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSi
   const out = await sink.file(path, mode, size)
   for (let left = size; left > 0;) {
     const chunk = await input.some(left)
-    if (chunk === undefined) throw tarRefused(`it is truncated inside ${path}`)
+    if (chunk === undefined) throw tarRefused(`it is truncated inside ${shown(path)}`)
     await out.write(chunk)
     left -= chunk.length
   }
   const padding = (BLOCK - (size % BLOCK)) % BLOCK
   const rest = padding === 0 ? Buffer.alloc(0) : await input.exactly(padding)
-  if (rest === undefined || !isZero(rest)) throw tarRefused(`it is truncated after ${path}`)
+  if (rest === undefined || !isZero(rest)) throw tarRefused(`it is truncated after ${shown(path)}`)
   await out.end()
 }
 
@@ -99,14 +100,30 @@ export function parseHeader(block: Buffer): Header {
   const name = text(block, 0, 100)
   const path = prefix === '' ? name : `${prefix}/${name}`
   if (type !== '0' && type !== '\0' && type !== '5')
-    throw tarRefused(`${shown(path)} is no regular file and no folder (type ${JSON.stringify(type)})`)
+    throw tarRefused(`${shown(path)} is no regular file and no folder (type ${shown(type)})`)
   const kind = type === '5' ? 'Folder' : 'File'
   const size = octal(block, 124, 12, 'size')
   if (kind === 'Folder' && size !== 0) throw tarRefused(`the folder ${shown(path)} has a non-zero size`)
   if (text(block, 157, 100) !== '') throw tarRefused(`${shown(path)} has a link target`)
   const mode = octal(block, 100, 8, 'mode')
   if ((mode & 0o7000) !== 0) throw tarRefused(`${shown(path)} has a set-id or sticky bit`)
+  for (const [what, at, length] of UNUSED_NUMBERS) requireNumber(block, at, length, what)
   return { path: checkedPath(path, kind), kind, mode: mode & 0o777, size }
+}
+
+/** What nothing here goes by; another reader that does would skip the entry over a number that is none, and hold less than we do. */
+const UNUSED_NUMBERS = [
+  ['user', 108, 8],
+  ['group', 116, 8],
+  ['time', 136, 12],
+  ['device', 329, 8],
+  ['device', 337, 8],
+] as const
+
+/** Octal or nothing, as `kubenode artifact pack` writes them. */
+function requireNumber(block: Buffer, at: number, length: number, what: string): void {
+  if (!/^ *[0-7]*[ \0]*$/.test(block.toString('latin1', at, at + length)))
+    throw tarRefused(`a header has a ${what} that is not an octal number`)
 }
 
 /** Digits, then a NUL or a space; base-256 and signs are refused. */
@@ -130,13 +147,15 @@ function text(block: Buffer, at: number, length: number): string {
 export function checkedPath(path: string, kind: Header['kind']): string {
   const bare = kind === 'Folder' && path.endsWith('/') ? path.slice(0, -1) : path
   const parts = bare.split('/')
-  const isBad = (p: string) => p === '' || p === '.' || p === '..' || p.length > 255 || /[\\\p{Cc}\p{Cf}]/u.test(p)
+  const isBad = (p: string) =>
+    p === '' || p === '.' || p === '..' || p.length > 255 || /[\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(p)
   if (parts.some(isBad)) throw tarRefused(`${shown(path)} is no plain relative path`)
   if (bare.length > MAX_PATH || parts.length > MAX_DEPTH) throw tarRefused(`${shown(path)} is too long or too deep`)
   return bare
 }
 
-const shown = (path: string): string => JSON.stringify(path.slice(0, 120))
+/** JSON leaves direction marks and some control characters as they are. */
+const shown = (text: string): string => printableLine(JSON.stringify(text.slice(0, 120)))
 
 /** Every name once, also where case and the form of accents do not count, and no file in the place of a folder. */
 export class TarNames {

@@ -13,6 +13,7 @@ import { parseRevision, refFileName } from './revision.ts'
 import { parseTree, type TreeEntry } from './tree-entries.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { counted } from '#lib/counted.ts'
+import { printableLine } from '#lib/printable.ts'
 
 /**
  * A fleet of a thousand clusters has some hundred files; sources of components lie beside them. Folders are counted on all paths, since one that holds
@@ -39,6 +40,8 @@ const BYTES_IN_A_ROW = 1024 * 1024
 /** Parsing an entry of a folder takes as long as reading so much of a file. */
 const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
+/** What a parser says may quote the commit. */
+const MAX_WHY = 300
 const COMMIT_ID = /^[0-9a-f]{40}$/
 
 export interface LocalOptions {
@@ -115,7 +118,11 @@ export class LocalRepository implements GitRepository {
       return await parseCommit(oid, object)
     } catch (cause) {
       throw new KubeNodeError(
-        syncErrors.KN7007({ what: `commit ${oid}`, repository: this.name, why: messageOf(cause).split('\n')[0] ?? '' }),
+        syncErrors.KN7007({
+          what: `commit ${oid}`,
+          repository: this.name,
+          why: printableLine(messageOf(cause).split('\n')[0] ?? '').slice(0, MAX_WHY),
+        }),
         { retry: 'later', cause },
       )
     }

@@ -63,7 +63,7 @@ export function* checkingRendered(
   const targets = new Map<string, RenderedTarget>()
   for (const name of Object.keys(clusters).toSorted()) {
     if (!TARGET.test(name))
-      throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is not a valid cluster name')
+      throw unusable(`the target ${printableLine(JSON.stringify(name.slice(0, 80)))}`, 'is not a valid cluster name')
     const list = clusters[name]
     if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
     if (list.length > MAX_OBJECTS)

@@ -3,6 +3,8 @@ import { deflateSync } from 'node:zlib'
 import git from 'isomorphic-git'
 import type { GitObject } from './object-store.ts'
 
+const OBJECT_ID = /^[0-9a-f]{40}$/
+
 type ParsedCommit = Awaited<ReturnType<typeof git.readCommit>>['commit']
 
 const missing = (): never => {
@@ -27,6 +29,11 @@ export async function parseCommit(oid: string, { type, content }: GitObject): Pr
     symlink: none,
   }
   const { commit } = await git.readCommit({ fs: { promises }, gitdir: '/', oid, cache: {} })
+  // The parser leaves out what it does not find, whatever its types say.
+  const { author, committer, tree, parent }: Partial<ParsedCommit> = commit
+  const isDated = Number.isSafeInteger(committer?.timestamp)
+  if (author === undefined || !isDated || ![tree, ...(parent ?? [])].every((id) => OBJECT_ID.test(id ?? '')))
+    throw new SyntaxError('it has no readable tree, parents, author or committer')
   return commit
 }
 
