@@ -74,7 +74,7 @@ const ESCAPES: readonly Attempt<void>[] = [
   ),
   ...inBoth(
     'S28 its code changes what values inherit',
-    `const all: any[] = [{}, () => {}, [], Promise.resolve(), new Map(), /a/, new Error(), 'a', new Uint8Array(), Buffer.alloc(0), new URL('a:b'), new Date(), 1n, Symbol(), async () => {}, function* () {}, async function* () {}, (function* () {})(), (async function* () {})(), [].values(), new Map().entries(), 'a'.matchAll(/a/g), [].values().map((x) => x), new TextDecoder(), new Intl.DateTimeFormat('en'), process, console, Math, JSON, globalThis]
+    `const all: any[] = [{}, () => {}, [], Promise.resolve(), new Map(), /a/, new Error(), 'a', new Uint8Array(), Buffer.alloc(0), new URL('a:b'), new Date(), 1n, Symbol(), async () => {}, function* () {}, async function* () {}, (function* () {})(), (async function* () {})(), [].values(), new Map().entries(), 'a'.matchAll(/a/g), [].values().map((x) => x), new URLSearchParams('a=b').entries(), new Intl.Segmenter('en').segment('a'), new Intl.Segmenter('en').segment('a')[Symbol.iterator](), ...[() => Buffer.alloc(-1), () => (Buffer as any).from(1)].map((act) => { try { return act() } catch (e) { return e } }), new TextDecoder(), new Intl.DateTimeFormat('en'), process, console, Math, JSON, globalThis]
 const changed: string[] = []
 for (const value of all) for (let at = value; at !== null; at = Object.getPrototypeOf(at)) {
   if (typeof at === 'symbol' || Object.isFrozen(at)) continue
@@ -148,6 +148,53 @@ inspect({ [Symbol.for('nodejs.util.inspect.custom')]: (...all: unknown[]) => rep
 console.log('%o', { [Symbol.for('nodejs.util.inspect.custom')]: (...all: unknown[]) => report(all) })
 report('nothing')`,
     /GOT nothing/,
+  ),
+  ...inBoth(
+    "S28 its code gets Node's own inspect by what Buffers and URLs show of themselves",
+    `const custom = Symbol.for('nodejs.util.inspect.custom')
+const shows = { [custom]: (...all: any[]) => report(all[2].name) }
+const url: any = Object.setPrototypeOf(new URL('a:b'), Object.create(URL.prototype, { searchParams: { value: shows } }))
+const all: [any, any][] = [[Buffer, Object.assign(Buffer.from('a'), { shows })], [URL, url]]
+const tried = ([{ prototype }, it]: [any, any]) => [custom, 'inspect'].map((n) => prototype[n]?.call(it, 2, { customInspect: true, showHidden: true }))
+report(all.flatMap(tried).filter((x) => x !== undefined).length)`,
+    /GOT 0/,
+  ),
+  ...inBoth(
+    'S28 its code finds methods under the symbols that Node shares with everybody',
+    `import * as buffer from 'node:buffer'
+import * as util from 'node:util'
+const seen = new Set<object>()
+const todo: any[] = [globalThis, buffer, util, new URLSearchParams('a=b').entries()]
+const shared = new Set<string>()
+for (let o = todo.pop(); o !== undefined || todo.length > 0; o = todo.pop()) {
+  if ((typeof o !== 'object' && typeof o !== 'function') || o === null || seen.has(o)) continue
+  seen.add(o)
+  todo.push(Object.getPrototypeOf(o))
+  for (const k of Reflect.ownKeys(o)) {
+    if (typeof k === 'symbol' && Symbol.keyFor(k) !== undefined) shared.add(String(k))
+    todo.push(...Object.values(Object.getOwnPropertyDescriptor(o, k)!))
+  }
+}
+report(seen.size > 500 ? [...shared] : 'too few')`,
+    /GOT "/,
+  ),
+  ...inBoth(
+    'S28 its code makes the Buffer that its answer is written with, and so the answer',
+    `;(globalThis as any).Buffer = { from: () => new Uint8Array([...'{"ok":true,"clusters":{"a":[1],"a":[]}}'].map((c) => c.charCodeAt(0))) }
+throw new Error('x')`,
+    /read only/,
+  ),
+  ...inBoth(
+    'S28 its code throws an error that throws when it is looked at',
+    `const hostile: any = new Error('x')
+for (const name of ['stack', 'message']) Object.defineProperty(hostile, name, { get() { throw hostile } })
+throw hostile`,
+    /"kind":"Thrown","message":"threw something that cannot be shown"/,
+  ),
+  ...inBoth(
+    'S28 its code throws an error whose message is none',
+    `throw Object.assign(new Error('x'), { stack: {}, message: { slice: () => ({ kind: 'Import' }) } })`,
+    /"message":"\[object Object\]"/,
   ),
 ]
 

@@ -50,6 +50,9 @@ export function freeze(now: number, seed: number): { readonly fleet: Builtins; r
 /** After everything that a fleet may import is loaded: from now on nothing of it changes. */
 export function seal(builtins: { readonly fleet: Builtins; readonly release: Builtins }, release: string): void {
   keepOnly(globalThis, GLOBALS)
+  // One that Node computes could be set, and what we make with it would be the fleet's.
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(globalThis)))
+    if (!('value' in property)) fix(globalThis, name, Reflect.get(globalThis, name))
   for (const name of ['createObjectURL', 'revokeObjectURL']) Reflect.deleteProperty(URL, name)
   Reflect.deleteProperty(Date.prototype, 'toTemporalInstant')
   freezeStacks(release)

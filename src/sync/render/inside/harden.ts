@@ -28,8 +28,22 @@ const UNNAMED: readonly unknown[] = [
   'a'.matchAll(/a/g),
   [].values().map((x) => x),
   Iterator.from({ next: () => ({ done: true, value: undefined }) }),
+  new URLSearchParams().entries(),
+  new Intl.Segmenter('en').segment(''),
+  new Intl.Segmenter('en').segment('')[Symbol.iterator](),
+  ...[() => Buffer.alloc(-1), () => Buffer.from(1 as never)].map(thrownBy),
 ]
 
+/** Errors of Node have classes of its own. */
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act()
+  } catch (error) {
+    return error
+  }
+}
+
+/** Makes it unable to change; what stands below a symbol that Node shares with everybody, such as that of `inspect`, would hand out parts of Node. */
 export function harden(...roots: readonly unknown[]): void {
   for (const [holder, names] of OVERRIDABLE) for (const name of names.split(' ')) makeOverridable(holder, name)
   const seen = new Set<object>()
@@ -40,10 +54,20 @@ export function harden(...roots: readonly unknown[]): void {
     waiting.push(Object.getPrototypeOf(next))
     for (const key of Reflect.ownKeys(next)) {
       const property = Object.getOwnPropertyDescriptor(next, key)
-      waiting.push(...Object.values(property ?? {}))
+      if (typeof key === 'symbol' && Symbol.keyFor(key) !== undefined) removeAll(next, key)
+      else waiting.push(...Object.values(property ?? {}))
     }
   }
   for (const object of seen) makeFixed(object)
+}
+
+/** Also under its plain name, which some have as well. */
+function removeAll(from: object, name: symbol): void {
+  const value: unknown = Reflect.get(from, name)
+  const isSame = (key: PropertyKey) => Object.getOwnPropertyDescriptor(from, key)?.value === value
+  const names = typeof value === 'function' ? Reflect.ownKeys(from).filter(isSame) : [name]
+  for (const key of names)
+    if (!Reflect.deleteProperty(from, key)) throw new Error(`the cage cannot remove ${String(key)}`)
 }
 
 /** What Object.freeze does. That takes the engine off its fast path for arrays when it is done to Array.prototype or Object.prototype. */

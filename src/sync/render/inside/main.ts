@@ -30,12 +30,30 @@ function fail(error: unknown): never {
 
 const LOCATION = /fleet:\/\/\/([^\s:)]+(?::\d+){1,2})/
 
+/** What was thrown is of the fleet: it may be anything, and each look at it may run code. */
 function describe(error: unknown): FleetError {
-  const [stack, message] = error instanceof Error ? [error.stack ?? '', error.message] : ['', `threw ${String(error)}`]
-  const at = LOCATION.exec(stack)?.[1]
-  const isSyntax = error instanceof SyntaxError
-  const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
-  return { kind, message: message.slice(0, 4_000), ...(at === undefined ? {} : { at: decodeURIComponent(at) }) }
+  try {
+    const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
+      error instanceof Error ? error : { message: `threw ${String(error)}` }
+    const at = LOCATION.exec(String(stack))?.[1]
+    const isSyntax = error instanceof SyntaxError
+    const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
+    return {
+      kind,
+      message: String(message).slice(0, 4_000),
+      ...(at === undefined ? {} : { at: decoded(at.slice(0, 1_000)) }),
+    }
+  } catch {
+    return { kind: 'Thrown', message: 'threw something that cannot be shown' }
+  }
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }
 
 const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
