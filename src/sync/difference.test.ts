@@ -49,7 +49,15 @@ test('entries of lists are compared by their names', () => {
     targets({ c: [set({ scribe: '1', beacon: '1' })] }),
     targets({ c: [set({ beacon: '2', scribe: '1' })] }),
   )
-  expect(d?.changes[0]?.fields).toEqual([{ path: 'spec.components[beacon].version', before: '1', after: '2' }])
+  expect(d?.changes[0]?.fields).toEqual([
+    { path: 'spec.components (order)', before: ['scribe', 'beacon'], after: ['beacon', 'scribe'] },
+    { path: 'spec.components[beacon].version', before: '1', after: '2' },
+  ])
+  const [more] = differenceOf(
+    targets({ c: [set({ scribe: '1', beacon: '1' })] }),
+    targets({ c: [set({ canary: '1', scribe: '1', beacon: '1' })] }),
+  )
+  expect(more?.changes[0]?.fields.map((f) => f.path)).toEqual(['spec.components[canary]'])
 })
 
 test('of texts that hold JSON the fields that change are shown, and an entry more shows as one', () => {

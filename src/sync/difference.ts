@@ -135,7 +135,7 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
     return
   }
   const [oldJson, newJson] = [jsonIn(before), jsonIn(after)]
-  // Two texts of equal meaning are a change all the same: then the texts are shown.
+  // Two texts of equal meaning are a change all the same: then the texts are shown, as when one says more than its fields, such as a key twice.
   if (oldJson !== undefined && newJson !== undefined && !jsonEqual(oldJson, newJson)) {
     collect(oldJson, newJson, path, out)
     return
@@ -143,6 +143,8 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
   const [olds, news] = [named(before), named(after)] as const
   const [a, b] = olds === undefined || news === undefined ? changedPart(before, after) : [olds, news]
   if (a !== undefined && b !== undefined) {
+    const order = [[...a.keys()], [...b.keys()]].map((keys) => keys.filter((k) => a.has(k) && b.has(k)))
+    if (!jsonEqual(order[0], order[1])) out.push({ path: `${path} (order)`, before: order[0], after: order[1] })
     for (const key of new Set([...a.keys(), ...b.keys()])) collect(a.get(key), b.get(key), `${path}[${key}]`, out)
     return
   }
@@ -157,12 +159,16 @@ function jsonIn(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*\{/.test(value) || value.length > MAX_JSON_CHARS) return undefined
   try {
     const parsed: unknown = JSON.parse(value)
-    return isDeeperThan(parsed, MAX_JSON_DEPTH) ? undefined : parsed
+    return isDeeperThan(parsed, MAX_JSON_DEPTH) || !saysAll(parsed, value) ? undefined : parsed
   } catch {
     // A text that only begins like JSON.
     return undefined
   }
 }
+
+/** Not where a key stands twice or a number has more digits than one holds: another reader may see what our fields do not show. */
+const saysAll = (parsed: unknown, text: string): boolean =>
+  JSON.stringify(parsed) === text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
 
 type Entries = ReadonlyMap<string | number, unknown>
 

@@ -176,10 +176,31 @@ function fieldText({ path, before, after }: FieldChange): string {
   if (before === undefined && after === undefined) return `      ${path}: (not shown)`
   if (before === undefined) return `      ${path}: + ${value(after)}`
   if (after === undefined) return `      ${path}: - ${value(before)}`
-  return `      ${path}: ${value(before)} → ${value(after)}`
+  return `      ${path}: ${change(before, after)}`
 }
 
+const jsonText = (v: unknown): string => JSON.stringify(v) ?? ''
+
 function value(v: unknown): string {
-  const text = JSON.stringify(v) ?? ''
+  const text = jsonText(v)
   return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
+}
+
+/** What stands before the first difference of long values, so that a person finds it. */
+const BEFORE_CHARS = 12
+
+/** Of long values the part that differs: what two begin with alike tells nothing, and could hide the rest. */
+function change(before: unknown, after: unknown): string {
+  const [a, b] = [jsonText(before), jsonText(after)]
+  const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]
+  if (most <= MAX_VALUE_CHARS) return `${a} → ${b}`
+  let same = 0
+  while (same < least && a[same] === b[same]) same++
+  let end = 0
+  while (end < least - same && a.at(-1 - end) === b.at(-1 - end)) end++
+  const from = same <= BEFORE_CHARS ? 0 : same - BEFORE_CHARS
+  const until = from + MAX_VALUE_CHARS
+  const cut = (text: string) => `${from > 0 ? '…' : ''}${text.slice(from, until)}${text.length > until ? '…' : ''}`
+  const more = Math.max(0, most - end - until)
+  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change goes on for ${more} characters)` : ''}`
 }
