@@ -112,8 +112,8 @@ function refuseStrangers(data: string): void {
 
 /** Never half a file: the disk may be full, and somebody may be reading. On a full disk the file of an earlier start does. */
 function writeKubeconfig(path: string, text: string): void {
-  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
   try {
+    if (existsSync(path) && readFileSync(path, 'utf8') === text) return
     writeWholeFile(path, text)
   } catch (cause) {
     throw new KubeNodeError(apiserverErrors.KN6010({ file: path, why: messageOf(cause) }), { cause })

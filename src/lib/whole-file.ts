@@ -6,9 +6,11 @@ import {
   constants,
   copyFileSync,
   fstatSync,
+  lstatSync,
   openSync,
   renameSync,
   rmSync,
+  rmdirSync,
   writeFileSync,
 } from 'node:fs'
 
@@ -48,7 +50,14 @@ function emptied(path: string): string {
 export function openLog(path: string, mode = OWN): number {
   const file = openedOwn(path, mode)
   if (file !== undefined) return file
-  return openSync(emptied(path), NEW | O_APPEND, mode)
+  removePlanted(path)
+  return openSync(path, NEW | O_APPEND, mode)
+}
+
+/** Whoever keeps something in a folder of that name keeps it. */
+function removePlanted(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path)
+  else rmSync(path, { force: true })
 }
 
 /** Undefined for what is something else. A pipe that nobody reads from must not keep us waiting. */

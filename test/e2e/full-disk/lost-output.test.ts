@@ -126,14 +126,14 @@ test(
   async () => {
     const data = join(dir, 'no-kubeconfig')
     // in the way of the file that is written
-    mkdirSync(join(data, 'admin.kubeconfig.part'), { recursive: true })
+    mkdirSync(join(data, 'admin.kubeconfig'), { recursive: true })
     const failed = await startApiServer(data)
     if (!('failed' in failed)) throw new Error('it serves')
     expect(failed.failed).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^KN6010: cannot write .*admin.kubeconfig: /m),
     })
-    rmdirSync(join(data, 'admin.kubeconfig.part'))
+    rmdirSync(join(data, 'admin.kubeconfig'))
     const server = await startedApiServer(data)
     expect((await server.end('SIGTERM')).code).toBe(0)
   },
