@@ -1,5 +1,14 @@
 // What holds the approver to its work, and everybody else off what it records: who is which machine's agent.
-import { AGENT_SIGNER, AGENTS_GROUP, agentUser, ANNOTATIONS, BOOTSTRAP_GROUP, DOOR_USER, LABELS } from '#api/names.ts'
+import {
+  AGENT_SIGNER,
+  AGENTS_GROUP,
+  agentUser,
+  ANNOTATIONS,
+  BOOTSTRAP_GROUP,
+  DOOR_USER,
+  FIELD_MANAGERS,
+  LABELS,
+} from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_USAGES } from '#nodeops/agent-request.ts'
 import { LONGEST_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
@@ -68,6 +77,21 @@ const annotationsKept = all(
   `${annotationsOf('oldObject')}.all(k, k in [${OWN_ANNOTATIONS}] || k in ${annotationsOf('object')})`,
 )
 
+/** Who is on record as the writer of a field has it removed by leaving it out: whoever could forge that would have others remove what they may not. */
+const writersOf = (object: 'object' | 'oldObject'): string =>
+  `${object}.metadata.?managedFields.orValue([]).filter(m, m.?manager.orValue('') != ${quoted(FIELD_MANAGERS.approver)})`
+const ANNOTATED = `'f:metadata' in m.fieldsV1 && 'f:annotations' in m.fieldsV1['f:metadata']`
+const wroteOwn = all(
+  'has(m.fieldsV1)',
+  ANNOTATED,
+  `[${OWN_ANNOTATIONS}].exists(a, ('f:' + a) in m.fieldsV1['f:metadata']['f:annotations'])`,
+)
+/** Those that had written the annotation lose it to the approver. */
+const writersKept = all(
+  `${writersOf('oldObject')}.all(m, m in ${writersOf('object')} || (${wroteOwn}))`,
+  `${writersOf('object')}.all(n, n in ${writersOf('oldObject')} || ${writersOf('oldObject')}.exists(m, m.?manager == n.?manager && m.?operation == n.?operation && (${wroteOwn})))`,
+)
+
 /** Of Machines it writes one annotation, of Secrets it makes and deletes join tokens: roles can say neither. */
 const approverWrites: AdmissionPolicy = {
   name: 'kubenode-approver',
@@ -94,6 +118,10 @@ const approverWrites: AdmissionPolicy = {
     {
       expression: any(`request.resource.resource != 'machines'`, 'oldObject == null', annotationsKept),
       message: `the approver changes no annotation of a Machine but ${ANNOTATIONS.agentKey}`,
+    },
+    {
+      expression: any(`request.resource.resource != 'machines'`, 'oldObject == null', writersKept),
+      message: 'the approver changes nothing of what a Machine says of other writers',
     },
     {
       expression: any(

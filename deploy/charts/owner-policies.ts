@@ -2,9 +2,11 @@
 // up, leaves behind. Our programs name owners of our own kinds only, and none for what no object of ours owns.
 import { API_GROUP } from '#api/kind.ts'
 import { isOurProgram } from './account-policies.ts'
-import { all, quoted, type AdmissionPolicy } from './policy.ts'
+import { all, any, part, quoted, type AdmissionPolicy } from './policy.ts'
 
 const OWNERS = 'object.metadata.?ownerReferences.orValue([])'
+
+const mayDelete = `authorizer.group(request.resource.group).resource(request.resource.resource).namespace(${part('namespace')}).name(request.name).check('delete').allowed()`
 
 const owners: AdmissionPolicy = {
   name: 'kubenode-owners',
@@ -27,6 +29,11 @@ const owners: AdmissionPolicy = {
     {
       expression: `variables.added.size() == 0 || !(${all(`request.resource.group == ''`, `request.resource.resource in ['nodes', 'namespaces']`)})`,
       message: 'a KubeNode program sets no owner on a Node or a namespace',
+    },
+    {
+      // The collector would delete it for the program.
+      expression: any('oldObject == null', 'variables.added.size() == 0', mayDelete),
+      message: 'a KubeNode program sets owners only on what it may delete itself',
     },
   ],
 }

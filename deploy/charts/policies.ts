@@ -24,6 +24,8 @@ import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type 
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { ownerPolicies } from './owner-policies.ts'
+import { setPolicies } from './set-policies.ts'
+import { sourcePolicies } from './source-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
 import { unservedPolicies } from './unserved-policies.ts'
 
@@ -298,6 +300,10 @@ const allowedEdits: AdmissionPolicy = {
   ],
 }
 
+/** Four times what a request for a key of 4,096 bits has. */
+const REQUEST_CHARACTERS = 12_288
+const NAME_CHARACTERS = 253
+
 const certificates: AdmissionPolicy = {
   name: 'kubenode-certificates',
   rules: [
@@ -317,6 +323,17 @@ const certificates: AdmissionPolicy = {
       expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
       message: `agents ask ${AGENT_SIGNER} for certificates, and nobody else`,
     },
+    {
+      // A request waits for a day, and what it carries is kept as long. The label and the proof are those of the door.
+      expression: all(
+        `object.spec.request.size() <= ${REQUEST_CHARACTERS}`,
+        'object.metadata.?labels.orValue({}).size() == 0',
+        `object.metadata.?annotations.orValue({}).all(k, k == ${quoted(ANNOTATIONS.machine)} && object.metadata.annotations[k].size() <= ${NAME_CHARACTERS})`,
+        'object.metadata.?finalizers.orValue([]).size() == 0',
+        'object.metadata.?ownerReferences.orValue([]).size() == 0',
+      ),
+      message: `a certificate request of an agent has at most ${REQUEST_CHARACTERS} characters, the name of its Machine, and no labels, other annotations, finalizers or owners`,
+    },
   ],
 }
 
@@ -331,6 +348,8 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...accountPolicies,
   ...leasePolicies,
   ...ownerPolicies,
+  ...setPolicies,
+  ...sourcePolicies,
   ...unservedPolicies,
 ]
 

@@ -3,11 +3,13 @@ import {
   AGENT_REPORTER,
   AGENT_SOURCES_PREFIX,
   ANNOTATIONS,
+  LABELS,
   SYSTEM_NAMESPACE,
   agentKeyGroup,
   agentLeaseName,
   machineUidGroup,
 } from '#api/names.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -227,6 +229,23 @@ const OF_EVENTS: readonly Attempt[] = [
   },
 ]
 
+const requests =
+  (name: string, metadata: object, blanks = 0): Attempt['attempt'] =>
+  async ({ ask, who }) => {
+    const pem = await signingRequest(await newPrivateKey(), { commonName: 'kubenode:agent:m-a' })
+    const body = {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name, ...metadata },
+      spec: {
+        request: Buffer.from(`${pem}${'\n'.repeat(blanks)}`).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        usages: ['client auth'],
+      },
+    }
+    return ask(who.agentA, 'POST', '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All', { body })
+  }
+
 const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 writes the status of another Machine',
@@ -410,6 +429,22 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x'.repeat(1_000_000) } }),
     control: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x' } }),
     refused: /^(413|422) /,
+  },
+  ...Object.entries({
+    'a text of its own': { annotations: { note: 'x'.repeat(10_000) } },
+    'a machine of a name that none has': { annotations: { [ANNOTATIONS.machine]: 'x'.repeat(10_000) } },
+    'the mark of the door': { labels: { [LABELS.door]: 'true' } },
+    'a finalizer that keeps it for ever': { finalizers: ['example.org/never'] },
+  }).map(([what, metadata], n): Attempt => ({
+    name: `S24 makes certificate requests with ${what}`,
+    attempt: requests(`odd-${n}`, metadata),
+    control: requests(`even-${n}`, { annotations: { [ANNOTATIONS.machine]: 'm-a' } }),
+    refused: /a certificate request of an agent has at most|sets no ownerReferences and no finalizers/,
+  })),
+  {
+    name: 'S24 makes certificate requests that are mostly empty',
+    attempt: requests('long', {}, 20_000),
+    refused: /a certificate request of an agent has at most/,
   },
   {
     name: 'S24 fills the status of its Machine with a thousand files',

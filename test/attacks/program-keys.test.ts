@@ -7,6 +7,7 @@ import {
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
   CLUSTERS_NAMESPACE,
+  FIELD_MANAGERS,
   JOIN_NAMESPACE,
   LABELS,
   machineUidGroup,
@@ -14,6 +15,8 @@ import {
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { manifestsIn, typeOf } from '#local/install.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
@@ -456,6 +459,53 @@ const ownedSecret = (apiVersion: string, kind: string) => ({
   metadata: { name: 'owned', ...ownedBy(apiVersion, kind).metadata },
 })
 
+const SET = `${OURS}/machinesets/declared`
+const changesSet =
+  (change: object): Attempt['attempt'] =>
+  async (world) => {
+    const body = { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', metadata: { name: 'declared' } }
+    await world.ask(world.who.sync, 'POST', `${OURS}/machinesets`, { body: { ...body, spec: machineSet.example.spec } })
+    return by('controllers', 'PATCH', `${SET}?dryRun=All`, change)(world)
+  }
+
+const SYNC_MANAGER = 'kubenode-sync.kubenode-system.fleet'
+const APPLY = 'application/apply-patch+yaml'
+const machineNow = async ({ ask, who }: AttackWorld): Promise<Machine> =>
+  JSON.parse((await ask(who.installer, 'GET', `${OURS}/machines/m-a`)).text) as Machine
+
+/** Sync declares Machine m-a, as a commit does. */
+async function bySync(world: AttackWorld): Promise<void> {
+  const { apiVersion, kind, spec } = await machineNow(world)
+  const { status, text } = await world.ask(
+    world.who.sync,
+    'PATCH',
+    `${OURS}/machines/m-a?fieldManager=${SYNC_MANAGER}&force=true`,
+    { body: { apiVersion, kind, metadata: { name: 'm-a' }, spec }, type: APPLY },
+  )
+  if (status !== 200) throw new Error(`sync cannot apply: ${text}`)
+}
+
+/** As if sync had also written a finalizer, which it would take away with its next commit. */
+const forgedWriters = async (world: AttackWorld): Promise<readonly unknown[]> =>
+  ((await machineNow(world)).metadata.managedFields ?? []).map((m) =>
+    m.manager === SYNC_MANAGER
+      ? { ...m, fieldsV1: { ...m.fieldsV1, 'f:metadata': { 'f:finalizers': { 'v:"example.org/kept"': {} } } } }
+      : m,
+  )
+
+/** As the approver does it. */
+const records =
+  (text: string, manager: string = FIELD_MANAGERS.approver): Attempt['attempt'] =>
+  ({ ask, who }) =>
+    ask(who.approver, 'PATCH', `${OURS}/machines/m-a?fieldManager=${manager}&force=true`, {
+      body: {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'Machine',
+        metadata: { name: 'm-a', annotations: { [ANNOTATIONS.agentKey]: text } },
+      },
+      type: APPLY,
+    })
+
 const ATTEMPTS: readonly Attempt[] = [
   ...(['controllers', 'sync', 'approver'] as const).map((thief) => ({
     name: `S25 the key of ${thief} takes the Lease of the Defender before it is there, to stop it`,
@@ -504,7 +554,7 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: by('approver', 'PATCH', `${OURS}/machines/m-a`, {
       metadata: { annotations: { 'kubenode.io/let-go': 'true' } },
     }),
-    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All`, {
+    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All&fieldManager=${FIELD_MANAGERS.approver}`, {
       metadata: { annotations: { [ANNOTATIONS.agentKey]: '{}' } },
     }),
     refused: /changes no annotation of a Machine but/,
@@ -566,6 +616,62 @@ const ATTEMPTS: readonly Attempt[] = [
       ownedSecret('kubenode.io/v1alpha1', 'Machine'),
     ),
     refused: /names owners only of kinds of kubenode.io/,
+  },
+  {
+    name: 'S26 the key of controllers has a set deleted that it may not delete, through an owner that never was',
+    attempt: changesSet(ownedBy('kubenode.io/v1alpha1', 'Machine')),
+    control: by(
+      'controllers',
+      'PATCH',
+      `${OURS}/machines/m-a?dryRun=All`,
+      ownedBy('kubenode.io/v1alpha1', 'MachineSet'),
+    ),
+    refused: /sets owners only on what it may delete itself|change nothing of machinesets/,
+  },
+  ...Object.entries({
+    'how many machines a set has': { spec: { replicas: 0 } },
+    'the labels of a set': { metadata: { labels: { a: 'b' } } },
+    'what a set is told by people': { metadata: { annotations: { 'kubenode.io/any': 'true' } } },
+    'who else holds a set': { metadata: { finalizers: ['example.org/never'] } },
+  }).map(([what, change]): Attempt => ({
+    name: `S25 the key of controllers changes ${what}`,
+    attempt: changesSet(change),
+    control: changesSet({ metadata: { finalizers: ['kubenode.io/machineset'] } }),
+    refused: /change nothing of machinesets/,
+  })),
+  {
+    name: 'S25 the key of the approver has sync remove what others wrote on a Machine',
+    attempt: async (world) => {
+      await bySync(world)
+      return by('approver', 'PATCH', `${OURS}/machines/m-a`, {
+        metadata: { managedFields: await forgedWriters(world) },
+      })(world)
+    },
+    control: records('{}'),
+    refused: /nothing of what a Machine says of other writers/,
+  },
+  {
+    name: 'S25 the key of the approver has sync let go of all that it declares on a Machine',
+    attempt: async (world) => {
+      await bySync(world)
+      return by('approver', 'PATCH', `${OURS}/machines/m-a`, { metadata: { managedFields: [{}] } })(world)
+    },
+    // Also where a person wrote the record, such as with a backup.
+    control: async (world) => {
+      await world.ask(world.who.installer, 'PATCH', `${OURS}/machines/m-a?fieldManager=person`, {
+        body: { metadata: { annotations: { [ANNOTATIONS.agentKey]: '{"by":"hand"}' } } },
+      })
+      return records('{"key":"next"}')(world)
+    },
+    refused: /nothing of what a Machine says of other writers/,
+  },
+  {
+    name: 'S25 the key of the approver writes a Machine in the name of sync',
+    attempt: async (world) => {
+      await bySync(world)
+      return records('{}', SYNC_MANAGER)(world)
+    },
+    refused: /nothing of what a Machine says of other writers|changes nothing of a Machine but annotations/,
   },
   {
     name: 'S25 the key of controllers writes the ledger',
@@ -630,7 +736,7 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 the key of the approver changes what a Machine is',
     attempt: by('approver', 'PATCH', `${OURS}/machines/m-a`, { spec: { pool: 'mine' } }),
-    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All`, {
+    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All&fieldManager=${FIELD_MANAGERS.approver}`, {
       metadata: { annotations: { [ANNOTATIONS.agentKey]: '{}' } },
     }),
     refused: /changes nothing of a Machine but annotations/,

@@ -1,0 +1,94 @@
+// The attacker may write one FleetSource: sync does nothing for it that its writer may not do.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+
+const RBAC = 'rbac.authorization.k8s.io'
+const SOURCES = `/apis/kubenode.io/v1alpha1/namespaces/${SYSTEM_NAMESPACE}/fleetsources`
+const WRITES = { kinds: ['ConfigMap'], namespaces: ['shop'] }
+const sourceOf = (name: string, spec: object) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'FleetSource',
+  metadata: { name },
+  spec: { url: 'https://git.example.org/shop', tracks: [{ name: 'all', pipelineRef: { name: 'p' } }], ...spec },
+})
+
+async function madeBy({ ask, who }: AttackWorld, path: string, body: object): Promise<void> {
+  const { status, text } = await ask(who.installer, 'POST', path, { body })
+  if (status !== 201 && status !== 409) throw new Error(`cannot prepare ${path}: ${text}`)
+}
+
+/** Gives the tenant these rights in our namespace. */
+async function given(world: AttackWorld, rules: readonly object[]): Promise<void> {
+  const [apiVersion, metadata] = [`${RBAC}/v1`, { name: 'one-source', namespace: SYSTEM_NAMESPACE }]
+  const at = `/apis/${apiVersion}/namespaces/${SYSTEM_NAMESPACE}`
+  await madeBy(world, `${at}/roles`, { apiVersion, kind: 'Role', metadata, rules })
+  const roleRef = { apiGroup: RBAC, kind: 'Role', name: metadata.name }
+  const subjects = [{ kind: 'User', name: world.who.tenant.user, apiGroup: RBAC }]
+  await madeBy(world, `${at}/rolebindings`, { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects })
+}
+
+/** May write FleetSource `shop`, whose Secret the installer named, and make others. */
+const ownSource = async (world: AttackWorld): Promise<void> => {
+  const resources = ['fleetsources']
+  await given(world, [
+    { apiGroups: ['kubenode.io'], resources, verbs: ['create', 'get'] },
+    { apiGroups: ['kubenode.io'], resources, resourceNames: ['shop'], verbs: ['update', 'patch', 'delete'] },
+  ])
+  await madeBy(world, SOURCES, sourceOf('shop', { writes: WRITES, secretRef: { name: 'shop-git' } }))
+}
+
+const changes =
+  (as: 'tenant' | 'installer', spec: object, query = '') =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await ownSource(world)
+    return world.ask(world.who[as], 'PATCH', `${SOURCES}/shop${query}`, { body: { spec } })
+  }
+const makes =
+  (as: 'tenant' | 'installer', spec: object) =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await ownSource(world)
+    return world.ask(world.who[as], 'POST', `${SOURCES}?dryRun=All`, { body: sourceOf('more', spec) })
+  }
+const sourceAttempt = (what: string, spec: object, refused: RegExp): Attempt => ({
+  name: `S25 who may write one FleetSource ${what}`,
+  attempt: changes('tenant', spec),
+  control: changes('installer', spec, '?dryRun=All'),
+  refused,
+})
+
+const BEYOND = /needs the right to create fleetsources\/unlimited/
+const FLEET_SOURCES: readonly Attempt[] = [
+  sourceAttempt(
+    'has sync show them the Secret of another source',
+    { secretRef: { name: 'other-git' } },
+    /right to read that Secret/,
+  ),
+  sourceAttempt(
+    'has sync take a Secret that they cannot read to their server',
+    { url: 'https://evil.example.org/a' },
+    /right to read that Secret/,
+  ),
+  sourceAttempt('writes with all rights of sync', { writes: null }, BEYOND),
+  sourceAttempt('takes over what another source wrote', { replaces: ['kubenode-system/other'] }, BEYOND),
+  {
+    name: 'S25 who may make a FleetSource makes one that writes with all rights of sync',
+    attempt: makes('tenant', {}),
+    control: makes('tenant', { writes: WRITES }),
+    refused: BEYOND,
+  },
+  {
+    name: 'S25 who may make a FleetSource makes one with the Secret of another',
+    attempt: makes('tenant', { writes: WRITES, secretRef: { name: 'other-git' } }),
+    control: makes('installer', { writes: WRITES, secretRef: { name: 'other-git' } }),
+    refused: /right to read that Secret/,
+  },
+  {
+    name: 'S25 who may do everything in a namespace makes a FleetSource that writes with all rights of sync',
+    attempt: ({ ask, who }) =>
+      ask(who.tenant, 'POST', SOURCES.replace(SYSTEM_NAMESPACE, 'shop'), { body: sourceOf('mine', {}) }),
+    control: changes('tenant', { interval: '2m' }),
+    refused: BEYOND,
+  },
+]
+
+tryOnServers('who may write one FleetSource', FLEET_SOURCES)
