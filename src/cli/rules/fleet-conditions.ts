@@ -1,8 +1,9 @@
 // The conditions that agents report by the configurations beside the rules: JSON files of the fleet that watch logs or name monitors.
-import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MAX_AGENT_CONFIG_CHARS } from '#api/agent-config/agent-config-map.ts'
 import { conditionsReportedBy } from '#api/agent-config/config-problems.ts'
+import { below } from './below.ts'
 
 export function conditionsOfFleet(folder: string): ReadonlySet<string> {
   return new Set(jsonFiles(folder).flatMap((path) => [...conditionsIn(path)]))
@@ -10,9 +11,10 @@ export function conditionsOfFleet(folder: string): ReadonlySet<string> {
 
 function jsonFiles(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((f) => f.endsWith('.json') && !f.includes('node_modules'))
-      .map((f) => join(folder, f))
+    if (!lstatSync(folder).isDirectory()) return []
+    return below(folder)
+      .filter(({ isFile, path }) => isFile && path.endsWith('.json'))
+      .map(({ path }) => join(folder, path))
   } catch {
     // Rules may lie in a repository without a fleet.
     return []
@@ -22,8 +24,7 @@ function jsonFiles(folder: string): readonly string[] {
 /** A file that cannot be read reports nothing: the rules are checked here, not the fleet. */
 function conditionsIn(path: string): ReadonlySet<string> {
   try {
-    const stat = statSync(path)
-    if (stat.isFile() && stat.size <= MAX_AGENT_CONFIG_CHARS) return conditionsReportedBy(readFileSync(path, 'utf8'))
+    if (lstatSync(path).size <= MAX_AGENT_CONFIG_CHARS) return conditionsReportedBy(readFileSync(path, 'utf8'))
   } catch {
     // Removed meanwhile, or somebody else's.
   }

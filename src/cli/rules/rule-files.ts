@@ -1,5 +1,5 @@
 // Finds the rules of a folder with the cases beside them, and compiles them. The files may be code of a stranger, so they run in the cage.
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -26,6 +26,7 @@ import { applyDefaults } from '#schema/default.ts'
 import type { Cage } from '#sync/render/cage.ts'
 import { loadModules } from '#sync/render/load-modules.ts'
 import type { LoadedModule } from '#sync/render/protocol.ts'
+import { type Below, below } from './below.ts'
 import { conditionsOfFleet } from './fleet-conditions.ts'
 import { malformedCases } from './case-problems.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -57,14 +58,17 @@ const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCa
 export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
   if (!existsSync(root)) throw new KubeNodeError(cliErrors.KN1340({ folder }))
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((f) => f.endsWith(ENDING) && !f.includes('node_modules'))
+  const all = below(root)
+  // Links among them, too: the cage says that it has no such file.
+  const files = all
+    .map((f) => f.path)
+    .filter((f) => f.endsWith(ENDING))
     .toSorted()
   if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
   const reported = conditionsOfFleet(join(root, '..', 'fleet'))
   const modules = await loadModules(root, files, { cage: await cage(), shown: folder })
   const loaded = files.map((file) => ruleFile(file, modules.get(file), { root, cwd, reported }))
-  return [...loaded, ...withoutCases(root, new Set(files), cwd)]
+  return [...loaded, ...withoutCases(root, all, cwd)]
 }
 
 /** As a person would open it from where they are. */
@@ -74,12 +78,12 @@ function shownPath(cwd: string, path: string): string {
 }
 
 /** A ladder that no case goes with: nobody has said when it is to be climbed. */
-function withoutCases(root: string, caseFiles: ReadonlySet<string>, cwd: string): readonly RuleFile[] {
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((f) => f.endsWith('.ts') && !f.endsWith(ENDING) && !f.endsWith('.test.ts') && !f.includes('node_modules'))
-    .filter(
-      (f) => !caseFiles.has(f.replace(/\.ts$/, ENDING)) && /\bladder\s*:/.test(readFileSync(join(root, f), 'utf8')),
-    )
+function withoutCases(root: string, all: readonly Below[], cwd: string): readonly RuleFile[] {
+  const names = new Set(all.map((f) => f.path))
+  return all
+    .filter(({ isFile, path }) => isFile && path.endsWith('.ts') && !/\.(cases|test)\.ts$/.test(path))
+    .map((f) => f.path)
+    .filter((f) => !names.has(f.replace(/\.ts$/, ENDING)) && hasLadder(join(root, f)))
     .toSorted()
     .map((f) => {
       const name = f.replace(/\.ts$/, '')
@@ -90,6 +94,12 @@ function withoutCases(root: string, caseFiles: ReadonlySet<string>, cwd: string)
       )
     })
 }
+
+/** What people write is shorter. */
+const MAX_RULE_BYTES = 1024 * 1024
+
+const hasLadder = (path: string): boolean =>
+  lstatSync(path).size <= MAX_RULE_BYTES && /\bladder\s*:/.test(readFileSync(path, 'utf8'))
 
 const notUsable = (name: string, path: string, problem: string): RuleFile => ({
   name,

@@ -70,12 +70,14 @@ async function synthesize(path: string): Promise<RenderAnswer> {
 async function load(paths: readonly string[]): Promise<RenderAnswer> {
   const modules: Record<string, LoadedModule> = {}
   for (const path of paths)
-    modules[path] = await import(`${FLEET_ROOT}${path}`).then(
-      (exports: unknown) => ({ exports: { ...(exports as object) } }),
-      (error: unknown) => ({ error: describe(error) }),
-    )
+    modules[path] = await import(`${FLEET_ROOT}${path}`)
+      .then((exports: unknown) => ({ exports: plain(exports) }))
+      .catch((error: unknown) => ({ error: describe(error) }))
   return { ok: true, modules }
 }
+
+/** Here, so that one that is no data hides none either. */
+const plain = (exports: unknown): unknown => parse(stringify({ ...(exports as object) }))
 
 listen('uncaughtException', fail)
 listen('unhandledRejection', fail)
