@@ -8,13 +8,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { Random } from '#lib/random.ts'
-import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { openLocalRepository, type LocalRepository } from '#sync/git/local-repository.ts'
 import { nameProblem, parseTree } from '#sync/git/tree-entries.ts'
 import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, strangeText } from '#test/support/fuzzing.ts'
 import { hashOf, putLoose, putPack, varint, type PackedEntry } from '#test/support/hostile-objects.ts'
 
-/** What LocalRepository says of objects: too large, missing, hostile, of another type, damaged, a link. */
-const REFUSALS = ['KN7005', 'KN7006', 'KN7007', 'KN7015', 'KN7016', 'KN7019']
+/** What LocalRepository says of refs and objects: not there, without a commit, too large, missing, hostile, of another type, damaged, a link. */
+const REFUSALS = ['KN7002', 'KN7003', 'KN7005', 'KN7006', 'KN7007', 'KN7015', 'KN7016', 'KN7019']
+const MAX_MESSAGE = 1_500
 /** What a fleet may have in one commit here. */
 const LIMITS = { maxFiles: 20, maxFileBytes: 4_096, maxBytes: 16_384 }
 
@@ -37,7 +38,7 @@ interface Made {
 function objectsOf(random: Random): { readonly objects: readonly Made[]; readonly commit: string } {
   const objects: Made[] = []
   const spoil = (content: Buffer): Buffer =>
-    random.below(8) === 0 ? mutatedBytes(random, content, [content, ...objects.map((o) => o.content)]) : content
+    random.below(16) === 0 ? mutatedBytes(random, content, [content, ...objects.map((o) => o.content)]) : content
   const add = (type: string, content: Buffer): string => {
     const made = {
       type: random.below(60) === 0 ? random.pick(['blob', 'tree', 'commit', 'tag']) : type,
@@ -101,10 +102,22 @@ function packEntry(random: Random, { type, content }: Made, earlier: readonly Ma
   return { oid, type: 7, base: named, size: size(delta.length), deflated: deflated(random, delta) }
 }
 
-function plant(random: Random, gitDir: string, objects: readonly Made[]): void {
-  mkdirSync(join(gitDir, 'refs'), { recursive: true })
+/** Now and then HEAD and branches name each other, or nothing that is a ref. */
+function plantRefs(random: Random, gitDir: string, commit: string): void {
+  const named = (name: string) => `ref: refs/heads/${name}\n`
+  const strange = () => random.pick([named('main'), named('other'), named(strangeText(random)), strangeText(random)])
+  const isStrange = () => random.below(8) === 0
+  mkdirSync(join(gitDir, 'refs/heads'), { recursive: true })
+  writeFileSync(join(gitDir, 'HEAD'), isStrange() ? strange() : named('main'))
+  writeFileSync(join(gitDir, 'refs/heads/main'), isStrange() ? strange() : `${commit}\n`)
+  if (random.below(4) === 0) writeFileSync(join(gitDir, 'refs/heads/other'), strange())
+  if (random.below(8) === 0)
+    writeFileSync(join(gitDir, 'packed-refs'), `# pack-refs\n${strangeText(random)}\n${commit} refs/heads/other\n`)
+}
+
+function plant(random: Random, gitDir: string, { objects, commit }: ReturnType<typeof objectsOf>): void {
   mkdirSync(join(gitDir, 'objects'), { recursive: true })
-  writeFileSync(join(gitDir, 'HEAD'), 'ref: refs/heads/main\n')
+  plantRefs(random, gitDir, commit)
   const isPacked = objects.map(() => random.below(2) === 0)
   for (const [i, { type, content }] of objects.entries()) {
     if (isPacked[i] === true) continue
@@ -138,11 +151,11 @@ let folders = 0
 async function one(random: Random): Promise<string> {
   const gitDir = join(dir, `r${++folders}`)
   try {
-    const { objects, commit } = objectsOf(random)
-    plant(random, gitDir, objects)
+    const made = objectsOf(random)
+    plant(random, gitDir, made)
     if (random.below(4) === 0) damage(random, gitDir)
     const before = snapshot(gitDir)
-    const outcome = await readAll(gitDir, commit, objects)
+    const outcome = await readAll(gitDir, made)
     expect(snapshot(gitDir)).toBe(before)
     return outcome
   } finally {
@@ -150,10 +163,31 @@ async function one(random: Random): Promise<string> {
   }
 }
 
-async function readAll(gitDir: string, commit: string, objects: readonly Made[]): Promise<string> {
+/** To a commit that is there, or refused. */
+async function resolved(
+  repository: LocalRepository,
+  revision: string,
+  known: ReadonlyMap<string, Made>,
+): Promise<void> {
+  try {
+    expect(known.get(await repository.resolve(revision))?.type).toBe('commit')
+  } catch (e) {
+    requireRefused(e)
+  }
+}
+
+function requireRefused(e: unknown): string {
+  if (!isKubeNodeError(e) || !REFUSALS.includes(e.code)) throw e
+  expect(e.message).toBe(printableLine(e.message))
+  expect(e.message.length).toBeLessThanOrEqual(MAX_MESSAGE)
+  return e.code
+}
+
+async function readAll(gitDir: string, { objects, commit }: ReturnType<typeof objectsOf>): Promise<string> {
   const known = new Map(objects.map((o) => [hashOf(o.type, o.content), o]))
   try {
     const repository = openLocalRepository(gitDir)
+    for (const revision of ['HEAD', 'main', 'other']) await resolved(repository, revision, known)
     const read = await repository.commit(commit)
     // The content has the name, so it is what was made, whatever lies around it says.
     expect(known.get(read.id)?.type).toBe('commit')
@@ -169,9 +203,7 @@ async function readAll(gitDir: string, commit: string, objects: readonly Made[])
     }
     return files.size > 0 ? 'read' : 'empty'
   } catch (e) {
-    if (!isKubeNodeError(e) || !REFUSALS.includes(e.code)) throw e
-    expect(e.message).toBe(printableLine(e.message))
-    return e.code
+    return requireRefused(e)
   }
 }
 

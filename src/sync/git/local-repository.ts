@@ -40,7 +40,7 @@ const BYTES_IN_A_ROW = 1024 * 1024
 /** Parsing an entry of a folder takes as long as reading so much of a file. */
 const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
-/** What a parser says may quote the commit. */
+/** What a parser says may quote the commit, and HEAD may hold anything. */
 const MAX_WHY = 300
 const COMMIT_ID = /^[0-9a-f]{40}$/
 
@@ -173,7 +173,8 @@ export class LocalRepository implements GitRepository {
   }
 
   async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
-    const where = `${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`
+    // Names may have what acts in a terminal; they are data until somebody shows them.
+    const where = printableLine(`${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`)
     if (this.#clock.monotonic() > walk.until)
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
         retry: 'later',
@@ -272,21 +273,21 @@ export class LocalRepository implements GitRepository {
   }
 
   async #head(): Promise<string> {
-    const text = readFileSync(join(this.folder.headDir, 'HEAD'), 'utf8').trim()
+    const text = (readSmall(join(this.folder.headDir, 'HEAD')) ?? '').trim()
     if (COMMIT_ID.test(text)) return text
     const branch = text.replace(/^ref:\s*/, '')
     const id = await this.#ref(branch)
     if (id !== undefined) return id
-    throw new KubeNodeError(syncErrors.KN7003({ name: this.name, branch }))
+    throw new KubeNodeError(syncErrors.KN7003({ name: this.name, branch: printableLine(branch).slice(0, MAX_WHY) }))
   }
 
   /** Loose first, as git does; this is what a poll costs. */
-  async #ref(ref: string): Promise<string | undefined> {
+  async #ref(ref: string, hops = 0): Promise<string | undefined> {
     const file = refFileName(ref)
-    if (file === undefined) return undefined
+    if (file === undefined || hops > MAX_REF_HOPS) return undefined
     const loose = readSmall(join(this.folder.commonDir, file))?.trim()
     if (loose !== undefined && COMMIT_ID.test(loose)) return loose
-    if (loose?.startsWith('ref: ') === true && loose.slice(5) !== ref) return this.#ref(loose.slice(5))
+    if (loose?.startsWith('ref: ') === true) return this.#ref(loose.slice(5), hops + 1)
     return this.#packed(file)
   }
 
@@ -336,6 +337,8 @@ interface Walk extends TreeFiles {
 /** A million refs have some 70 MB; reading them at each change is no way to follow one branch. */
 const MAX_PACKED_REFS_BYTES = 128 * 1024 * 1024
 const MAX_REF_BYTES = 4_096
+/** As git: refs that name each other in a circle have no end. */
+const MAX_REF_HOPS = 5
 
 function readSmall(file: string): string | undefined {
   const info = statSync(file, { throwIfNoEntry: false })

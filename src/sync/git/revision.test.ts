@@ -27,6 +27,8 @@ test.each([
   ['HEAD', undefined],
   ['config', undefined],
   ['refs/heads/a b', undefined],
+  [`refs/heads/${'x'.repeat(256)}`, undefined],
+  [`refs/${'heads/'.repeat(200)}x`, undefined],
 ])('the file of %s is %s', (ref, file) => {
   expect(refFileName(ref)).toBe(file)
 })

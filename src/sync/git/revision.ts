@@ -24,14 +24,21 @@ export function parseRevision(text: string): Revision {
   return { base, steps: steps.slice(0, MAX_STEPS) }
 }
 
+/** What file systems take for a name, and for a path below the git folder; of others they say so with an error instead of that there is none. */
+const MAX_PART_BYTES = 255
+const MAX_REF_NAME_BYTES = 1_024
+
+const isPlain = (part: string): boolean =>
+  part !== '' && !part.startsWith('.') && !part.endsWith('.lock') && !part.includes('..')
+
 /** The file of a ref below the git folder; undefined for what git would never call a ref. */
 export function refFileName(ref: string): string | undefined {
   if (!ref.startsWith('refs/')) return undefined
-  const isFine = ref
-    .split('/')
-    .every((p) => p !== '' && !p.startsWith('.') && !p.endsWith('.lock') && !p.includes('..'))
+  const isFine = ref.split('/').every((p) => isPlain(p) && Buffer.byteLength(p) <= MAX_PART_BYTES)
   // oxlint-disable-next-line no-control-regex
-  return isFine && !/[\u0000-\u0020\\~^:?*[\u007f]/.test(ref) ? ref : undefined
+  return isFine && Buffer.byteLength(ref) <= MAX_REF_NAME_BYTES && !/[\u0000-\u0020\\~^:?*[\u007f]/.test(ref)
+    ? ref
+    : undefined
 }
 
 /** What `git revert` writes into the message of its commit. */

@@ -51,6 +51,12 @@ describe('a hostile name is refused', () => {
   })
 })
 
+test('a name that is quoted turns no line around', () => {
+  expect(() => parseTree(entry('100600', 'a\u202eb'), 'tree')).toThrow(
+    'it has the entry "a\ufffdb" with an unknown mode',
+  )
+})
+
 test.each([
   ['a name twice', Buffer.concat([entry('100644', 'a'), entry('40000', 'a')]), 'the name "a" twice'],
   ['an unknown mode', entry('100600', 'a'), 'with an unknown mode'],

@@ -1,6 +1,7 @@
 // Reads the bytes of a git tree. A tree with a name that could make any reader write or look outside of it is refused, whatever we do with it.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
+import { printableLine } from '#lib/printable.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
@@ -84,4 +85,4 @@ export function nameProblem(name: string): string | undefined {
 }
 
 const hostile = (where: string, seen: string): KubeNodeError =>
-  new KubeNodeError(syncErrors.KN7015({ path: where, problem: seen }))
+  new KubeNodeError(syncErrors.KN7015({ path: where, problem: printableLine(seen) }))
