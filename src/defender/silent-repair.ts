@@ -1,7 +1,8 @@
 // Whether a permit is for the repair of the very silence that keeps the target's health unknown. Unknown blocks, since what nobody sees may serve; a
 // machine of which neither agent nor kubelet is heard, which its provider knows, and which is alone in that, is what such a repair is for.
-import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
+import { disruptionFacts } from '#api/protocol/operations.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -15,8 +16,6 @@ export type SilentRepair =
   | { readonly kind: 'Outage'; readonly seen: string }
   | { readonly kind: 'None' }
 
-/** What is done to a machine without its agent. */
-const FROM_OUTSIDE: ReadonlySet<Disruption> = new Set(['Cordon', 'Drain', 'Reboot', 'Fence', 'Replace', 'ScaleIn'])
 /** What one cause can silence together; the whole is looked at by the health floor. */
 const PLACES = ['zone', 'rack'] as const
 
@@ -25,7 +24,7 @@ export function silentRepair(
   unit: Unit,
   { units }: Pick<FleetView, 'units'>,
 ): SilentRepair {
-  const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => FROM_OUTSIDE.has(o))
+  const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => disruptionFacts(o).isFromOutside)
   if (!isRepair || !unit.isCutOff || !isKnownToProvider(unit)) return { kind: 'None' }
   for (const place of PLACES) {
     // Machines that name none are in one together: nobody knows that they are not.

@@ -2,12 +2,11 @@
 // never a second time what may already have been done.
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
-import type { Disruption } from '#api/kinds/operation-permit.ts'
+import { type Operation, factsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
 import type { PermitReading } from '../components/plan.ts'
 import type { JobRecord, StepRecord } from './record.ts'
 
-export type JobOperation = RemedyOperationJob['spec']['operations'][number]
+export type JobOperation = Operation
 
 export interface JobSeen {
   readonly job: RemedyOperationJob
@@ -36,18 +35,6 @@ export interface JobPlan {
   readonly requeueAfterMs?: number
 }
 
-/** Which operations the agent does, and what a permit for each must be for. */
-export const AGENT_OPERATIONS: Partial<
-  Record<OperationName, { readonly disruption?: Disruption; readonly isSafeToRepeat: boolean }>
-> = {
-  collectEvidence: { isSafeToRepeat: true },
-  restartComponent: { disruption: 'RestartComponent', isSafeToRepeat: false },
-  reinstallComponent: { disruption: 'ReinstallComponent', isSafeToRepeat: false },
-  cleanDisk: { disruption: 'CleanDisk', isSafeToRepeat: true },
-  reboot: { disruption: 'Reboot', isSafeToRepeat: false },
-  runScript: { disruption: 'RunScript', isSafeToRepeat: false },
-}
-
 const MAX_ATTEMPTS = 3
 const RETRY_MS = 5_000
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node'
@@ -57,9 +44,6 @@ const wait = (waiting: string, requeueAfterMs?: number): JobPlan => ({
   waiting,
   ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
 })
-
-export const operationName = (operation: JobOperation): OperationName | undefined =>
-  OPERATIONS.find((o) => operation[o] !== undefined)
 
 export function planJob(seen: JobSeen): JobPlan {
   const { job, machine, nodeUid, record } = seen
@@ -124,7 +108,12 @@ function isEnded(seen: JobSeen, index: number): boolean {
   const own = ownStep(seen, index)
   if (own?.isUndone === true) return false
   // What does no harm twice may be done again.
-  return own === undefined || own.attempts >= MAX_ATTEMPTS || AGENT_OPERATIONS[own.operation]?.isSafeToRepeat !== true
+  return (
+    own === undefined ||
+    own.attempts >= MAX_ATTEMPTS ||
+    !isOfAgent(own.operation) ||
+    !factsOf(own.operation).isSafeToRepeat
+  )
 }
 
 const isEndedWell = (seen: JobSeen, index: number): boolean =>
@@ -132,9 +121,8 @@ const isEndedWell = (seen: JobSeen, index: number): boolean =>
 
 function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPlan {
   const name = operationName(operation)
-  const ours = name === undefined ? undefined : AGENT_OPERATIONS[name]
   const said = stepOf(seen, index)
-  if (name === undefined || ours === undefined || (said !== undefined && said.executor !== 'Agent'))
+  if (name === undefined || !isOfAgent(name) || (said !== undefined && said.executor !== 'Agent'))
     return wait(`waiting for step ${index}, which a controller runs`)
   if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef

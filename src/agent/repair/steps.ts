@@ -1,10 +1,9 @@
 // Does one step. A closed list with typed arguments: nothing that comes from an object ever reaches a shell.
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import type { OperationName } from '#api/kinds/operations.ts'
+import { argumentsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
 import type { AskResult } from '../components/asks.ts'
 import type { JobOperation } from './plan.ts'
-import { operationName } from './plan.ts'
 
 export interface StepResult {
   readonly outcome: 'Succeeded' | 'Failed' | 'Skipped'
@@ -58,32 +57,23 @@ async function run(
   job: string,
   signal: AbortSignal,
 ): Promise<StepResult | undefined> {
-  const name: OperationName | undefined = operationName(operation)
-  const { restartComponent, reinstallComponent, cleanDisk, collectEvidence, runScript } = operation
+  const name = operationName(operation)
+  if (name === undefined || !isOfAgent(name))
+    return failed(`${name ?? 'an unknown operation'} is not an operation of the agent`)
   switch (name) {
     case 'restartComponent':
-      return restartComponent === undefined ? undefined : asked(await ports.ask(restartComponent.component, 'Restart'))
+      return asked(await ports.ask(argumentsOf(operation, name).component, 'Restart'))
     case 'reinstallComponent':
-      return reinstallComponent === undefined
-        ? undefined
-        : asked(await ports.ask(reinstallComponent.component, 'Reinstall'))
+      return asked(await ports.ask(argumentsOf(operation, name).component, 'Reinstall'))
     case 'cleanDisk':
-      return cleanDisk === undefined ? undefined : ports.cleanDisk(cleanDisk, signal)
+      return ports.cleanDisk(argumentsOf(operation, name), signal)
     case 'collectEvidence':
-      return collectEvidence === undefined ? undefined : ports.collectEvidence(collectEvidence, job, signal)
+      return ports.collectEvidence(argumentsOf(operation, name), job, signal)
+    case 'runScript':
+      return ports.runScript(argumentsOf(operation, name), signal)
     case 'reboot':
       await ports.reboot(job)
       return undefined
-    case 'runScript':
-      return runScript === undefined ? undefined : ports.runScript(runScript, signal)
-    case 'cordon':
-    case 'drain':
-    case 'fence':
-    case 'replace':
-    case 'uncordon':
-    case 'webhook':
-    case undefined:
-      return failed(`${name ?? 'an unknown operation'} is not an operation of the agent`)
     default:
       return assertNever(name)
   }

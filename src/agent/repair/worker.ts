@@ -8,6 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { OperationName } from '#api/kinds/operations.ts'
+import { operationFacts } from '#api/protocol/operations.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { PermitReading } from '../components/plan.ts'
@@ -17,7 +18,7 @@ import { readFrozen } from '../frozen.ts'
 import type { KnownFields } from '../known-fields.ts'
 import { jobFile, type NodeDir } from '../node-dir.ts'
 import { readPermit } from '../permits.ts'
-import { AGENT_OPERATIONS, operationName, planJob, type JobAction, type JobOperation } from './plan.ts'
+import { planJob, type JobAction, type JobOperation } from './plan.ts'
 import { parseJobRecord, withStep, type JobRecord, type StepRecord } from './record.ts'
 import { doStep, type StepPorts } from './steps.ts'
 
@@ -149,8 +150,7 @@ export class JobWorker {
     const { client, targets } = this.#deps
     const index = job.spec.operations.findIndex((_, n) => !this.#isDone(n, job))
     const operation = job.spec.operations[index]
-    const name = operation === undefined ? undefined : operationName(operation)
-    const disruption = name === undefined ? undefined : AGENT_OPERATIONS[name]?.disruption
+    const [disruption] = (operation === undefined ? undefined : operationFacts(operation)?.disruptions) ?? []
     return readPermit(client, permit, {
       targets: targets(),
       ...(disruption === undefined ? {} : { operation: disruption }),

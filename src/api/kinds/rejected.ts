@@ -19,6 +19,7 @@ import { operationPermit } from './operation-permit.ts'
 import { operationalHold } from './operational-hold.ts'
 import { releasePipeline } from './release-pipeline.ts'
 import { release } from './release.ts'
+import { OPERATIONS } from './operations.ts'
 import { remedyOperationJob } from './remedy-operation-job.ts'
 
 /** JSON pointer → new value; undefined takes the field away. */
@@ -37,8 +38,7 @@ export interface Rejected {
 
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
 const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
-const OPERATIONS =
-  'exactly one of collectEvidence, cordon, restartComponent, reinstallComponent, cleanDisk, runScript, drain, reboot, fence, replace, uncordon, webhook must be set'
+const ONE_OPERATION = `exactly one of ${OPERATIONS.join(', ')} must be set`
 const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
@@ -115,8 +115,8 @@ export const REJECTED: readonly Rejected[] = [
   rejected(componentCanary, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(componentCanary, { '/spec/pick/percent': 5 }, 'exactly one of count, percent, machines must be set'),
   rejected(nodeRemedier, { '/spec/nodeSelector': BAD_REQUIREMENT }, REQUIREMENT),
-  rejected(nodeRemedier, { '/spec/ladder/0/operations/0': {} }, OPERATIONS),
-  rejected(remedyOperationJob, { '/spec/operations/0': { cordon: {}, uncordon: {} } }, OPERATIONS),
+  rejected(nodeRemedier, { '/spec/ladder/0/operations/0': {} }, ONE_OPERATION),
+  rejected(remedyOperationJob, { '/spec/operations/0': { cordon: {}, uncordon: {} } }, ONE_OPERATION),
   rejected(defenderPolicy, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(defenderPolicy, { '/spec/protect/0/name': 'x' }, 'exactly one of name, selector must be set'),
   rejected(

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { operationFacts, operationName } from '#api/protocol/operations.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
@@ -190,9 +191,11 @@ function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
       ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
         ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
         : []),
-      ...(at('replace') >= 0 && at('replace') < operations.length - 1
-        ? [`rung ${rung} continues after a replace: the node no longer exists`]
-        : []),
+      ...operations.flatMap((o, i) =>
+        operationFacts(o)?.takesNode === true && i < operations.length - 1
+          ? [`rung ${rung} continues after a ${operationName(o)}: the node no longer exists`]
+          : [],
+      ),
       ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
     ]
   })

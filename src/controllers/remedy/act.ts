@@ -1,4 +1,5 @@
 // Carries out what was planned: keeps good rules, and makes jobs under names that make a second try harmless.
+import { operationFacts } from '#api/protocol/operations.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -74,15 +75,13 @@ function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevis
 
 type Operations = RemedyOperationJob['spec']['operations']
 
-const DESTROYS = (o: Operations[number]): boolean =>
-  o.reboot !== undefined || o.fence !== undefined || o.replace !== undefined
 /** What a step list may hold. */
 const MOST_STEPS = 16
 
 /** What a reboot or a new machine wipes out is kept first, also where the author of the rule did not think of it. */
 export function withEvidence(operations: Operations, hasAgent: boolean): Operations {
-  const first = operations.findIndex(DESTROYS)
-  const isKept = operations.slice(0, first).some((o) => o.collectEvidence !== undefined)
+  const first = operations.findIndex((o) => operationFacts(o)?.evidence === 'Destroys')
+  const isKept = operations.slice(0, first).some((o) => operationFacts(o)?.evidence === 'Keeps')
   if (first < 0 || isKept || !hasAgent || operations.length >= MOST_STEPS) return operations
   return [{ collectEvidence: { kinds: ['KernelLog', 'Journal'] } }, ...operations]
 }

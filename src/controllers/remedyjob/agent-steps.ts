@@ -1,7 +1,7 @@
 // Decides how long a step of the agent is waited for, and what it means when no answer comes: nobody's slot is kept for ever.
 import { permitAnswer } from '#nodeops/permits.ts'
 import type { JobPlan } from './moves.ts'
-import { operationName } from './operations.ts'
+import { operationName } from '#api/protocol/operations.ts'
 import { type Seen, targetOf } from './seen.ts'
 import { finish, isBegun, move } from './transitions.ts'
 import type { Turn } from './turn.ts'

@@ -7,7 +7,7 @@ import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { post } from '#runtime/outbound/post.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { StepResult } from './moves.ts'
-import type { Operation } from './operations.ts'
+import type { Operation } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, nameOf, uidOf } from './seen.ts'
 
 const secretType = coreKind('Secret')

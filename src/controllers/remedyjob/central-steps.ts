@@ -7,7 +7,7 @@ import { isCordonedBy } from '#nodeops/cordon.ts'
 import { isFencedBy } from '#nodeops/fence.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import type { JobPlan } from './moves.ts'
-import { type Operation, knownOf, operationName } from './operations.ts'
+import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from './seen.ts'
 import { finish, isBegun } from './transitions.ts'
 import type { Turn } from './turn.ts'
@@ -39,9 +39,9 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
   // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
-  if (operation.uncordon === undefined && permit.kind !== 'Granted')
+  if (operationFacts(operation)?.givesBack !== true && permit.kind !== 'Granted')
     return ended(step, now, 'Failed', 'the permit expired')
-  if (operation.webhook !== undefined && !isOurs(seen, step))
+  if (operationFacts(operation)?.isSafeToRepeat !== true && !isOurs(seen, step))
     return ended(step, now, 'Failed', 'unknown whether the request was sent')
   return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
 }
@@ -110,7 +110,7 @@ const waiting = (text: string, unblock: string): JobPlan => ({
 
 /** The file on the node binds whoever would disrupt it without asking its agent. What was begun before goes no further; its time runs on. */
 const isForbidden = (seen: Seen, operation: Operation): boolean =>
-  isFrozen(seen) && (knownOf(operation)?.disruptions.length ?? 0) > 0
+  isFrozen(seen) && (operationFacts(operation)?.disruptions.length ?? 0) > 0
 
 const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
   actions: [],

@@ -4,7 +4,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { counted } from '#lib/counted.ts'
-import { messageOf } from '#lib/errors.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type CordonTools, cordon, uncordon } from '#nodeops/cordon.ts'
@@ -17,7 +17,7 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { StepResult } from './moves.ts'
-import type { Operation } from './operations.ts'
+import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, nameOf } from './seen.ts'
 
 export interface JobTools {
@@ -57,16 +57,27 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   const operation = job.spec.operations[step.index]
   // The node was read for this decision; where it changed since, the swap reads it again.
   const holding = { ...nodeTools(tools, signal), held: seen.isFresh ? seen.node : undefined }
-  if (operation?.cordon !== undefined)
-    return settled(await cordon(holding, job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
-  if (operation?.uncordon !== undefined) return settled(await uncordon(holding, job.spec.node, owner))
-  if (operation?.drain !== undefined) return drain(tools.client, job.spec.node.name, operation.drain, signal)
-  if (operation?.reboot !== undefined) return reboot(tools, seen, signal)
-  if (operation?.fence !== undefined) return fenceOff(tools, seen, signal)
-  if (operation?.replace !== undefined) return replace(tools, seen, signal)
-  if (operation?.webhook !== undefined)
-    return applied(await callWebhook(tools, { ...operation.webhook }, step, seen, signal))
-  return failed('this step is not supported by this version')
+  const name = operation === undefined ? undefined : operationName(operation)
+  if (operation === undefined || name === undefined || !isCentral(name))
+    return failed('this step is not supported by this version')
+  switch (name) {
+    case 'cordon':
+      return settled(await cordon(holding, job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
+    case 'uncordon':
+      return settled(await uncordon(holding, job.spec.node, owner))
+    case 'drain':
+      return drain(tools.client, job.spec.node.name, argumentsOf(operation, name), signal)
+    case 'reboot':
+      return reboot(tools, seen, signal)
+    case 'fence':
+      return fenceOff(tools, seen, signal)
+    case 'replace':
+      return replace(tools, seen, signal)
+    case 'webhook':
+      return applied(await callWebhook(tools, argumentsOf(operation, name), step, seen, signal))
+    default:
+      return assertNever(name)
+  }
 }
 
 const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>): DrainWishes => ({

@@ -23,7 +23,7 @@ import { Beats } from './beats.ts'
 import { clearedReading } from './cleared.ts'
 import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
-import { type Operation, operationName } from './operations.ts'
+import { type Operation, operationFacts } from '#api/protocol/operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
 import { type FaultReading, type JobStep, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
 
@@ -39,9 +39,6 @@ interface Sample {
   /** UIDs of those that are as bad, by rule: of what was read once each rule is asked once. */
   readonly bad: Map<ActiveRule, ReadonlySet<string>>
 }
-
-/** Operations that a provider does, or that take the Machine away. */
-const ON_MACHINES: ReadonlySet<string> = new Set(['reboot', 'fence', 'replace'])
 
 /** Jobs whose first sight is remembered; the oldest give way and are watched a moment longer. */
 const MOST_REMEMBERED = 20_000
@@ -129,7 +126,7 @@ export class Observer {
   /** While central steps run on the node alone, nothing is decided by Machine and rule, and the caches do. */
   async #readOthers({ spec, status }: RemedyOperationJob, operation: Operation | undefined, signal: AbortSignal) {
     const { machines, remediers } = this.#caches
-    const isOnNode = operation !== undefined && !ON_MACHINES.has(operationName(operation) ?? '')
+    const isOnNode = operation !== undefined && operationFacts(operation)?.needsHost === false
     if (status?.phase === 'Running' && isOnNode)
       return [
         spec.machine === undefined ? undefined : machines.get(spec.machine),

@@ -4,7 +4,8 @@ import { timestamp } from '#lib/clock.ts'
 import { waitForAgent } from './agent-steps.ts'
 import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from './moves.ts'
-import { type Operation, executorOf, operationName } from './operations.ts'
+import type { StepExecutor } from '#api/protocol/job.ts'
+import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { type Seen, isFrozen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
 import type { Held } from './wishes.ts'
@@ -38,9 +39,10 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const deadline = Date.parse(job.status?.startedAt ?? '') + parseDuration(job.spec.timeout)
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
   // A machine that is being replaced takes its node with it.
-  if (operation.replace === undefined && node(seen) === undefined) return nodeGone(seen, now)
+  if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeGone(seen, now)
   const held = step === undefined || !isBegun(step) ? heldBy(seen, now) : undefined
-  if (held !== undefined && !turn.isLate && operation.uncordon === undefined) return untilMayGoOn(seen, held)
+  if (held !== undefined && !turn.isLate && operationFacts(operation)?.givesBack !== true)
+    return untilMayGoOn(seen, held)
   const executor = step?.executor ?? firstExecutor(seen, operation)
   if (executor !== 'Agent') return centralStep(seen, now, { ...turn, executor })
   const instead = operation.collectEvidence !== undefined ? withoutEvidence(seen, now, turn) : undefined
@@ -60,8 +62,11 @@ const untilMayGoOn = (seen: Seen, held: Held): JobPlan => ({
 const soonerThan = (planned: JobPlan, ms: number | undefined): JobPlan =>
   ms === undefined ? planned : { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? ms, ms) }
 
-const firstExecutor = (seen: Seen, operation: Operation) =>
-  operation.reboot !== undefined && isSilent(seen) ? 'Provider' : executorOf(operation)
+function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
+  const known = operationFacts(operation)
+  if (known?.byProviderIfSilent === true && isSilent(seen)) return 'Provider'
+  return known?.executor ?? 'Controller'
+}
 
 const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
 const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''

@@ -1,5 +1,5 @@
 // The step of a job whose turn it is.
-import type { Operation } from './operations.ts'
+import type { Operation } from '#api/protocol/operations.ts'
 import type { JobStep } from './seen.ts'
 
 export interface Turn {

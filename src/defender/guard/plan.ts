@@ -3,6 +3,7 @@
 import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { disruptionFacts } from '#api/protocol/operations.ts'
 import { holdOf } from '#holds/in-force.ts'
 import { holdsOver } from '#holds/reach.ts'
 import { grantsOf, WorkingLedger } from '../ledger.ts'
@@ -75,13 +76,11 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   return counted(seen, isLifted)
 }
 
-/** Permits for these operations end with the object deleted. */
-const DELETING: ReadonlySet<string> = new Set(['ScaleIn', 'Replace', 'MassPrune'])
-
 /** By the ledger, which is what the Defender granted whatever a permit says; such a deletion was counted when it was granted. */
 const isGranted = ({ ledger, grantedAs }: DeletionSeen): boolean =>
   grantsOf(ledger).some(
-    (g) => g.state === 'Held' && grantedAs.includes(g.target) && g.operations.some((o) => DELETING.has(o)),
+    (g) =>
+      g.state === 'Held' && grantedAs.includes(g.target) && g.operations.some((o) => disruptionFacts(o).deletesTarget),
   )
 
 const allSeries = (kind: string): readonly Series[] =>

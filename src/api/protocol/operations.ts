@@ -1,0 +1,184 @@
+// What is true of each operation of a repair, and of each disruption that a permit is for. Invariant: every operation has every answer; one that is
+// added to the schema does not compile until all of them are given.
+import type { RISKS } from '../kinds/defender-policy.ts'
+import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
+import type { Disruption } from '../kinds/operation-permit.ts'
+import type { RemedyOperationJob } from '../kinds/remedy-operation-job.ts'
+
+export type Operation = RemedyOperationJob['spec']['operations'][number]
+export type Risk = (typeof RISKS)[number]
+
+interface OperationFacts {
+  /** Who does it. */
+  readonly executor: 'Agent' | 'Controller'
+  /** Whether its provider does it to a machine whose agent is silent. */
+  readonly byProviderIfSilent: boolean
+  /** What the Defender is asked for. Empty: it takes nothing away from anybody. */
+  readonly disruptions: readonly Disruption[]
+  /** Whether it may be done again when nobody knows how the last attempt ended. */
+  readonly isSafeToRepeat: boolean
+  /** What becomes of the traces of the fault. */
+  readonly evidence: 'Keeps' | 'Leaves' | 'Destroys'
+  /** Whether it is done to the host, not to the node alone: Machine and rule are read again before each step. */
+  readonly needsHost: boolean
+  /** Whether the node is gone after it, so that nothing can follow. */
+  readonly takesNode: boolean
+  /** Whether it gives back what the job took: done under a hold and after the permit ended, too. */
+  readonly givesBack: boolean
+}
+
+const LEAVES_NODE = { byProviderIfSilent: false, needsHost: false, takesNode: false, givesBack: false } as const
+
+export const OPERATION_FACTS = {
+  collectEvidence: { ...LEAVES_NODE, executor: 'Agent', disruptions: [], isSafeToRepeat: true, evidence: 'Keeps' },
+  restartComponent: {
+    ...LEAVES_NODE,
+    executor: 'Agent',
+    disruptions: ['RestartComponent'],
+    isSafeToRepeat: false,
+    evidence: 'Leaves',
+  },
+  reinstallComponent: {
+    ...LEAVES_NODE,
+    executor: 'Agent',
+    disruptions: ['ReinstallComponent'],
+    isSafeToRepeat: false,
+    evidence: 'Leaves',
+  },
+  cleanDisk: {
+    ...LEAVES_NODE,
+    executor: 'Agent',
+    disruptions: ['CleanDisk'],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+  },
+  runScript: {
+    ...LEAVES_NODE,
+    executor: 'Agent',
+    disruptions: ['RunScript'],
+    isSafeToRepeat: false,
+    evidence: 'Leaves',
+  },
+  cordon: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: ['Cordon'],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+  },
+  drain: { ...LEAVES_NODE, executor: 'Controller', disruptions: ['Drain'], isSafeToRepeat: true, evidence: 'Leaves' },
+  reboot: {
+    executor: 'Agent',
+    byProviderIfSilent: true,
+    disruptions: ['Reboot'],
+    isSafeToRepeat: false,
+    evidence: 'Destroys',
+    needsHost: true,
+    takesNode: false,
+    givesBack: false,
+  },
+  fence: {
+    executor: 'Controller',
+    byProviderIfSilent: false,
+    disruptions: ['Fence'],
+    isSafeToRepeat: true,
+    evidence: 'Destroys',
+    needsHost: true,
+    takesNode: false,
+    givesBack: false,
+  },
+  replace: {
+    executor: 'Controller',
+    byProviderIfSilent: false,
+    // The machine controller, which takes the machine out of service, goes on under the same permit.
+    disruptions: ['Replace', 'ScaleIn'],
+    isSafeToRepeat: true,
+    evidence: 'Destroys',
+    needsHost: true,
+    takesNode: true,
+    givesBack: false,
+  },
+  uncordon: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: [],
+    isSafeToRepeat: true,
+    evidence: 'Leaves',
+    givesBack: true,
+  },
+  webhook: { ...LEAVES_NODE, executor: 'Controller', disruptions: [], isSafeToRepeat: false, evidence: 'Leaves' },
+} as const satisfies Readonly<Record<OperationName, OperationFacts>>
+
+type OfExecutor<E extends OperationFacts['executor']> = {
+  readonly [N in OperationName]: (typeof OPERATION_FACTS)[N]['executor'] extends E ? N : never
+}[OperationName]
+
+/** What agents do. Who does steps has a case for each of them, or does not compile. */
+export type AgentOperation = OfExecutor<'Agent'>
+/** What the job controller does, or has a provider do. */
+export type CentralOperation =
+  | OfExecutor<'Controller'>
+  | {
+      readonly [N in OperationName]: (typeof OPERATION_FACTS)[N]['byProviderIfSilent'] extends true ? N : never
+    }[OperationName]
+
+export const factsOf = (name: OperationName): OperationFacts => OPERATION_FACTS[name]
+
+export const isOfAgent = (name: OperationName): name is AgentOperation => factsOf(name).executor === 'Agent'
+
+export const isCentral = (name: OperationName): name is CentralOperation =>
+  factsOf(name).executor === 'Controller' || factsOf(name).byProviderIfSilent
+
+/** Undefined: an operation of a later version. */
+export const operationName = (operation: Operation): OperationName | undefined =>
+  OPERATIONS.find((name) => operation[name] !== undefined)
+
+/** The arguments of an operation that was found by its name. */
+export function argumentsOf<N extends OperationName>(operation: Operation, name: N): NonNullable<Operation[N]> {
+  const found = operation[name]
+  if (found === undefined) throw new TypeError(`an operation without ${name} was taken for one`)
+  return found
+}
+
+/** What is known of it; undefined as above. */
+export function operationFacts(operation: Operation): OperationFacts | undefined {
+  const name = operationName(operation)
+  return name === undefined ? undefined : factsOf(name)
+}
+
+interface DisruptionFacts {
+  /** How much harm it can do. */
+  readonly risk: Risk
+  /** Whether it is done to a machine without its agent. */
+  readonly isFromOutside: boolean
+  /** Whether its permit ends with the target deleted. */
+  readonly deletesTarget: boolean
+}
+
+const facts = (risk: Risk, isFromOutside: boolean, deletesTarget: boolean): DisruptionFacts => ({
+  risk,
+  isFromOutside,
+  deletesTarget,
+})
+
+const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
+  SwitchComponent: facts('Medium', false, false),
+  RestartComponent: facts('Low', false, false),
+  ReinstallComponent: facts('Medium', false, false),
+  RunScript: facts('Medium', false, false),
+  CleanDisk: facts('Low', false, false),
+  Cordon: facts('Low', true, false),
+  Drain: facts('Medium', true, false),
+  Reboot: facts('Medium', true, false),
+  Fence: facts('High', true, false),
+  Replace: facts('High', true, true),
+  ScaleIn: facts('High', true, true),
+  ChangeControlPlane: facts('High', false, false),
+  MassPrune: facts('High', false, true),
+}
+
+/** Of a later version, or of nobody: the most harmful, and no way around the agent or the guard of deletions. */
+const UNKNOWN_DISRUPTION = facts('High', false, false)
+
+export const disruptionFacts = (name: string): DisruptionFacts =>
+  (Object.hasOwn(DISRUPTION_FACTS, name) ? DISRUPTION_FACTS[name as Disruption] : undefined) ?? UNKNOWN_DISRUPTION
