@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newKey, requestCertificate } from '#agent/join/request.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, JOIN_NAMESPACE, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
@@ -174,7 +174,7 @@ test('it is managed once it is told so: its join command leads to a certificate 
     { type: 'merge', value: { spec: { channel: 'Agent', labels: { mine: 'yes' } } } },
   )
   const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
-  const { items } = await admin.list(secrets, { namespace: SYSTEM_NAMESPACE, labelSelector: LABELS.joinToken })
+  const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
   const { line } = joinCommand(waiting, items, systemClock.now())
   const bundle = JSON.parse(Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()) as Record<string, string>
   const ca = { data: Buffer.from(bundle['caData'] ?? '', 'base64').toString() }
