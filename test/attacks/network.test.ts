@@ -2,15 +2,17 @@
 import { type OutgoingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import { request } from 'node:https'
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
+import { createApiServer } from '#apiserver/api-server.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { SecretPaths } from '#defender/webhook/secret-paths.ts'
 import { WebhookServer } from '#defender/webhook/server.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
+import { Requests } from '#test/support/api-requests.ts'
 import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 import { newAuthority } from '#test/support/tls.ts'
 
@@ -175,6 +177,33 @@ const FORGED: readonly Attempt<void>[] = [
 test.each([1, 64, 200])('%d silent connections do not keep API servers from asking the guard', async (silent) => {
   const { status, text } = await forge('/known/deletions', {}, undefined, silent)
   expect([status, text]).toEqual([200, 'guard asked 3'])
+})
+
+test('S24 silent connections to the API server cost each other their place, not who has a key', async () => {
+  const PLACES = 20
+  const server = await createApiServer({ loops: 'none', limits: { connections: PLACES } })
+  await server.listen()
+  const { hostname, port } = new URL(server.url)
+  const silent: Socket[] = []
+  const { certificate: cert, key } = server.credentials.admin
+  const api = () => new Requests({ url: server.url, ca: server.ca, cert, key })
+  const [early, late] = [api(), api()]
+  try {
+    expect((await early.send('GET', '/api/v1/namespaces')).code).toBe(200)
+    for (let i = 0; i < 3 * PLACES; i++) {
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.on('error', () => undefined)
+      silent.push(socket)
+      await once(socket, 'connect')
+    }
+    expect((await late.send('GET', '/api/v1/namespaces')).code).toBe(200)
+    expect((await early.send('GET', '/api/v1/namespaces')).code).toBe(200)
+    expect(silent.filter((s) => !s.closed).length).toBeLessThanOrEqual(PLACES / 2)
+  } finally {
+    for (const socket of silent) socket.destroy()
+    for (const requests of [early, late]) requests.close()
+    await server.close()
+  }
 })
 
 tryHere('a neighbor in the network, at the webhook of the Defender', FORGED)

@@ -1,13 +1,17 @@
 // The HTTPS listener: certificates, time-outs of connections, and one pipeline for each request.
 import { createServer, type Server } from 'node:https'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { isAnonymous } from '../auth/user.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import { Connections } from '../flow/connections.ts'
 import { Gate } from '../flow/gate.ts'
 import type { Limits } from '../flow/limits.ts'
 import { RefusalLog } from '../flow/refusal-log.ts'
+import { Strangers, strangersWithin } from '../flow/strangers.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { notStored } from '../status/not-stored.ts'
 import { internalError, Refusal } from '../status/refusal.ts'
@@ -26,9 +30,14 @@ export interface HttpOptions {
 }
 
 export function createHttpServer({ parts, authenticate, tls, limits, log, open }: HttpOptions): Server {
+  const strangers = new Strangers(strangersWithin(limits.connections))
   const pipeline: Pipeline = {
     parts,
-    authenticate,
+    authenticate: (request) => {
+      const user = authenticate(request)
+      if (!isAnonymous(user)) strangers.knows(request.socket)
+      return user
+    },
     gate: new Gate(limits, parts.clock),
     connections: new Connections(),
     levels: limits.levels,
@@ -64,6 +73,11 @@ export function createHttpServer({ parts, authenticate, tls, limits, log, open }
     },
   )
   server.maxConnections = limits.connections
+  server.prependListener('connection', (socket: Socket) => strangers.came(socket))
+  // by a certificate of ours; whether it still counts is asked with each request
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.authorized) strangers.knows(socket)
+  })
   return server
 }
 
