@@ -11,6 +11,8 @@ export interface AdmissionRequest {
   readonly served: Served
   /** The version of the request, where its objects are shown in another. */
   readonly sentAs?: Served
+  /** Of the object, where it is not that of the resource: what is asked of a pod is no pod. */
+  readonly kind?: { readonly group: string; readonly version: string; readonly kind: string }
   readonly subresource: string
   readonly namespace: string
   readonly name: string

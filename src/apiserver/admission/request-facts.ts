@@ -8,10 +8,10 @@ export function requestFacts(request: AdmissionRequest): unknown {
   const kindOf = ({ type: { group, version, kind } }: Served) => ({ group, version, kind })
   const resourceOf = ({ type: { group, version, plural } }: Served) => ({ group, version, resource: plural })
   return {
-    kind: kindOf(served),
+    kind: request.kind ?? kindOf(served),
     resource: resourceOf(served),
     subResource: subresource,
-    requestKind: kindOf(sentAs),
+    requestKind: request.kind ?? kindOf(sentAs),
     requestResource: resourceOf(sentAs),
     requestSubResource: subresource,
     name,

@@ -32,10 +32,10 @@ export function reviewBody(request: AdmissionRequest, { uid, version, as, object
     apiVersion: `admission.k8s.io/${version}`,
     request: {
       uid,
-      kind: kindOf(as),
+      kind: request.kind ?? kindOf(as),
       resource: resourceOf(as),
       ...sub('subResource'),
-      requestKind: kindOf(request.served),
+      requestKind: request.kind ?? kindOf(request.served),
       requestResource: resourceOf(request.served),
       ...sub('requestSubResource'),
       ...(name === '' ? {} : { name }),

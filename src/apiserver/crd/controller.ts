@@ -93,11 +93,17 @@ export class DefinitionController {
 
   /** Objects are deleted first; when the last of them is gone, the finalizer goes. */
   async #cleanUp(definition: KubeObject): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock, registry } = this.#parts
     const { finalizers = [], name = '' } = definition.metadata
     if (!finalizers.includes(CLEANUP_FINALIZER)) return
     const at = { resource: DEFINITIONS, namespace: '', name }
-    const objects = store.collection(`${word(specOf(definition)['group'])}/${word(namesOf(definition)['plural'])}`)
+    const [group, plural] = [word(specOf(definition)['group']), word(namesOf(definition)['plural'])]
+    // It never had objects: those of that name are the server's own.
+    if (registry.isBuiltin(group, plural)) {
+      await storeObject(store, at, (d) => withoutCleanup(withConditions(d, [COMPLETED], clock.now())))
+      return
+    }
+    const objects = store.collection(`${group}/${plural}`)
     await storeObject(store, at, (d) => withConditions(d, [IN_PROGRESS], clock.now()))
     this.#wait(name, objects)
     const found = objects.snapshot()
@@ -143,11 +149,12 @@ const withoutCleanup = (d: KubeObject): KubeObject => ({
   metadata: { ...d.metadata, finalizers: (d.metadata.finalizers ?? []).filter((f) => f !== CLEANUP_FINALIZER) },
 })
 
-/** The name that another kind of the group has already. */
+/** The name that another kind of the group has already, or one that comes with the server. */
 function conflictingName({ registry }: ServerParts, definition: KubeObject): string | undefined {
   const group = word(specOf(definition)['group'])
   const names = namesOf(definition)
   const plural = word(names['plural'])
+  if (registry.isBuiltin(group, plural)) return plural
   const others = registry.all().filter((s) => s.type.group === group && s.type.plural !== plural)
   const taken = new Set(others.flatMap((s) => [s.type.plural, s.singular, ...s.shortNames]))
   const kinds = new Set(others.flatMap((s) => [s.type.kind, s.listKind]))

@@ -30,8 +30,9 @@ export class Registry {
     this.#reindex()
   }
 
-  /** Replaces all versions of one custom resource; an empty list removes it. */
+  /** Replaces all versions of one custom resource; an empty list removes it. What comes with the server stays as it is. */
   replace(group: string, plural: string, versions: readonly Served[]): void {
+    if (this.isBuiltin(group, plural)) return
     this.#generation++
     for (const [key, s] of this.#served)
       if (s.type.group === group && s.type.plural === plural) this.#served.delete(key)
@@ -78,6 +79,11 @@ export class Registry {
   hasGroup(group: string): boolean {
     for (const s of this.#served.values()) if (s.type.group === group) return true
     return false
+  }
+
+  /** A resource that comes with the server: no definition takes its place, nor the objects that are stored under its name. */
+  isBuiltin(group: string, plural: string): boolean {
+    return this.#byResource.get(`${group}/${plural}`)?.some((s) => !s.custom) === true
   }
 
   /** Of a group that comes with the server; others come and go with their definitions. */

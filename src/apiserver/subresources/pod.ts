@@ -8,8 +8,10 @@ import { deleteObject } from '../handlers/delete.ts'
 import type { DeleteOptions } from '../handlers/delete-options.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
 import { encoded } from '../handlers/encode.ts'
+import { admissionRequest } from '../handlers/judge.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { readSent } from '../http/body.ts'
+import { writeOptions } from '../http/query.ts'
 import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
 import { badRequest, conflict, forbidden, internal, invalid, notFound, tooManyRequests } from '../status/refusal.ts'
 import { storeObject } from '../storage/internal-write.ts'
@@ -39,6 +41,7 @@ async function evict(call: Call): Promise<Answer> {
   const pod = parts.store.latest(at)?.value
   if (pod === undefined) throw notFound(groupResource(served), path.name)
   const options = evictionOptions(fields(eviction['deleteOptions']), call.query)
+  await refuseByPolicy(call, { group: 'policy', kind, sent: eviction, dryRun: options.dryRun })
   if (!mayGoFreely(pod)) {
     await takeFromBudget(call, pod, options.dryRun)
     if (!options.dryRun) await storeObject(parts.store, at, (p) => withDisruption(p, parts.clock.now()))
@@ -46,6 +49,25 @@ async function evict(call: Call): Promise<Answer> {
   const gone = await deleteObject({ ...call, path: { ...path, subresource: '' } }, at, options)
   if (gone === undefined) throw notFound(groupResource(served), path.name)
   return created(call)
+}
+
+interface Asking {
+  readonly group: string
+  readonly kind: string
+  readonly sent: Fields
+  readonly dryRun: boolean
+}
+
+/** What is asked of a pod is judged like everything that is created: whoever may ask may still be refused. */
+function refuseByPolicy(call: Call, { group, kind, sent, dryRun }: Asking): Promise<void> {
+  const { namespace, name } = call.path
+  const metadata = { ...fields(sent['metadata']), name, namespace }
+  const options = { dryRun, fieldManager: '', fieldValidation: 'Ignore', force: false } as const
+  return call.parts.admission.validate({
+    ...admissionRequest(call, 'CREATE', options, undefined),
+    kind: { group, version: 'v1', kind },
+    object: { ...sent, kind, apiVersion: group === '' ? 'v1' : `${group}/v1`, metadata },
+  })
 }
 
 function evictionOptions(raw: Fields, query: URLSearchParams): DeleteOptions {
@@ -146,6 +168,7 @@ const withDisruption = (pod: KubeObject, now: number): KubeObject =>
 
 async function bind(call: Call): Promise<Answer> {
   const { served, path, parts } = call
+  const { dryRun } = writeOptions(call.query, { options: 'CreateOptions', apply: false })
   const { value } = await readSent(call, 'Binding')
   const binding = value ?? {}
   const target = fields(binding['target'])
@@ -155,7 +178,10 @@ async function bind(call: Call): Promise<Answer> {
   if (kind !== '' && kind !== 'Node')
     throw internal(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
   const refuse = (why: string) => conflict({ group: '', plural: 'pods/binding' }, path.name, why)
-  const bound = await storeObject(parts.store, placeOf(served, path.namespace, path.name), (pod) => {
+  const at = placeOf(served, path.namespace, path.name)
+  if (parts.store.latest(at) === undefined) throw notFound(groupResource(served), path.name)
+  await refuseByPolicy(call, { group: '', kind: 'Binding', sent: binding, dryRun })
+  const bound = await storeObject(parts.store, at, (pod) => {
     if (pod.metadata.deletionTimestamp !== undefined)
       throw refuse(`pod ${path.name} is being deleted, cannot be assigned to a host`)
     const spec = fields(pod['spec'])
@@ -163,6 +189,7 @@ async function bind(call: Call): Promise<Answer> {
       throw refuse(`pod ${path.name} has non-empty .spec.schedulingGates`)
     if (spec['nodeName'] !== undefined)
       throw refuse(`pod ${path.name} is already assigned to node ${JSON.stringify(spec['nodeName'])}`)
+    if (dryRun) return pod
     return boundPod(pod, {
       node,
       annotations: fields(fields(binding['metadata'])['annotations']),

@@ -46,7 +46,9 @@ async function create(call: Call): Promise<Answer> {
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_SECONDS
   refuseBadTimes(seconds)
   // A token is an identity: policies may refuse it like anything that is made.
-  await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), object: request })
+  const { type } = REQUEST
+  const kind = { group: type.group, version: type.version, kind: type.kind }
+  await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), kind, object: request })
   const bound = boundObject(call, fields(spec['boundObjectRef']))
   const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
   const reference = spec['boundObjectRef']

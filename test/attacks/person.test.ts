@@ -1,0 +1,143 @@
+// The attacker is a person with a few rights of their own, such as to define kinds and to evict pods. They gain nothing else by them.
+import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { eventually } from '#test/support/sync-bench.ts'
+
+async function madeBy({ ask, who }: AttackWorld, path: string, body: object): Promise<void> {
+  const { status, text } = await ask(who.installer, 'POST', path, { body })
+  if (status !== 201 && status !== 409) throw new Error(`cannot prepare ${path}: ${text}`)
+}
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/shop/leases'
+const definition = (version: string) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'leases.coordination.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'https://example.org' },
+  },
+  spec: {
+    group: 'coordination.k8s.io',
+    scope: 'Namespaced',
+    names: { plural: 'leases', singular: 'lease', kind: 'Lease', listKind: 'LeaseList' },
+    versions: [
+      {
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+})
+const lease = (name: string, spec: object) => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name },
+  spec,
+})
+
+/** The server has looked at it. */
+const judged = (world: AttackWorld): Promise<Answer> =>
+  eventually(
+    () => world.ask(world.who.installer, 'GET', `${DEFINITIONS}/leases.coordination.k8s.io`),
+    ({ text }) => text.includes('"NamesAccepted"'),
+  )
+
+async function withoutDefinition({ ask, who }: AttackWorld): Promise<void> {
+  await ask(who.installer, 'DELETE', `${DEFINITIONS}/leases.coordination.k8s.io`)
+  await eventually(
+    () => ask(who.installer, 'GET', `${DEFINITIONS}/leases.coordination.k8s.io`),
+    ({ status }) => status === 404,
+  )
+  const { status, text } = await ask(who.installer, 'GET', `${LEASES}/kept`)
+  if (status !== 200) throw new Error(`the Lease went with a definition of its name: ${text}`)
+}
+
+const DEFINED: readonly Attempt[] = ['v1', 'v9'].map((version) => ({
+  name: `who may define kinds puts one (${version}) in the place of Leases, and takes all Leases along with it`,
+  attempt: async (world) => {
+    await madeBy(world, LEASES, lease('kept', { leaseDurationSeconds: 15 }))
+    await madeBy(world, DEFINITIONS, definition(version))
+    await judged(world)
+    return world.ask(world.who.installer, 'POST', LEASES, { body: lease('odd', { leaseDurationSeconds: 'long' }) })
+  },
+  refused: 400,
+  afterwards: withoutDefinition,
+}))
+
+const PODS = '/api/v1/namespaces/shop/pods'
+const POLICIES = '/apis/admissionregistration.k8s.io/v1'
+const BINDING = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Binding',
+  metadata: { name },
+  target: { kind: 'Node', name: 'n-a' },
+})
+const EVICTION = (name: string) => ({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } })
+
+async function pod(world: AttackWorld, name: string): Promise<void> {
+  await madeBy(world, '/api/v1/namespaces/shop/serviceaccounts', {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'default' },
+  })
+  const spec = { automountServiceAccountToken: false, containers: [{ name: 'a', image: 'a' }] }
+  await madeBy(world, PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })
+}
+
+/** What an administrator refuses, tried until the policy is in force. */
+async function forbidden(world: AttackWorld, subresource: string, body: object): Promise<Answer> {
+  const name = `no-${subresource}`
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const resourceRules = [
+    { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE'], resources: [`pods/${subresource}`] },
+  ]
+  await madeBy(world, `${POLICIES}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name },
+    spec: {
+      matchConstraints: { resourceRules },
+      validations: [{ expression: `object.metadata.name != 'kept'`, message: `never ${subresource}` }],
+    },
+  })
+  await madeBy(world, `${POLICIES}/validatingadmissionpolicybindings`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  })
+  await pod(world, 'kept')
+  return eventually(
+    () => world.ask(world.who.tenant, 'POST', `${PODS}/kept/${subresource}?dryRun=All`, { body }),
+    ({ status }) => status >= 400,
+  )
+}
+
+const ASKED_OF_PODS: readonly Attempt[] = [
+  {
+    name: 'who may evict pods evicts one that a policy keeps',
+    attempt: (world) => forbidden(world, 'eviction', EVICTION('kept')),
+    control: async (world) => {
+      await pod(world, 'goes')
+      return world.ask(world.who.tenant, 'POST', `${PODS}/goes/eviction`, { body: EVICTION('goes') })
+    },
+    refused: /never eviction/,
+  },
+  {
+    name: 'who may bind pods binds one that a policy keeps',
+    attempt: (world) => forbidden(world, 'binding', BINDING('kept')),
+    control: async (world) => {
+      await pod(world, 'tried')
+      return world.ask(world.who.tenant, 'POST', `${PODS}/tried/binding?dryRun=All`, { body: BINDING('tried') })
+    },
+    refused: /never binding/,
+    afterwards: async ({ ask, who }) => {
+      const { text } = await ask(who.tenant, 'GET', `${PODS}/tried`)
+      if (text.includes('"nodeName"')) throw new Error('a dry run bound the pod')
+    },
+  },
+]
+
+tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS])
