@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { issueCertificate } from '#apiserver/auth/certificates.ts'
 import { loggerTo, type LogFields } from '#lib/log.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { Requests, type Reply } from '#test/support/api-requests.ts'
 
 const NAMESPACE = '/api/v1/namespaces/default'
@@ -41,7 +42,10 @@ beforeEach(async () => {
   admin = identity('root', 'system:masters')
   thief = identity('kubenode:agent:m-1', 'kubenode:agents')
   const RBAC = '/apis/rbac.authorization.k8s.io/v1'
-  const rules = [{ apiGroups: ['', 'events.k8s.io'], resources: ['configmaps', 'events', 'nodes'], verbs: ['*'] }]
+  const rules = [
+    { apiGroups: ['', 'events.k8s.io'], resources: ['configmaps', 'events', 'nodes'], verbs: ['*'] },
+    { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create'] },
+  ]
   await admin.made(`${RBAC}/clusterroles`, { metadata: { name: 'agents' }, rules })
   await admin.made(`${RBAC}/clusterrolebindings`, {
     metadata: { name: 'agents' },
@@ -194,6 +198,24 @@ describe('S24 counts', () => {
     const large: number[] = []
     for (let i = 0; i < 5; i++) large.push((await other.post(EVENTS, event(`large-${i}`, 'x'.repeat(50 * KIB)))).code)
     expect(large).toEqual([201, 201, 201, 429, 429])
+  })
+
+  test('certificate requests of one agent have an end, and take nothing from its events', async () => {
+    const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+    const asker = identity('kubenode:agent:m-3', 'kubenode:agents')
+    const pem = await signingRequest(await newPrivateKey(), { commonName: 'kubenode:agent:m-3' })
+    const spec = {
+      request: Buffer.from(pem).toString('base64'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      usages: ['client auth'],
+    }
+    const ask = (n: number) => asker.post(REQUESTS, { metadata: { name: `r-${n}` }, spec })
+    let passed = 0
+    let answer = await ask(0)
+    for (; answer.code < 300 && passed < 400; answer = await ask(passed)) passed++
+    expect(said(answer)).toBe('429 Too many certificate requests, please try again later.')
+    expect(passed).toBeGreaterThanOrEqual(100)
+    expect((await asker.post(EVENTS, event('still'))).code).toBe(201)
   })
 
   test('watches of one agent have an end', async () => {

@@ -310,6 +310,23 @@ describe('as time goes by', () => {
     await vi.waitFor(async () => expect((await later.get(`${path}/done`)).code).toBe(404), SOON)
   })
 
+  test.concurrent('S24 events that claim to be of the future are forgotten', async () => {
+    const path = '/apis/events.k8s.io/v1/namespaces/default/events'
+    const eventTime = '2999-01-01T00:00:00.000000Z'
+    await later.made(path, {
+      metadata: { name: 'ever' },
+      regarding: { kind: 'Node', name: 'n', namespace: 'default' },
+      reason: 'Seen',
+      action: 'See',
+      type: 'Normal',
+      reportingController: 'x.io/y',
+      reportingInstance: 'y',
+      eventTime,
+      series: { count: 2, lastObservedTime: eventTime },
+    })
+    await vi.waitFor(async () => expect((await later.get(`${path}/ever`)).code).toBe(404), SOON)
+  })
+
   test.concurrent('leases of applications are kept', async () => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
     await later.made(path, {

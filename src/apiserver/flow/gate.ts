@@ -39,7 +39,7 @@ export class Gate {
   readonly #turns: Turns
   readonly #meter: Meter
   readonly #leaders: Quota
-  readonly #events: Quota
+  readonly #passing: Quota
   readonly #bodies: Shares
   readonly #watches: Shares
 
@@ -63,7 +63,7 @@ export class Gate {
     this.#lanes = { leaders: lane(shared(leaderSeats)), vital: lane(shared(vitalSeats)), ordinary: lane(limits) }
     this.#meter = new Meter({ now, after: (ms, fn) => clock.after(ms, fn), longestWaitMs })
     this.#leaders = new Quota(now)
-    this.#events = new Quota(now)
+    this.#passing = new Quota(now)
     this.#bodies = new Shares(limits.bodyBytesPerFlow, limits.bodyBytes)
     this.#watches = new Shares(limits.watchesPerFlow, limits.watches)
   }
@@ -97,10 +97,10 @@ export class Gate {
     this.charge(flow, (bytes / MIB) * MS_PER_MIB)
   }
 
-  /** Throws the refusal when a client writes more events than its level has. */
-  takeEvent({ name, level }: Client, bytes: number): void {
-    const seconds = this.#events.take(name, level.events, Math.max(1, Math.ceil(bytes / EVENT_BYTES)))
-    if (seconds > 0) throw tooManyRequests('Too many events, please try again later.', seconds)
+  /** Throws the refusal when a client makes more of what is only kept for a while than its level has; each kind is counted for itself. */
+  takePassing(what: 'events' | 'certificate requests', { name, level }: Client, bytes: number): void {
+    const seconds = this.#passing.take(`${what} ${name}`, level.events, Math.max(1, Math.ceil(bytes / EVENT_BYTES)))
+    if (seconds > 0) throw tooManyRequests(`Too many ${what}, please try again later.`, seconds)
   }
 
   /** Bytes of a body that is about to come; throws the refusal. */

@@ -31,7 +31,7 @@ export interface FlowLevel {
   readonly connections: number
   /** Requests sent on one connection before the first is answered. No client of Kubernetes sends a second. */
   readonly pipelined: number
-  /** Events, each counted once for every 2 KiB: they are kept for an hour. */
+  /** Events and, for themselves, new certificate requests, each counted once for every 2 KiB: they are kept for an hour, or for a day. */
   readonly events: Rate
 }
 

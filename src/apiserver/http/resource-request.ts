@@ -59,7 +59,8 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
   const call: Call = { parts, request, response, user, level, sent, path, query, served, warnings, accept }
   const handler = handlerFor(call, verb)
   const bytes = hasBody(request) ? await receiveBody({ request, response }, { gate, flow, level }) : 0
-  if (served.resource === EVENTS && WRITING.has(verb)) gate.takeEvent({ name: user.name, level }, bytes)
+  const passing = passingKind(served, verb)
+  if (passing !== undefined) gate.takePassing(passing, { name: user.name, level }, bytes)
   if (verb === 'watch') response.once('close', gate.openWatch(client))
   const seat = gate.enter(laneOf(path, verb, caller), flow, isGone)
   const leave = typeof seat === 'function' ? seat : await seat
@@ -90,6 +91,13 @@ const narrower = (a: FlowLevel, b: FlowLevel): FlowLevel => (a.bodyBytes <= b.bo
 /** Both of their groups are stored as one. */
 const EVENTS = '/events'
 const WRITING: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
+const REQUESTS = 'certificates.k8s.io/certificatesigningrequests'
+
+/** What hosts may make any number of, under names of their choice. */
+function passingKind({ resource }: Served, verb: string): 'events' | 'certificate requests' | undefined {
+  if (resource === EVENTS && WRITING.has(verb)) return 'events'
+  return resource === REQUESTS && verb === 'create' ? 'certificate requests' : undefined
+}
 
 /** Names that cannot be anybody's, since they would mean another path. */
 function checkSegments({ name, namespace }: ResourcePath): void {

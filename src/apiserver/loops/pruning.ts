@@ -1,5 +1,5 @@
-// What is only of interest for a while: events after an hour, leases whose holder has been silent for a day, finished requests
-// for certificates.
+// What is only of interest for a while: events after an hour, leases whose holder has been silent for a day, requests for certificates: finished ones
+// after an hour, and those that nobody answered after a day. What a client says of the time makes nothing stay longer.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
@@ -10,6 +10,9 @@ const EVENT_MS = HOUR_MS
 /** Far beyond any lease duration: its owner is not coming back under that name. */
 const LEASE_MS = 24 * HOUR_MS
 const REQUEST_MS = HOUR_MS
+const UNANSWERED_MS = 24 * HOUR_MS
+/** Clocks differ; what was seen later than this was not seen. */
+const SKEW_MS = 5 * 60_000
 /** Objects parsed in one turn of the event loop. */
 const READ_AT_ONCE = 100
 
@@ -17,27 +20,31 @@ const age = (o: KubeObject, now: number, field?: unknown): number =>
   now - Date.parse(typeof field === 'string' ? field : (o.metadata.creationTimestamp ?? ''))
 const fieldsOf = (v: unknown): Readonly<Record<string, unknown>> => (isObject(v) ? v : {})
 
-export async function prune(parts: ServerParts): Promise<void> {
-  const { store, clock } = parts
-  const now = clock.now()
-  const drop = async (resource: string, isOld: (o: KubeObject) => boolean) => {
-    for (const [i, s] of store.collection(resource).snapshot().entries()) {
-      if (isOld(s.value)) await removeObject(store, s)
-      else if (i % READ_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-  await drop('/events', (o) => {
+/** By resource, whether an object is over. Pure. */
+export const FORGOTTEN: Readonly<Record<string, (o: KubeObject, now: number) => boolean>> = {
+  '/events': (o, now) => {
     const last = fieldsOf(o['series'])['lastObservedTime'] ?? o['lastTimestamp'] ?? o['eventTime']
-    return Math.min(age(o, now), age(o, now, last)) > EVENT_MS
-  })
+    const seen = age(o, now, last)
+    // Without a time, or with one that is yet to come, it is as old as it is.
+    return (seen >= -SKEW_MS ? Math.min(age(o, now), seen) : age(o, now)) > EVENT_MS
+  },
   // only leases of nodes and servers: those of applications may be found again after a long pause
-  await drop('coordination.k8s.io/leases', (o) => {
+  'coordination.k8s.io/leases': (o, now) => {
     const kept = o.metadata.namespace !== 'kube-node-lease' || (o.metadata.ownerReferences ?? []).length > 0
     return !kept && age(o, now, fieldsOf(o['spec'])['renewTime']) > LEASE_MS
-  })
-  await drop('certificates.k8s.io/certificatesigningrequests', (o) => {
+  },
+  'certificates.k8s.io/certificatesigningrequests': (o, now) => {
     const { conditions, certificate } = fieldsOf(o['status'])
     const decided = Array.isArray(conditions) && conditions.length > 0
-    return (decided || certificate !== undefined) && age(o, now) > REQUEST_MS
-  })
+    return age(o, now) > (decided || certificate !== undefined ? REQUEST_MS : UNANSWERED_MS)
+  },
+}
+
+export async function prune({ store, clock }: ServerParts): Promise<void> {
+  const now = clock.now()
+  for (const [resource, isOver] of Object.entries(FORGOTTEN))
+    for (const [i, s] of store.collection(resource).snapshot().entries()) {
+      if (isOver(s.value, now)) await removeObject(store, s)
+      else if (i % READ_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
 }
