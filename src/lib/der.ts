@@ -81,6 +81,25 @@ export function inside(value: DerValue | undefined, tag: number = TAG.sequence):
   return readDer(value.content)
 }
 
+/** An object identifier as people write it; throws a SyntaxError for anything else. */
+export function dottedId(value: DerValue | undefined): string {
+  const last = value?.content.at(-1)
+  if (value?.tag !== TAG.objectId || last === undefined || last >= 0x80) throw broken('no object identifier')
+  const numbers: bigint[] = []
+  let open = 0n
+  for (const byte of value.content) {
+    if (open === 0n && byte === 0x80) throw broken('a number encoded in more bytes than needed')
+    open = (open << 7n) | BigInt(byte & 0x7f)
+    if (byte >= 0x80) continue
+    numbers.push(open)
+    open = 0n
+  }
+  const [both = 0n, ...rest] = numbers
+  // The first two arcs share a number: 40 of each of the first two roots, all others of the third.
+  const root = both < 80n ? both / 40n : 2n
+  return [root, both - root * 40n, ...rest].join('.')
+}
+
 /** The bytes of a PEM block with one of these labels; throws a SyntaxError when there is none. */
 export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
   for (const label of labels) {

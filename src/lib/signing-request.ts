@@ -3,11 +3,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { bitString, der, objectId, pem, sequence, TAG } from './der.ts'
-
-export interface RequestSubject {
-  readonly commonName: string
-  readonly organizations?: readonly string[]
-}
+import { nameOf, type Subject } from './x509/name.ts'
 
 /** A new private key (ECDSA, P-256), in PEM. */
 export async function newPrivateKey(): Promise<string> {
@@ -18,18 +14,13 @@ export async function newPrivateKey(): Promise<string> {
 /** `[0] IMPLICIT`: the attributes of a request, of which there are none. */
 const ATTRIBUTES = 0xa0
 
-const COMMON_NAME = objectId('550403') // 2.5.4.3
-const ORGANIZATION = objectId('55040a') // 2.5.4.10
 const ECDSA_WITH_SHA256 = objectId('2a8648ce3d040302') // 1.2.840.10045.4.3.2
 
-const named = (type: Buffer, value: string): Buffer =>
-  der(TAG.set, sequence(type, der(TAG.utf8String, Buffer.from(value, 'utf8'))))
-
 /** A request for a certificate over the key, in PEM. */
-export async function signingRequest(key: string, { commonName, organizations = [] }: RequestSubject): Promise<string> {
+export async function signingRequest(key: string, of: Subject): Promise<string> {
   const privateKey = createPrivateKey(key)
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
-  const subject = sequence(...organizations.map((o) => named(ORGANIZATION, o)), named(COMMON_NAME, commonName))
+  const subject = nameOf(of)
   const version = der(TAG.integer, Buffer.from([0]))
   const info = sequence(version, subject, publicKey, der(ATTRIBUTES))
   const signature = bitString(sign('sha256', info, privateKey))

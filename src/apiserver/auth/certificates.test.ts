@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest'
 import { bitString, der, objectId, octets, pem, sequence, TAG } from '#lib/der.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { issueCertificate, newAuthority, signRequest } from './certificates.ts'
-import { readSigningRequest } from './signing-request.ts'
+import { readSigningRequest } from '#lib/x509/read-request.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const validity = { now: NOW, days: 365 }

@@ -22,8 +22,8 @@ import {
   TAG,
   type DerValue,
 } from '#lib/der.ts'
-import { nameOf, type Subject } from './distinguished-name.ts'
-import { requestParts } from './signing-request.ts'
+import { nameOf, type Subject } from '#lib/x509/name.ts'
+import { requestParts } from '#lib/x509/read-request.ts'
 
 const DAY_MS = 86_400_000
 /** Clocks of clients may be behind ours. */

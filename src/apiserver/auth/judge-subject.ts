@@ -1,5 +1,5 @@
 // Which names a signer gives to whom, beyond what every signer of Kubernetes checks. Who knows what the names mean says so by an option.
-import type { SigningRequest } from './signing-request.ts'
+import type { SigningRequest } from '#lib/x509/read-request.ts'
 import type { RequestUser } from './user.ts'
 
 const BOOTSTRAPPERS = 'system:bootstrappers'

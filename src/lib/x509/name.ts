@@ -1,5 +1,5 @@
 // The name in a certificate or a request for one: written from a subject, read for what the server decides by.
-import { der, inside, objectId, sequence, TAG, type DerValue } from '#lib/der.ts'
+import { der, dottedId, inside, objectId, sequence, TAG, type DerValue } from '../der.ts'
 
 export interface Subject {
   readonly commonName: string
@@ -15,19 +15,26 @@ const part = (type: Buffer, value: string): Buffer =>
 export const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(...organizations.map((o) => part(ORGANIZATION, o)), part(COMMON_NAME, commonName))
 
+export interface NameRead extends Required<Subject> {
+  /** Identifiers of its other parts, in numbers and dots. */
+  readonly others: readonly string[]
+}
+
 /** The common name, '' when there is none, and all organizations. Of two common names others go by the last one. */
-export function readName(name: DerValue): Required<Subject> {
+export function readName(name: DerValue): NameRead {
   const commonNames: string[] = []
   const organizations: string[] = []
+  const others: string[] = []
   for (const set of inside(name))
     for (const pair of inside(set, TAG.set)) {
       const [type, value, ...rest] = inside(pair)
       if (rest.length > 0) throw new SyntaxError('a part of a name with more than a value')
       if (type?.whole.equals(COMMON_NAME) === true) commonNames.push(textOf(value))
-      if (type?.whole.equals(ORGANIZATION) === true) organizations.push(textOf(value))
+      else if (type?.whole.equals(ORGANIZATION) === true) organizations.push(textOf(value))
+      else others.push(dottedId(type))
     }
   if (commonNames.length > 1) throw new SyntaxError(`${commonNames.length} common names`)
-  return { commonName: commonNames[0] ?? '', organizations }
+  return { commonName: commonNames[0] ?? '', organizations, others }
 }
 
 /** What may stand in each kind of text: bytes beyond ASCII are other letters to others where they are not said to be UTF-8. */

@@ -1,0 +1,163 @@
+// A request for a certificate (PKCS #10) as it was posted: read strictly, its signature checked. What cannot be read throws.
+import { createPublicKey, verify, type KeyObject } from 'node:crypto'
+import { bytesOfOnlyPem, der, dottedId, inside, objectId, readDer, TAG, type DerValue } from '../der.ts'
+import { readName } from './name.ts'
+
+export interface SigningRequest {
+  readonly commonName: string
+  readonly organizations: readonly string[]
+  readonly dnsNames: readonly string[]
+  readonly ipAddresses: readonly string[]
+  readonly otherNames: boolean
+  readonly signatureValid: boolean
+}
+
+/** The parts of a request that go into its certificate as they stand. */
+export interface RequestParts {
+  readonly subject: DerValue
+  /** SubjectPublicKeyInfo. */
+  readonly publicKey: DerValue
+  /** The extension with the alternative names. */
+  readonly alternativeNames: DerValue | undefined
+  /** Identifiers of all extensions that are asked for, in numbers and dots. */
+  readonly extensions: readonly string[]
+  readonly signatureValid: boolean
+}
+
+/** `[0]`: the attributes of a request. */
+const ATTRIBUTES = 0xa0
+const EXTENSION_REQUEST = objectId('2a864886f70d01090e') // 1.2.840.113549.1.9.14
+const ALTERNATIVE_NAMES = objectId('551d11') // 2.5.29.17
+
+/** Of version 1, which is written 0. */
+const VERSION = der(TAG.integer, Buffer.from([0]))
+
+/** Requests have some 400 bytes, with many names a few thousand; what reads longer ones would be kept busy by whoever posts them. */
+const MOST_CHARACTERS = 65_536
+
+export function requestParts(requestPem: string): RequestParts {
+  if (requestPem.length > MOST_CHARACTERS) throw new SyntaxError(`a request of ${requestPem.length} characters`)
+  const [request, ...rest] = readDer(bytesOfOnlyPem(requestPem, 'CERTIFICATE REQUEST'))
+  const [info, algorithm, signature, ...more] = inside(request)
+  const [version, subject, publicKey, attributes, ...beyond] = inside(info)
+  if (rest.length + more.length + beyond.length > 0) throw new SyntaxError('more than a certificate request')
+  if (version?.whole.equals(VERSION) !== true || subject === undefined || publicKey === undefined)
+    throw new SyntaxError('not a certificate request')
+  const extensions = requestedExtensions(attributes)
+  return {
+    subject,
+    publicKey,
+    alternativeNames: extensions.get(ALTERNATIVE_NAMES.toString('hex')),
+    extensions: [...extensions.values()].map((extension) => dottedId(inside(extension)[0])),
+    signatureValid: isSigned({ info, algorithm, signature }, publicKey),
+  }
+}
+
+/** By identifier. Of two of a kind somebody else may go by the other one. */
+function requestedExtensions(attributes: DerValue | undefined): ReadonlyMap<string, DerValue> {
+  const found = new Map<string, DerValue>()
+  for (const attribute of attributes === undefined ? [] : inside(attributes, ATTRIBUTES)) {
+    const [type, values] = inside(attribute)
+    if (type?.whole.equals(EXTENSION_REQUEST) !== true) continue
+    for (const extension of inside(values, TAG.set).flatMap((list) => inside(list))) {
+      const id = inside(extension)[0]?.whole.toString('hex') ?? ''
+      if (found.has(id)) throw new SyntaxError('an extension that is asked for twice')
+      found.set(id, extension)
+    }
+  }
+  return found
+}
+
+/** By the object identifier of the algorithm; anything else counts as not signed. */
+const ALGORITHMS: ReadonlyMap<string, { readonly key: string; readonly hash: string | null }> = new Map([
+  ['2a8648ce3d040302', { key: 'ec', hash: 'sha256' }],
+  ['2a8648ce3d040303', { key: 'ec', hash: 'sha384' }],
+  ['2a8648ce3d040304', { key: 'ec', hash: 'sha512' }],
+  ['2a864886f70d01010b', { key: 'rsa', hash: 'sha256' }],
+  ['2a864886f70d01010c', { key: 'rsa', hash: 'sha384' }],
+  ['2a864886f70d01010d', { key: 'rsa', hash: 'sha512' }],
+  ['2b6570', { key: 'ed25519', hash: null }],
+])
+
+interface Signed {
+  readonly info: DerValue | undefined
+  readonly algorithm: DerValue | undefined
+  readonly signature: DerValue | undefined
+}
+
+function isSigned({ info, algorithm, signature }: Signed, publicKey: DerValue): boolean {
+  const [id] = inside(algorithm)
+  const known = id?.tag === TAG.objectId ? ALGORITHMS.get(id.content.toString('hex')) : undefined
+  if (known === undefined || info === undefined || signature?.tag !== TAG.bitString || signature.content[0] !== 0)
+    return false
+  const key = keyOf(publicKey)
+  if (key === undefined || key.asymmetricKeyType !== known.key) return false
+  return verify(known.hash, info.whole, key, signature.content.subarray(1))
+}
+
+/** Those of TLS. Of others some programs cannot read the certificate, and end over it. */
+const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+const SHORTEST_RSA_BITS = 1_024
+
+/** Undefined: of a kind that nothing here knows, too weak, or no key at all. */
+function keyOf(publicKey: DerValue): KeyObject | undefined {
+  try {
+    const key = createPublicKey({ key: publicKey.whole, format: 'der', type: 'spki' })
+    const [, parameters] = inside(inside(publicKey)[0])
+    const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
+    const isNamed = parameters?.tag === TAG.objectId && CURVES.has(namedCurve)
+    if (key.asymmetricKeyType === 'ec' && !isNamed) return undefined
+    if (key.asymmetricKeyType === 'rsa' && modulusLength < SHORTEST_RSA_BITS) return undefined
+    return key
+  } catch {
+    return undefined
+  }
+}
+
+/** Implicit tags of GeneralName. */
+const DNS_NAME = 0x82
+const IP_ADDRESS = 0x87
+
+export function readSigningRequest(requestPem: string): SigningRequest {
+  const { subject, alternativeNames, signatureValid } = requestParts(requestPem)
+  const { commonName, organizations } = readName(subject)
+  const names = alternativeNames === undefined ? [] : generalNames(alternativeNames)
+  return {
+    commonName,
+    organizations,
+    dnsNames: names.filter((n) => n.tag === DNS_NAME).map((n) => visibleText(n.content)),
+    ipAddresses: names.filter((n) => n.tag === IP_ADDRESS).map((n) => addressText(n.content)),
+    otherNames: names.some((n) => n.tag !== DNS_NAME && n.tag !== IP_ADDRESS),
+    signatureValid,
+  }
+}
+
+/** An extension is its identifier, whether it is critical, and a value in an octet string. */
+function generalNames(extension: DerValue): readonly DerValue[] {
+  const [id, ...rest] = inside(extension)
+  const value = rest.at(-1)
+  if (id?.tag !== TAG.objectId || value?.tag !== TAG.octetString || rest.length > 2)
+    throw new SyntaxError('an extension without a value')
+  if (rest.length === 2 && rest[0]?.tag !== TAG.boolean) throw new SyntaxError('an extension with more than a value')
+  const [names, ...others] = readDer(value.content)
+  if (others.length > 0) throw new SyntaxError('more than one value in an extension')
+  return inside(names)
+}
+
+const VISIBLE = /^[!-~]+$/
+
+/** Some end a name at a zero byte, or take a space for a separator. */
+function visibleText(bytes: Buffer): string {
+  const text = bytes.toString('latin1')
+  if (!VISIBLE.test(text)) throw new SyntaxError('a DNS name with characters that none has')
+  return text
+}
+
+const IPV4_BYTES = 4
+const IPV6_BYTES = 16
+
+function addressText(bytes: Buffer): string {
+  if (bytes.length === IPV4_BYTES) return bytes.join('.')
+  if (bytes.length !== IPV6_BYTES) throw new SyntaxError(`an IP address of ${bytes.length} bytes`)
+  return Array.from({ length: IPV6_BYTES / 2 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16)).join(':')
+}
