@@ -208,7 +208,7 @@ async function readAll(gitDir: string, { objects, commit }: ReturnType<typeof ob
 }
 
 test(
-  'S29 git objects of any bytes are read by their hash or refused',
+  'S8 S29 git objects of any bytes are read by their hash or refused',
   async () => {
     expect(parseTree(treeEntry('100644', 'a', '0'.repeat(40)), 'x')).toHaveLength(1)
     await runCampaign({

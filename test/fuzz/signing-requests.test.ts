@@ -229,7 +229,7 @@ async function one(random: Random): Promise<string> {
 }
 
 test(
-  'S1 certificate requests of any bytes are unreadable, or read by approver, signer and others alike',
+  'S2 certificate requests of any bytes are unreadable, or read by approver, signer and others alike',
   async () => {
     expect(readDer(good[0] ?? Buffer.alloc(0))).toHaveLength(1)
     await runCampaign({

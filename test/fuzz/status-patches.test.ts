@@ -367,7 +367,7 @@ async function one(random: Random): Promise<string> {
 }
 
 test(
-  'S23 whatever an agent writes over a status, what it may not say stays as it was',
+  'S1 whatever an agent writes over a status, what it may not say stays as it was',
   async () => {
     await runCampaign({
       name: 'status patches',
