@@ -202,5 +202,5 @@ function change(before: unknown, after: unknown): string {
   const until = from + MAX_VALUE_CHARS
   const cut = (text: string) => `${from > 0 ? '…' : ''}${text.slice(from, until)}${text.length > until ? '…' : ''}`
   const more = Math.max(0, most - end - until)
-  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change goes on for ${more} characters)` : ''}`
+  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change continues for ${more} characters)` : ''}`
 }
