@@ -6,6 +6,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { createInformer } from '#kube/informer.ts'
@@ -108,11 +109,22 @@ test(`F1 F18 ${SEEDS} seeds end with real processes as they end in the simulator
         const seen = async () => (stage.isQuiet ? outcomeSeen(stage.prefix) : 'the story goes on')
         await until(`${story.name}, phase ${name} of seed ${seed}: ${expected}`, seen, (s) => s === expected, PHASE_MS)
       } catch (e) {
-        return String(e)
+        return `${String(e)}\n${await leavingOf(stage.prefix)}`
       }
       await stage.settled()
     }
     return undefined
+  }
+  /** What machines that are being deleted wait for. */
+  const leavingOf = async (prefix: string): Promise<string> => {
+    const leaving = machines.store
+      .list()
+      .filter((m) => m.metadata.deletionTimestamp && m.metadata.name?.startsWith(prefix))
+    const permits = await client.list(operationPermit)
+    const of = (name = '') => permits.items.filter((p) => p.spec.targets.some((t) => t.name === name))
+    return leaving
+      .map(({ metadata, status }) => JSON.stringify([metadata, status?.waitingFor, of(metadata.name)]))
+      .join('\n')
   }
   const outcomeSeen = async (prefix: string): Promise<string> => {
     const isOurs = (o: { readonly metadata: { readonly name?: string } }) =>
