@@ -42,6 +42,9 @@ const USES: Readonly<Record<string, object>> = {
   'MachineSet spec.template.spec.ssh': { template: { spec: { ssh } } },
   'MachineComponent spec.type': { type: 'OS', disruption: 'Reboot' },
   'MaintenanceEvent spec': {},
+  'NodeRemedier spec.ladder[].verify.probe.name': {
+    ladder: [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', name: 'http' } } }],
+  },
   'ReleasePipeline spec.onFailure': { onFailure: 'Revert' },
   'ReleasePipeline spec.revert': { revert: { to: 'Branch' } },
   ...Object.fromEntries(

@@ -79,7 +79,7 @@ export const USED_AS: Readonly<Record<string, string>> = {
   'machine componentStatus.healthyBefore.digest': 'src/api/protocol/healthy-before.ts',
   'machine componentStatus.healthyBefore.config': 'src/api/protocol/healthy-before.ts',
   'machine status.agent.version': 'src/agent/status/machine-status.ts',
-  'operations operation.reboot.takeOverAfter': 'src/controllers/remedyjob/take-over.ts',
+  'operations operations.reboot.takeOverAfter': 'src/controllers/remedyjob/take-over.ts',
   'release stage.failed': 'src/sync/release/stages.ts',
   'release stage.offline': 'src/sync/release/stages.ts',
   'release heldPrune.count': 'src/sync/cluster/plan.ts',

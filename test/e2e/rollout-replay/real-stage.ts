@@ -65,7 +65,11 @@ export class RealStage implements Stage, Ground {
           ),
         ),
       uproot: (type, key) => {
-        this.#then(() => client.delete(type, this.#key(key)))
+        this.#then(async () => {
+          await client.delete(type, this.#key(key))
+          // Its host was never one of the provider's; what beats on would be taken for the host of another provider, and waited for.
+          if (type.kind === machineType.kind) await o.fleet.remove(this.#key(key).name)
+        })
       },
       peek: (type: ResourceType, key: ObjectKey) =>
         type.kind === machineType.kind ? o.machines.store.get({ name: this.prefix + key.name }) : undefined,

@@ -91,9 +91,17 @@ export class Watcher {
     return slots > this.#limit ? `${slots} machines have slots, ${this.#limit} may` : undefined
   }
 
+  /** A way back to what was healthy passes the rate; whether it is one is the Defender's to find out, and tested there. */
   #rate({ kind, object, previous }: Commit, world: World): string | undefined {
     if (kind !== LEDGER) return undefined
-    const keys = (l: DefenderLedger | undefined) => (l?.spec.grants ?? []).map((g) => `${g.target} ${g.permitUid}`)
+    const waysBack = new Set(
+      world.fake
+        .all(operationPermit)
+        .filter((p) => (p as OperationPermit).spec.recovery)
+        .map((p) => p.metadata.uid),
+    )
+    const keys = (l: DefenderLedger | undefined) =>
+      (l?.spec.grants ?? []).filter((g) => !waysBack.has(g.permitUid)).map((g) => `${g.target} ${g.permitUid}`)
     const known = new Set(keys(previous as DefenderLedger | undefined))
     const now = world.clock.monotonic()
     for (const k of keys(object as DefenderLedger)) if (!known.has(k)) this.#grantTimes.push(now)
