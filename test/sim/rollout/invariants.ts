@@ -105,7 +105,8 @@ export class Watcher {
     const known = new Set(keys(previous as DefenderLedger | undefined))
     const now = world.clock.monotonic()
     for (const k of keys(object as DefenderLedger)) if (!known.has(k)) this.#grantTimes.push(now)
-    while ((this.#grantTimes[0] ?? now) < now - MINUTE_MS) this.#grantTimes.shift()
+    // What is a whole minute old is over.
+    while ((this.#grantTimes[0] ?? now) <= now - MINUTE_MS) this.#grantTimes.shift()
     return this.#grantTimes.length > RATE ? `${this.#grantTimes.length} grants within a minute` : undefined
   }
 
