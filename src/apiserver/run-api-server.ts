@@ -1,5 +1,5 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -14,6 +14,8 @@ import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
 /** What any start leaves in a data folder. */
+/** More than that takes seconds to read, in which nothing is served. */
+const MANY_BYTES = 32 * 1024 * 1024
 const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part|\.partial)?)$/
 
 export interface RunOptions {
@@ -30,6 +32,8 @@ export interface RunOptions {
   readonly program?: string | undefined
   /** So many files and folders were open to other users, and are not any more. */
   readonly onClosed?: (count: number) => void
+  /** A large file of objects is read before anything is served. */
+  readonly onReading?: (bytes: number) => void
   /** Ends the server. */
   readonly signal: AbortSignal
 }
@@ -51,6 +55,7 @@ export async function runApiServer({
   log,
   program,
   onClosed = () => undefined,
+  onReading = () => undefined,
   signal,
 }: RunOptions): Promise<Running> {
   useSmallPools()
@@ -68,7 +73,10 @@ export async function runApiServer({
     import('./auth/credentials.ts'),
     import('./storage/sqlite.ts'),
   ])
-  const storage = sqliteStorage(join(data, 'objects.db'))
+  const objects = join(data, 'objects.db')
+  const bytes = statSync(objects, { throwIfNoEntry: false })?.size ?? 0
+  if (bytes > MANY_BYTES) onReading(bytes)
+  const storage = sqliteStorage(objects)
   const credentials = credentialsIn(join(data, 'pki'), systemClock.now(), [host])
   const server = await createApiServer({
     storage,

@@ -18,6 +18,20 @@ test.each([
   expect(said).toEqual(expected)
 })
 
+test('what is waited for is found out when it is said', async () => {
+  const clock = new VirtualClock()
+  const said: string[] = []
+  const left = ['sync', 'defender']
+  let finish = (): void => undefined
+  const work = new Promise<void>((done) => (finish = done))
+  const waiting = patiently({ clock, say: (line) => said.push(line) }, () => `${left.join(', ')} to end`, work)
+  left.pop()
+  await clock.advance(QUIET_MS + 1)
+  finish()
+  await waiting
+  expect(said).toEqual(['waiting for sync to end'])
+})
+
 test('a signal ends the wait although the work goes on', async () => {
   const end = new AbortController()
   const patience = { clock: new VirtualClock(), say: () => undefined, signal: end.signal }

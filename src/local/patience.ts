@@ -11,8 +11,13 @@ export interface Patience {
   readonly signal?: AbortSignal
 }
 
-export async function patiently<T>({ clock, say, signal }: Patience, what: string, work: Promise<T>): Promise<T> {
-  const timer = clock.after(QUIET_MS, () => say(`waiting for ${what}`))
+/** `what` may be found out when it is said. */
+export async function patiently<T>(
+  { clock, say, signal }: Patience,
+  what: string | (() => string),
+  work: Promise<T>,
+): Promise<T> {
+  const timer = clock.after(QUIET_MS, () => say(`waiting for ${typeof what === 'string' ? what : what()}`))
   try {
     return await (signal === undefined ? work : untilAborted(work, signal))
   } finally {

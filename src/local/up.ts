@@ -109,11 +109,17 @@ export async function up(options: UpOptions): Promise<UpResult> {
     for (const client of clients) client.close()
     // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
     const names = [...keeper.pids().keys()]
+    const patience = { clock: systemClock, say: (line: string) => options.screen.say(line) }
+    const toEnd = (isMeant: (name: string) => boolean) => () =>
+      `${[...keeper.pids().keys()].filter(isMeant).join(', ')} to end`
+    const isServer = (name: string) => name.endsWith('-apiserver')
     try {
-      await keeper.stop(names.filter((n) => !n.endsWith('-apiserver')))
-      await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+      const isProgram = (name: string) => !isServer(name)
+      await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
+      const nodes = stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+      await patiently(patience, 'the agents of the nodes and their components to end', nodes)
     } finally {
-      await keeper.stop()
+      await patiently(patience, toEnd(isServer), keeper.stop())
       unlock()
     }
   }

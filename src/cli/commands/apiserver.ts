@@ -44,6 +44,7 @@ export function register(program: Command, io: Io): void {
           program: runningProgram(),
           signal: untilEnded().signal,
           onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),
+          onReading: (bytes) => io.err(`reading ${Math.round(bytes / 2 ** 20)} MiB of objects before serving\n`),
         })
         announce(`${kubeconfig}\n`)
         io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
