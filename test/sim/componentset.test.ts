@@ -15,7 +15,7 @@ describe('the set controller', () => {
 
   test('F1 F2: it may die before and after any single write, and lose the reply of any', async () => {
     expect(await checkEveryWrite(hasty(setSimulation()), 'componentset')).toBeGreaterThan(50)
-  }, 300_000)
+  }, 900_000)
 
   test(`F1–F8, F11, F18: whatever goes wrong, ${SEEDS} seeds end as if nothing had`, async () => {
     await checkSeeds(setSimulation(), seeds(SEEDS))

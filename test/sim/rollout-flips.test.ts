@@ -93,7 +93,7 @@ describe('a commit that flips', () => {
       flipping.round()
     }
     expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
-  }, 120_000)
+  }, 600_000)
 
   test('slowly enough that each way back gets somewhere gets one way back an hour', () => {
     const flipping = new Flipping()
@@ -104,7 +104,7 @@ describe('a commit that flips', () => {
     expect(flipping.switches.size).toBe(MACHINES)
     expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
     expect(flipping.total).toBeGreaterThanOrEqual(MACHINES + MAX_PER_10M)
-  }, 120_000)
+  }, 600_000)
 
   test('is found to restart more when everybody is believed who says that this goes back', () => {
     const flipping = new Flipping(true)
@@ -113,7 +113,7 @@ describe('a commit that flips', () => {
       flipping.round()
     }
     expect(flipping.total).toBeGreaterThan(MOST_BY_RATE + MACHINES)
-  }, 120_000)
+  }, 600_000)
 
   test('at any pace, whatever is lost meanwhile, stays within that', () => {
     const versions = fc.constantFrom('1.0.0', '1.1.0', '1.2.0')
@@ -136,5 +136,5 @@ describe('a commit that flips', () => {
       }),
       { numRuns: 8 },
     )
-  }, 120_000)
+  }, 600_000)
 })

@@ -59,7 +59,7 @@ describe('sets that are renamed, replaced, deleted and made again', () => {
       ]
       expect(wanted.filter((w) => !happened.has(w))).toEqual([])
     },
-    IS_FULL ? 1_800_000 : 300_000,
+    IS_FULL ? 1_800_000 : 900_000,
   )
 })
 

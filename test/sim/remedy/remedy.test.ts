@@ -65,7 +65,7 @@ describe('repairs', () => {
 
   test(
     `F3 F5 F19 whatever goes wrong, ${SEEDS} seeds end as if nothing had`,
-    { timeout: isFull ? FULL_MS : 300_000 },
+    { timeout: isFull ? FULL_MS : 900_000 },
     async () => {
       await checkSeeds(remedySimulation(), seeds(SEEDS))
     },
@@ -73,7 +73,7 @@ describe('repairs', () => {
 
   test(
     'F1 F2: the controllers may die before and after any single write of a repair, and lose the reply of any',
-    { timeout: 300_000 },
+    { timeout: 900_000 },
     async () => {
       const simulation = remedySimulation(undefined, undefined, ['a rule, and nodes that are well', 'one node fails'])
       expect(await checkEveryWrite(simulation, 'controllers')).toBeGreaterThan(40)
@@ -101,7 +101,7 @@ describe('repairs', () => {
     `)
   })
 
-  test(`F19 F20 the same with ${MORE_SEEDS} seeds of faults`, { timeout: isFull ? FULL_MS : 300_000 }, async () => {
+  test(`F19 F20 the same with ${MORE_SEEDS} seeds of faults`, { timeout: isFull ? FULL_MS : 900_000 }, async () => {
     await checkSeeds(remedySimulation(undefined, undefined, MORE), new Set([...HARD, ...seeds(MORE_SEEDS)]))
   })
 
@@ -119,7 +119,7 @@ describe('repairs', () => {
 
   test(
     'F16 a wall clock that jumps by hours and a day breaks no invariant of level',
-    { timeout: isFull ? FULL_MS : 120_000 },
+    { timeout: isFull ? FULL_MS : 600_000 },
     async () => {
       const simulation = remedySimulation(undefined, ['WallJump', 'Crash', 'Pause'])
       // Windows are counted by stamps; a day that never was holds none of what was before it.

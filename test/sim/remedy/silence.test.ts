@@ -35,7 +35,7 @@ const HARD = process.env['SIM_SEED'] === undefined ? [59, 255] : []
 
 test(
   `F16 F20 ${SEEDS} seeds of faults, and two hard ones, end as if nothing had gone wrong`,
-  { timeout: isFull ? 7_200_000 : 120_000 },
+  { timeout: isFull ? 7_200_000 : 600_000 },
   async () => {
     await checkSeeds(silenceSimulation(), new Set([...HARD, ...seeds(SEEDS)]))
   },
@@ -43,7 +43,7 @@ test(
 
 test(
   'F1 F2 the controllers may die before and after any write of that repair: the power is cut, and only there',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async () => {
     const simulation = silenceSimulation(['all are heard of', 'one machine falls silent'], HASTY)
     expect(await checkEveryWrite(simulation, 'controllers')).toBeGreaterThan(10)

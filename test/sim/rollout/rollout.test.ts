@@ -16,7 +16,7 @@ const SEEDS = IS_FULL ? 1_100 : stories.length
 const SPLIT_SEEDS = IS_FULL ? 60 : 2
 const SET_SEEDS = IS_FULL ? 60 : 2
 const FULL_MS = 4 * 3_600_000
-const TIMEOUT_MS = IS_FULL ? FULL_MS : 300_000
+const TIMEOUT_MS = IS_FULL ? FULL_MS : 900_000
 /** Each so many runs are made twice. */
 const REPLAYED = IS_FULL ? 50 : 6
 
@@ -68,7 +68,7 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 200 machines', () 
         openPermits: 0,
       }),
     ])
-  }, 120_000)
+  }, 600_000)
 })
 
 describe('F18 sets that go, come again, or are overruled', () => {
