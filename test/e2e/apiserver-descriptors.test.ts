@@ -36,7 +36,8 @@ test('more connections than there are descriptors leave room for files', { timeo
     }
     const held = () => readdirSync(`/proc/${server.pid}/fd`).length
     await until('all connections were answered', () => answered >= sockets.length || undefined, WITHIN_MS)
-    await until('connections are held', () => held() > DESCRIPTORS / 2 || undefined, WITHIN_MS)
+    // Those that never say who they are get half of the places at most.
+    await until('connections are held', () => held() > DESCRIPTORS / 3 || undefined, WITHIN_MS)
     expect(held()).toBeLessThan(DESCRIPTORS - 50)
   } finally {
     for (const socket of sockets) socket.destroy()
