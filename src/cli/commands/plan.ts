@@ -7,6 +7,7 @@ import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { sayIfSlow } from '../say-if-slow.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
 import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
@@ -68,7 +69,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const loose = options.commit === 'HEAD' ? await uncommitted(repository, commit, folders) : []
   if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
-  const render = (id: string) => renderCommit(id, { repository, cage, path: options.path })
+  const render = (id: string) =>
+    sayIfSlow(io.err, `rendering commit ${id.slice(0, 12)}`, renderCommit(id, { repository, cage, path: options.path }))
   const after = await render(commit)
   const before =
     base === undefined ? undefined : await render(base).catch((error: unknown) => nothingBefore(error, options, io))

@@ -2,10 +2,11 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
+import { printableLine, shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { sayIfSlow } from '../say-if-slow.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 interface Options {
@@ -32,11 +33,12 @@ export function register(program: Command, io: Io): void {
       import('../rules/rule-files.ts'),
       import('#sync/render/cage.ts'),
     ])
-    return ruleFiles(dir, io.cwd, async () => {
+    const files = ruleFiles(dir, io.cwd, async () => {
       const cage = await findCage(weakCage)
       if (cage.isWeak) io.err(weakCageNote)
       return cage
     })
+    return sayIfSlow(io.err, `reading the rules of ${printableLine(dir)}`, files)
   }
   const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
     io.out(output === 'json' ? shownJson(data) : shownLines(lines))
