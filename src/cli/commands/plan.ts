@@ -70,7 +70,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
   const render = (id: string) =>
-    sayIfSlow(io.err, `rendering commit ${id.slice(0, 12)}`, renderCommit(id, { repository, cage, path: options.path }))
+    sayIfSlow(
+      (line) => io.err(line),
+      `rendering commit ${id.slice(0, 12)}`,
+      renderCommit(id, { repository, cage, path: options.path }),
+    )
   const after = await render(commit)
   const before =
     base === undefined ? undefined : await render(base).catch((error: unknown) => nothingBefore(error, options, io))

@@ -38,7 +38,7 @@ export function register(program: Command, io: Io): void {
       if (cage.isWeak) io.err(weakCageNote)
       return cage
     })
-    return sayIfSlow(io.err, `reading the rules of ${printableLine(dir)}`, files)
+    return sayIfSlow((line) => io.err(line), `reading the rules of ${printableLine(dir)}`, files)
   }
   const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
     io.out(output === 'json' ? shownJson(data) : shownLines(lines))
