@@ -23,6 +23,7 @@ import { keptNamespaces } from './namespace-policy.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
+import { eventPolicies } from './event-policies.ts'
 import { ownerPolicies } from './owner-policies.ts'
 import { setPolicies } from './set-policies.ts'
 import { sourcePolicies } from './source-policies.ts'
@@ -346,6 +347,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   certificates,
   keptNamespaces,
   ...accountPolicies,
+  ...eventPolicies,
   ...leasePolicies,
   ...ownerPolicies,
   ...setPolicies,

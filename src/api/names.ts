@@ -169,6 +169,23 @@ export const agentKeyGroup = (fingerprint: string): string => `kubenode:agent-ke
 export const AGENT_REPORTER = 'kubenode.io/agent'
 export const AGENT_SOURCES_PREFIX = 'agent.kubenode.io/'
 
+/** Whom the events of each program name as their writer: its parts. Admission policies refuse a program that reports as another. */
+export const PROGRAM_REPORTERS = {
+  sync: ['kubenode.io/sync'],
+  controllers: [
+    'kubenode.io/machine',
+    'kubenode.io/machineset',
+    'kubenode.io/componentset',
+    'kubenode.io/canary',
+    'kubenode.io/remedy',
+    'kubenode.io/remedyjob',
+    'kubenode.io/state',
+    'kubenode.io/agents',
+  ],
+  approver: ['kubenode.io/approver'],
+  defender: ['kubenode.io/defender'],
+} as const
+
 /** Who lays the requests of hosts whose certificates expired into the queue. It may do nothing else, and nobody believes what it says but the proofs in it. */
 export const DOOR_USER = 'kubenode:door'
 /** Where such hosts ask, with no rights at all. */

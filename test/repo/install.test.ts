@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fieldErrorLine } from '#schema/field-error.ts'
 import { admissionScope, compileAdmission } from '#schema/cel/admission.ts'
+import { PROGRAM_REPORTERS } from '#api/names.ts'
+import { CONTROLLERS } from '#controllers/controllers.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { ROLE_NAMES } from '#cli/run/roles.ts'
 import type { Right } from '#runtime/rights.ts'
@@ -60,6 +62,11 @@ test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
       ),
   )
   expect(lacks).toEqual([])
+})
+
+test('each controller may write its events', () => {
+  const names: readonly string[] = CONTROLLERS.map(({ name }) => `kubenode.io/${name}`)
+  expect(names.filter((name) => !PROGRAM_REPORTERS.controllers.some((r) => r === name))).toEqual([])
 })
 
 test('agents and join tokens read no Secret', () => {

@@ -1,0 +1,59 @@
+// Which events a program writes: its own. People and dashboards believe the name that an event is reported under, so the key of one program must not speak
+// for another, for an agent, or for Kubernetes. Events of people and of programs that are not ours are nobody's business here.
+import { API_GROUP } from '#api/kind.ts'
+import { AGENT_SOURCES_PREFIX, agentUser, PROGRAM_REPORTERS } from '#api/names.ts'
+import { isOurProgram } from './account-policies.ts'
+import { all, any, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+import { PROGRAMS } from './system.ts'
+
+const NEW_FORM = `request.resource.group == 'events.k8s.io'`
+/** Both forms of an event are one object, under other field names. */
+const reporterOf = (object: 'object' | 'oldObject'): string =>
+  `(${NEW_FORM} ? ${object}.?reportingController.orValue('') : ${object}.?reportingComponent.orValue(''))`
+const sourceOf = (object: 'object' | 'oldObject'): string =>
+  `(${NEW_FORM} ? ${object}.?deprecatedSource.?component.orValue('') : ${object}.?source.?component.orValue(''))`
+
+/** Of a repeated event the old one counts too: it must have been the writer's own. */
+const both = (isOwn: (object: 'object' | 'oldObject') => string): string =>
+  all(isOwn('object'), any('oldObject == null', isOwn('oldObject')))
+
+const isOurs = (name: string): string =>
+  any(...[`${API_GROUP}/`, AGENT_SOURCES_PREFIX].map((prefix) => `${name}.startsWith(${quoted(prefix)})`))
+
+const programEvents: AdmissionPolicy = {
+  name: 'kubenode-events',
+  rules: [
+    { apiGroups: ['', 'events.k8s.io'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['events'] },
+  ],
+  matchConditions: [
+    // Agents have more than one name each; policy kubenode-agents holds them to their own.
+    {
+      name: 'a-program',
+      expression: all(isOurProgram, `!request.userInfo.username.startsWith(${quoted(agentUser(''))})`),
+    },
+  ],
+  variables: [{ name: 'isProgram', expression: any(...PROGRAMS.map(isProgram)) }],
+  validations: PROGRAMS.map((program) => ({
+    expression: any(
+      `!(${isProgram(program)})`,
+      both((object) =>
+        all(
+          NEW_FORM,
+          `${reporterOf(object)} in [${PROGRAM_REPORTERS[program].map(quoted).join(', ')}]`,
+          `${sourceOf(object)} == ''`,
+        ),
+      ),
+      isInstaller,
+    ),
+    message: `${program} writes events only as ${PROGRAM_REPORTERS[program].join(', ')}, and changes no others`,
+  })).concat({
+    expression: any(
+      'variables.isProgram',
+      both((object) => `!(${any(isOurs(reporterOf(object)), isOurs(sourceOf(object)))})`),
+      isInstaller,
+    ),
+    message: `an account beside the programs writes events only as itself, and none as a part of ${API_GROUP}`,
+  }),
+}
+
+export const eventPolicies: readonly AdmissionPolicy[] = [programEvents]
