@@ -20,7 +20,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom, systemRandom } from '#lib/random.ts'
-import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
+import { type Node, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import { type Informers, type SharedInformer, createInformers } from '#runtime/informers.ts'
 import { startControllers } from './heal/controllers.ts'
 import {

@@ -2,7 +2,7 @@
 // the first one after a start included. A time is that of the clock or that of the processor, whichever is less: what is left out is only the turns of others on a shared machine.
 import { jsonEqual } from '#lib/json.ts'
 import { systemClock } from '#lib/clock.ts'
-import { ReadingMemo } from '#controllers/componentset/members.ts'
+import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import { plan } from '#controllers/componentset/plan.ts'
 import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/rollout-model.ts'

@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { kindNamed } from '#api/kinds.ts'
 import { createValidator } from '#api/validate.ts'
-import { agentConfigMapProblems } from '#nodeops/declared/agent-config.ts'
+import { agentConfigMapProblems } from '#declared/agent-config.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 const root = join(import.meta.dirname, '..')

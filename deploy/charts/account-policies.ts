@@ -171,7 +171,7 @@ const isOpenService = all(
 )
 
 const SEE = 'see docs/security.md'
-/** src/nodeops/declared/listings.ts refuses the same before anything is sent. A deletion of what is not reserved needs no list: it may be shorter by then. */
+/** src/declared/listings.ts refuses the same before anything is sent. A deletion of what is not reserved needs no list: it may be shorter by then. */
 const declared: AdmissionPolicy = {
   name: 'kubenode-declared',
   rules: [rule('*', ['*/*'], ['CREATE', 'UPDATE', 'DELETE'])],

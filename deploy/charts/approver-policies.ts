@@ -10,8 +10,8 @@ import {
   LABELS,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
-import { AGENT_USAGES } from '#nodeops/agent-request.ts'
-import { LONGEST_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
+import { AGENT_USAGES } from '#identity/agent-request.ts'
+import { LONGEST_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import { all, any, isProgram, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
 /** No program has it: who may let a key come back is a person. */

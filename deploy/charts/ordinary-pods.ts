@@ -1,4 +1,4 @@
-// src/api/ordinary-pods.ts in CEL: what makes a pod as strong as its node, and which Secrets it uses. src/nodeops/declared/pod-powers.ts says the same of a commit.
+// src/api/ordinary-pods.ts in CEL: what makes a pod as strong as its node, and which Secrets it uses. src/declared/pod-powers.ts says the same of a commit.
 import {
   ASKS,
   CLAIM_FIELDS,

@@ -183,7 +183,7 @@ const agentWrites: AdmissionPolicy = {
       message: 'the certificate of this agent is of an earlier Machine of this name',
     },
     {
-      // The same as acceptsKey in src/nodeops/agent-key.ts; the record is for this uid, which the certificate has to name as well.
+      // The same as acceptsKey in src/identity/agent-key.ts; the record is for this uid, which the certificate has to name as well.
       expression: any(
         `request.resource.resource != 'machines'`,
         `variables.revoked == ''`,

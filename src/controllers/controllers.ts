@@ -4,7 +4,7 @@ import { componentSetModule } from './componentset/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
 import type { ControllerModule } from './module.ts'
-import { stateModule } from './state/state.ts'
+import { stateModule } from './metrics/state.ts'
 import { remedyModule } from './remedy/reconcile.ts'
 import { remedyJobModule } from './remedyjob/reconcile.ts'
 

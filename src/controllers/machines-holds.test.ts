@@ -7,7 +7,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type Node, type Pod, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
+import { type Node, type Pod, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import {
   type TestWorld,
   beat,

@@ -4,7 +4,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
-import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
+import { type Node, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
 import { leaseType } from '#runtime/lease.ts'
 import {
@@ -18,7 +18,7 @@ import {
   report,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { secretType } from '#nodeops/objects.ts'
+import { secretType } from '#nodes/objects.ts'
 
 afterEach(endWorlds)
 

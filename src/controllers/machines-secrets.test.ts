@@ -9,7 +9,7 @@ import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newSealingKey, openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
 import { isObject } from '#lib/json.ts'
 import { loggerTo } from '#lib/log.ts'
-import { nodeType } from '#nodeops/objects.ts'
+import { nodeType } from '#nodes/objects.ts'
 import {
   type TestWorld,
   beat,
@@ -23,8 +23,8 @@ import {
 import { afterEach, describe, expect, test } from 'vitest'
 import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
-import { controllerRevisionType } from './componentset/revisions.ts'
-import { secretType } from '#nodeops/objects.ts'
+import { controllerRevisionType } from './componentset/revisions/revisions.ts'
+import { secretType } from '#nodes/objects.ts'
 import { configMapType } from './machine/objects.ts'
 
 afterEach(endWorlds)

@@ -14,7 +14,7 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type Node, hasTaint, nodeType, podType, secretType } from '#nodeops/objects.ts'
+import { type Node, hasTaint, nodeType, podType, secretType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import {
@@ -29,7 +29,7 @@ import {
   setOf,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type CertificateRequest, certificateRequestType } from '#nodeops/certificate-request.ts'
+import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { UNDER_WAY_MS } from './machine/status-pace.ts'
 
 afterEach(endWorlds)

@@ -3,7 +3,7 @@ import type { DefenderPolicy, DefenderPolicySpec } from '#api/kinds/defender-pol
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
-import type { Edit } from '#nodeops/committed.ts'
+import type { Edit } from '#declared/committed.ts'
 import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { describeProblem } from '#policy/problem.ts'

@@ -4,7 +4,7 @@ import { defenderPolicy, type DefenderPolicy } from '#api/kinds/defender-policy.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf, keptContent } from '#api/protocol/committed.ts'
-import { CommittedContents, type ContentCaches } from '#nodeops/committed.ts'
+import { CommittedContents, type ContentCaches } from '#declared/committed.ts'
 import type { Caches } from './caches.ts'
 import { PolicyBook } from './policy-book.ts'
 

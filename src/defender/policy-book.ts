@@ -1,8 +1,8 @@
 // The policies that are in force: as git declares them, also while somebody has edited or deleted one. A policy of which that is not known blocks what it may decide.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { type CommittedContents, DELETED, type Edit } from '#nodeops/committed.ts'
-import { editSeen, putBackCommand } from '#nodeops/edited-status.ts'
+import { type CommittedContents, DELETED, type Edit } from '#declared/committed.ts'
+import { editSeen, putBackCommand } from '#declared/edited-status.ts'
 import { BUILTIN_POLICY } from './builtin-policy.ts'
 import type { Caches } from './caches.ts'
 import { type CompiledPolicy, brokenPolicy, compilePolicy } from './compile-policy.ts'

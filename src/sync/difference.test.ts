@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { differenceOf, hasDifference } from './difference.ts'
-import { refOf } from './object-ref.ts'
-import { digestOf, type Targets } from './render/rendered.ts'
+import { refOf } from '#delivery/object-ref.ts'
+import type { Targets } from '#delivery/desired.ts'
+import { digestOf } from '#delivery/desired.ts'
 
 const targets = (byCluster: Readonly<Record<string, readonly KubeObject[]>>): Targets =>
   new Map(

@@ -1,9 +1,9 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
-import { listingProblems } from '#nodeops/declared/listing-problems.ts'
-import { type SetLoss, declaredLoss, singleMachinesLost } from './machine-loss.ts'
-import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
-import type { DesiredObject, RenderedTarget, Targets } from './render/rendered.ts'
+import { listingProblems } from '#declared/listing-problems.ts'
+import { type SetLoss, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
+import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
 
 export interface FieldChange {
   /** `spec.components[beacon].version`. */

@@ -154,10 +154,6 @@ export const syncErrors = errorTable({
     text: 'cannot use commit {commit}: {first}{more}',
     next: 'correct it in a new commit; kubenode plan lists every problem',
   },
-  KN7201: {
-    text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
-    next: 'install its CustomResourceDefinition first',
-  },
   KN7202: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
@@ -185,13 +181,5 @@ export const syncErrors = errorTable({
   KN7403: {
     text: '{object} is not in spec.writes of FleetSource {source}',
     next: 'add its kind and namespace there, or remove it from the fleet',
-  },
-  KN7404: {
-    text: 'the object belongs to FleetSource {owner}',
-    next: 'remove it from one of the two; after a rename, name the old source in spec.replaces',
-  },
-  KN7405: {
-    text: '{kind} {problem}',
-    next: 'correct metadata.namespace',
   },
 })

@@ -19,8 +19,8 @@ import { isUnauthorized } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { installManifests, manifestsOf } from '#local/install.ts'
-import { isAcceptedUser } from '#nodeops/accepted-agent.ts'
-import { keyRecord, revocation } from '#nodeops/agent-key.ts'
+import { isAcceptedUser } from '#identity/accepted-agent.ts'
+import { keyRecord, revocation } from '#identity/agent-key.ts'
 import { shiftedClock } from '#test/support/shifted-clock.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')

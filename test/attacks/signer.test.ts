@@ -4,7 +4,7 @@ import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, machineUidGro
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { noBootstrappers } from '#apiserver/auth/judge-subject.ts'
-import { joinersAreAgents } from '#nodeops/agent-request.ts'
+import { joinersAreAgents } from '#identity/agent-request.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { eventually } from '#test/support/sync-bench.ts'
 

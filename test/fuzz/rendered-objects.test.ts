@@ -10,7 +10,8 @@ import type { Random } from '#lib/random.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { createValidators } from '#schema/validate.ts'
 import { answered } from '#sync/render/answered.ts'
-import { checkRendered, type Targets } from '#sync/render/rendered.ts'
+import type { Targets } from '#delivery/desired.ts'
+import { checkRendered } from '#sync/render/rendered.ts'
 import {
   FUZZ_TIMEOUT_MS,
   mutatedBytes,

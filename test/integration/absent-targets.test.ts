@@ -11,7 +11,7 @@ import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { install } from '#local/install.ts'
-import { nodeType } from '#nodeops/objects.ts'
+import { nodeType } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 

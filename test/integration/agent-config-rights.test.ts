@@ -9,7 +9,7 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { install } from '#local/install.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { withoutUnlisted } from '#sync/cluster/listed.ts'
-import { refOf } from '#sync/object-ref.ts'
+import { refOf } from '#delivery/object-ref.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { CONFIG_MAP } from '#test/support/sync-bench.ts'
 

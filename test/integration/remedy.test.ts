@@ -8,7 +8,7 @@ import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
-import { hasTaint } from '#nodeops/objects.ts'
+import { hasTaint } from '#nodes/objects.ts'
 import { RepairBench } from '#test/support/repair-bench.ts'
 
 let bench: RepairBench

@@ -13,7 +13,7 @@ import { run } from '#cli/program.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
-import { requestPermit, reportResults } from '#nodeops/permits.ts'
+import { requestPermit, reportResults } from '#permits/permits.ts'
 import { condition } from '#test/support/defender-objects.ts'
 import { RepairBench } from '#test/support/repair-bench.ts'
 

@@ -1,7 +1,14 @@
 // Holds the layers of the house: who may import whom, which package is used where, and that nothing imports in a circle.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
+import { ROOT, codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
 import type { SourceFile } from './source-files.ts'
+
+const BASE = ['policy', 'kube', 'api', 'schema', 'lib']
+/** What several parts share about nodes, one subject a room. */
+const SHARED = ['holds', 'windows', 'nodes', 'identity', 'permits', 'placement', 'secrets', 'declared', 'faults']
+const BELOW_PARTS = ['providers', ...SHARED, 'runtime', ...BASE]
 
 /** For each place, the places it may import from beside itself. `controllers/*` are siblings of each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -10,17 +17,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['schema', 'lib'],
   kube: ['api', 'schema', 'lib'],
   policy: ['api', 'schema', 'lib'],
-  runtime: ['kube', 'policy', 'api', 'schema', 'lib'],
+  runtime: BASE,
   holds: ['kube', 'api', 'schema', 'lib'],
   windows: ['lib'],
-  nodeops: ['holds', 'windows', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
-  providers: ['runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
+  nodes: ['runtime', ...BASE],
+  identity: ['nodes', 'runtime', ...BASE],
+  permits: ['runtime', ...BASE],
+  placement: ['nodes', 'runtime', ...BASE],
+  secrets: ['runtime', ...BASE],
+  declared: ['holds', 'runtime', ...BASE],
+  faults: ['declared', 'nodes', 'runtime', ...BASE],
+  delivery: ['declared', 'placement', 'runtime', ...BASE],
+  providers: ['runtime', ...BASE],
   apiserver: ['schema', 'lib'],
-  sync: ['providers', 'nodeops', 'holds', 'windows', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
-  controllers: ['providers', 'nodeops', 'holds', 'windows', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
-  defender: ['providers', 'nodeops', 'holds', 'windows', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
-  agent: ['providers', 'nodeops', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
-  console: ['sync', 'providers', 'nodeops', 'holds', 'windows', 'runtime', 'kube', 'policy', 'api', 'schema', 'lib'],
+  sync: ['delivery', ...BELOW_PARTS],
+  controllers: BELOW_PARTS,
+  defender: BELOW_PARTS,
+  agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],
+  console: ['sync', 'delivery', ...BELOW_PARTS],
   local: ['*'],
   cli: ['*'],
 }
@@ -96,6 +110,15 @@ const src = sourceFiles('src')
 const product = src.filter((f) => !isTest(f.path))
 
 test('imports point down', () => expect(src.flatMap(layerProblems)).toEqual([]))
+
+test('every room opens with a sentence that says what it holds', () => {
+  const rooms = [...new Set(src.map((f) => place(f.path)))].toSorted()
+  const silent = rooms.filter((room) => {
+    const path = join(ROOT, 'src', room, 'README.md')
+    return !existsSync(path) || !new RegExp(`^# ${room}\n\n[A-Z].{20,}\\.\n$`).test(readFileSync(path, 'utf8'))
+  })
+  expect(silent).toEqual([])
+})
 
 test('no import runs in a circle', () => expect(circles(product)).toEqual([]))
 

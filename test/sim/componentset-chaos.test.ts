@@ -1,7 +1,7 @@
 // Random lives of rollouts, many of them: what must hold of every plan, and that each planted bug is found.
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
-import { rolloutRules } from '#controllers/componentset/rules.ts'
+import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
 import { chaos } from '#test/support/rollout-chaos.ts'
 import { rolloutMutants } from '#test/support/rollout-mutants.ts'
 import { seeds } from '#test/support/scheduler.ts'

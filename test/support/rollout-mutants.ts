@@ -1,6 +1,6 @@
 // Planted bugs of the rollout planner, one small change each. They stay in the suite: a property that stops finding one of them is broken.
-import { budgetOf } from '#controllers/componentset/share.ts'
-import { type Rules, rolloutRules } from '#controllers/componentset/rules.ts'
+import { budgetOf } from '#controllers/componentset/slices/share.ts'
+import { type Rules, rolloutRules } from '#controllers/componentset/slices/rules.ts'
 
 export interface RolloutMutant {
   readonly name: string

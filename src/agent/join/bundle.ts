@@ -2,7 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
-import { isLife } from '#nodeops/certificate-life.ts'
+import { isLife } from '#identity/certificate-life.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { agentErrors } from '../agent-errors.ts'
 

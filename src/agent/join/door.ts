@@ -1,6 +1,6 @@
 // How an agent whose certificate the server no longer takes asks to come back: at a door that only queues, with a request signed by a new key and a proof by the old one.
-import { authorityPrint, makeProof } from '#nodeops/door/proof.ts'
-import type { DoorReply } from '#nodeops/door/door.ts'
+import { authorityPrint, makeProof } from '#identity/door/proof.ts'
+import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'

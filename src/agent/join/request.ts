@@ -17,7 +17,7 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
-import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
+import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { agentErrors } from '../agent-errors.ts'

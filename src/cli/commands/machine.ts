@@ -87,7 +87,7 @@ export function register(program: Command, io: Io): void {
       const [{ joinCommand, validity }, { machine: type }, { handOverKey }, { findObject }] = await Promise.all([
         import('../machines/join-command.ts'),
         import('#api/kinds/machine.ts'),
-        import('#nodeops/join-token.ts'),
+        import('#identity/join-token.ts'),
         import('../inspect/find-object.ts'),
       ])
       const client = await connect(options, io)

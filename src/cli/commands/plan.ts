@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { sayIfSlow } from '../say-if-slow.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
-import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
+import { declaredErrors } from '#declared/declared-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
 interface PlanOptions {
@@ -174,7 +174,7 @@ function objectText({ change, object, fields, more, isListedOnly }: ObjectChange
   const hidden = more + Math.max(0, fields.length - MAX_FIELDS)
   const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
   const mark = isListedOnly === true ? '!' : MARKS[change]
-  const unless = mark === '!' ? ` (${change}; ${nodeopsErrors.KN3094.code}: refused unless the cluster lists it)` : ''
+  const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
   return [`  ${mark} ${object}${unless}`, ...fields.slice(0, MAX_FIELDS).map(fieldText), ...rest]
 }
 

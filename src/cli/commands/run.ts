@@ -9,7 +9,7 @@ import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
-import { isLife } from '#nodeops/certificate-life.ts'
+import { isLife } from '#identity/certificate-life.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 

@@ -5,7 +5,7 @@ import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { agentConfigError } from '#nodeops/declared/agent-config.ts'
+import { agentConfigError } from '#declared/agent-config.ts'
 import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
 

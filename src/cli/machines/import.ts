@@ -3,7 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Node } from '#nodes/objects.ts'
 
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }

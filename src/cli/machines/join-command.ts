@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isHandedOver } from '#nodeops/join-token.ts'
+import { isHandedOver } from '#identity/join-token.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { cliErrors } from '../cli-errors.ts'
 

@@ -1,7 +1,7 @@
 // What a revocation writes, over which version of the Machine, and what it says.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { keyRecord } from '#nodeops/agent-key.ts'
+import { keyRecord } from '#identity/agent-key.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'

@@ -2,11 +2,11 @@
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { acceptsProvedKey, hasAcceptedKey } from '#nodeops/agent-key.ts'
-import { machineIn } from '#nodeops/agent-request.ts'
-import { type CertificateRequest, certificateRequestType } from '#nodeops/certificate-request.ts'
-import { claimedKey, proofIn } from '#nodeops/door/proof.ts'
-import { isOfDoor, isUndecided } from '#nodeops/door/queue.ts'
+import { acceptsProvedKey, hasAcceptedKey } from '#identity/agent-key.ts'
+import { machineIn } from '#identity/agent-request.ts'
+import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
+import { claimedKey, proofIn } from '#identity/door/proof.ts'
+import { isOfDoor, isUndecided } from '#identity/door/queue.ts'
 import { formatDuration } from '#lib/duration.ts'
 
 export interface WaitingMachine {

@@ -10,7 +10,9 @@ import { kubeconfigErrors } from '#kube/kubeconfig-errors.ts'
 import type { ErrorCode, ErrorText } from '#lib/error-table.ts'
 import { libErrors } from '#lib/lib-errors.ts'
 import { localErrors } from '#local/local-errors.ts'
-import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
+import { declaredErrors } from '#declared/declared-errors.ts'
+import { deliveryErrors } from '#delivery/delivery-errors.ts'
+import { secretsErrors } from '#secrets/secrets-errors.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
 import { providersErrors } from '#providers/providers-errors.ts'
 import { runtimeErrors } from '#runtime/runtime-errors.ts'
@@ -32,11 +34,11 @@ export const BENCH_PART = { thousands: 9, name: 'test bench' } as const
 export const ERROR_PARTS: readonly ErrorPart[] = [
   { thousands: 1, name: 'command line, input, local fleet', tables: [libErrors, cliErrors, localErrors] },
   { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
-  { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, nodeopsErrors] },
+  { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, declaredErrors, secretsErrors] },
   { thousands: 4, name: 'rules', tables: [policyErrors] },
   { thousands: 5, name: 'kinds and schemas', tables: [apiErrors, schemaErrors] },
   { thousands: 6, name: 'embedded API server', tables: [apiserverErrors] },
-  { thousands: 7, name: 'sync', tables: [syncErrors] },
+  { thousands: 7, name: 'sync', tables: [syncErrors, deliveryErrors] },
   { thousands: 8, name: 'agent', tables: [agentErrors] },
   { thousands: 10, name: 'Defender', tables: [defenderErrors] },
   { thousands: 11, name: 'infra providers', tables: [providersErrors] },

@@ -2,7 +2,7 @@
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { applyDefaults } from '#schema/default.ts'
-import type { Targets } from '#sync/render/rendered.ts'
+import type { Targets } from '#delivery/desired.ts'
 
 /** Components as one text, whatever their order; what the API server fills in and what secret values were is left out of the comparison. */
 export function componentsText(components: readonly unknown[]): string {

@@ -9,14 +9,8 @@ import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import {
-  conditionHint,
-  conditionsIn,
-  isKnownCondition,
-  meantCondition,
-  verifiedConditions,
-} from '#nodeops/declared/rules.ts'
-import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
+import { conditionHint, conditionsIn, isKnownCondition, meantCondition, verifiedConditions } from '#declared/rules.ts'
+import { declaredErrors } from '#declared/declared-errors.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
@@ -175,10 +169,10 @@ function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: Readonl
   const types = new Set([...asked, ...verifiedConditions(ladder).map((v) => v.type)])
   return [...types].flatMap((type) => {
     const near = meantCondition(type, asked, reported)
-    if (near !== undefined) return [nodeopsErrors.KN3073({ type, near }).text]
+    if (near !== undefined) return [declaredErrors.KN3073({ type, near }).text]
     return isKnownCondition(type, reported)
       ? []
-      : [nodeopsErrors.KN3066({ type, hint: conditionHint(type, reported) }).text]
+      : [declaredErrors.KN3066({ type, hint: conditionHint(type, reported) }).text]
   })
 }
 

@@ -137,7 +137,7 @@ const controllersRole = (config: RolesConfig): Role => ({
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { machineHosts } = await import('../machines/hosts.ts')
-    const { DeclaredAgentConfig } = await import('#nodeops/declared-agent-config.ts')
+    const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')
     const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
     const agentConfig = async () => declared.text()
     const machines = (await machineHosts({ ...config, agentConfig }, context)).map(hosts)

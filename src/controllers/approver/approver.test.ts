@@ -12,12 +12,12 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
-import { type CertificateRequest, certificateRequestType } from '#nodeops/certificate-request.ts'
-import { secretType } from '#nodeops/objects.ts'
-import { readmission } from '#nodeops/readmitted.ts'
+import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
+import { secretType } from '#nodes/objects.ts'
+import { readmission } from '#identity/readmitted.ts'
 import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { recordedKey } from '#nodeops/agent-key.ts'
+import { recordedKey } from '#identity/agent-key.ts'
 
 afterEach(endWorlds)
 

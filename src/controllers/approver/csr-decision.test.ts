@@ -10,8 +10,8 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
-import type { CertificateRequest } from '#nodeops/certificate-request.ts'
-import type { ContentRead } from '#nodeops/request-content.ts'
+import type { CertificateRequest } from '#identity/certificate-request.ts'
+import type { ContentRead } from '#identity/request-content.ts'
 import { type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import { tokenFor, tokenId } from './token.ts'
 

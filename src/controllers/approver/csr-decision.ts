@@ -18,15 +18,15 @@ import {
   keyIn,
   recordedKey,
   shortKey,
-} from '#nodeops/agent-key.ts'
-import { extrasProblem, keyProvedIn, lifeProblem, tokenIdIn, usageProblem } from '#nodeops/agent-request.ts'
-import { DEFAULT_LIFE_SECONDS } from '#nodeops/certificate-life.ts'
-import type { CertificateRequest } from '#nodeops/certificate-request.ts'
-import { tokenExpiresAt } from '#nodeops/join-token.ts'
-import { nodeNameOf } from '#nodeops/machine-node.ts'
-import type { Secret } from '#nodeops/objects.ts'
-import type { ContentRead, RequestContent } from '#nodeops/request-content.ts'
-import { readmissionOf } from '#nodeops/readmitted.ts'
+} from '#identity/agent-key.ts'
+import { extrasProblem, keyProvedIn, lifeProblem, tokenIdIn, usageProblem } from '#identity/agent-request.ts'
+import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
+import type { CertificateRequest } from '#identity/certificate-request.ts'
+import { tokenExpiresAt } from '#identity/join-token.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
+import type { Secret } from '#nodes/objects.ts'
+import type { ContentRead, RequestContent } from '#identity/request-content.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
 import { isTokenOf, isUnused } from './token.ts'
 

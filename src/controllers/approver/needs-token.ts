@@ -1,6 +1,6 @@
 // Whether there is to be a join token for a machine: until its agent was heard, and while a person lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
-import { readmissionOf } from '#nodeops/readmitted.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
 
 /** Whoever makes a status say one of these gets a token that is good for nobody but the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])

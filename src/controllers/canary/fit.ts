@@ -1,9 +1,9 @@
 // Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
-import { circleProblem, skewProblem, specsNamed } from '#nodeops/component-problems.ts'
-import { compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import type { Problem } from '#nodeops/problem.ts'
-import { readSelector } from '#nodeops/selecting.ts'
+import { circleProblem, skewProblem, specsNamed } from '#placement/component-problems.ts'
+import { compatibilityOf, mixesOf, specsIn } from '#placement/compatibility.ts'
+import type { Problem } from '#placement/problem.ts'
+import { readSelector } from '#placement/selecting.ts'
 import type { Seen, Wanted } from './seen.ts'
 
 /** What keeps the canary from every machine. */

@@ -1,7 +1,7 @@
 // Chooses the machines of a canary, once: exactly those named, or so many spread over hardware classes and zones.
 import type { Machine } from '#api/kinds/machine.ts'
-import { selects } from '#nodeops/selecting.ts'
-import { pickSpread } from '#nodeops/spread.ts'
+import { selects } from '#placement/selecting.ts'
+import { pickSpread } from '#placement/spread.ts'
 import type { Fit } from './fit.ts'
 import type { Seen } from './seen.ts'
 import { isHeldMachine, isSound } from './standing.ts'

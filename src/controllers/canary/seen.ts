@@ -7,8 +7,8 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { Edit } from '#nodeops/committed.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Edit } from '#declared/committed.ts'
+import type { Node } from '#nodes/objects.ts'
 
 export interface Lookup<T> {
   get(name: string): T | undefined

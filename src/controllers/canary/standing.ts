@@ -3,10 +3,10 @@ import { renderedConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#holds/in-force.ts'
-import { isNodeReady } from '#nodeops/objects.ts'
+import { isNodeReady } from '#nodes/objects.ts'
 import { holdOver, thingsOfMachine } from '#holds/reach.ts'
 import type { Lookup, Seen, Wanted } from './seen.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Node } from '#nodes/objects.ts'
 
 export type Standing = 'Healthy' | 'Failed' | 'Switching' | 'Waiting'
 

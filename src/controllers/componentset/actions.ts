@@ -1,9 +1,9 @@
 // Everything that a rollout can do. Each says why.
 import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { Pod } from '#nodeops/objects.ts'
-import type { PermitRequest, TargetResult } from '#nodeops/permits.ts'
-import type { ControllerRevision, Target } from './revisions.ts'
+import type { Pod } from '#nodes/objects.ts'
+import type { PermitRequest, TargetResult } from '#permits/permits.ts'
+import type { ControllerRevision, Target } from './revisions/revisions.ts'
 
 export interface MachineResult {
   readonly machine: string

@@ -5,19 +5,19 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { isPermitEnded } from './advance.ts'
-import { blocksSeen } from './blocks.ts'
-import { MARKS, type Survey, surveyorOf } from './candidates.ts'
-import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
+import { isPermitEnded } from './slices/advance.ts'
+import { blocksSeen } from './revisions/blocks.ts'
+import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
+import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#placement/compatibility.ts'
 import { holdOf } from '#holds/in-force.ts'
 import { holdOver, holdsOver, thing, thingsOfMachine } from '#holds/reach.ts'
-import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
-import { stepCount, stepName } from './ladder.ts'
-import { type Outage, outageOf } from './outage.ts'
-import type { Problem } from '#nodeops/problem.ts'
-import { problemOf } from './problems.ts'
-import type { Reading } from './reading.ts'
-import { recentlyRefused } from './refused.ts'
+import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members/members.ts'
+import { stepCount, stepName } from './slices/ladder.ts'
+import { type Outage, outageOf } from './members/outage.ts'
+import type { Problem } from '#placement/problem.ts'
+import { problemOf } from './revisions/problems.ts'
+import type { Reading } from './members/reading.ts'
+import { recentlyRefused } from './members/refused.ts'
 import {
   type ControllerRevision,
   type Target,
@@ -26,12 +26,12 @@ import {
   renumbered,
   revisionNameOf,
   targetOf,
-} from './revisions.ts'
-import type { Rules } from './rules.ts'
+} from './revisions/revisions.ts'
+import type { Rules } from './slices/rules.ts'
 import type { Blocked, Seen, Slice } from './seen.ts'
-import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
+import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
 import { type Wait, fit } from './waiting.ts'
-import { markedRevisions } from './way-back.ts'
+import { markedRevisions } from './revisions/way-back.ts'
 import { type Opening, openingOf } from '#windows/windows.ts'
 
 export interface Context {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/rollout-model.ts'
-import type { Share } from './share.ts'
+import type { Share } from './slices/share.ts'
 import { components, fleet, holdOn, until } from '#test/support/rollout-story.ts'
 
 type Quality = ReturnType<RolloutModel['quality']>

@@ -10,23 +10,23 @@ import { FIELD_MANAGERS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { CommittedContents } from '#nodeops/committed.ts'
-import { type Pod, nodeType, podType } from '#nodeops/objects.ts'
-import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
+import type { CommittedContents } from '#declared/committed.ts'
+import { type Pod, nodeType, podType } from '#nodes/objects.ts'
+import { type SecretValues, hasSecretRefs } from '#secrets/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { configNames } from './configs.ts'
-import { wantedLooks } from './inspections.ts'
-import type { Looker } from './looker.ts'
-import type { ReadingMemo } from './members.ts'
+import { configNames } from './revisions/configs.ts'
+import { wantedLooks } from './inspection/inspections.ts'
+import type { Looker } from './inspection/looker.ts'
+import type { ReadingMemo } from './members/members.ts'
 import { isAtWork } from './context.ts'
 import {
   type ControllerRevision,
   type WantedComponent,
   controllerRevisionType,
   readableRevisions,
-} from './revisions.ts'
+} from './revisions/revisions.ts'
 import type { Seen } from './seen.ts'
-import type { ServerVersion } from '#nodeops/server-version.ts'
+import type { ServerVersion } from '#placement/server-version.ts'
 
 const BY_REQUESTER = 'componentset-requester'
 const BY_OWNER = 'componentset-owner'

@@ -5,12 +5,12 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { Edit } from '#nodeops/committed.ts'
-import type { Node, Pod } from '#nodeops/objects.ts'
-import type { Abilities, Look } from './inspections.ts'
-import type { Lookup } from './lookup.ts'
-import type { ReadingMemo } from './members.ts'
-import type { ControllerRevision } from './revisions.ts'
+import type { Edit } from '#declared/committed.ts'
+import type { Node, Pod } from '#nodes/objects.ts'
+import type { Abilities, Look } from './inspection/inspections.ts'
+import type { Lookup } from './members/lookup.ts'
+import type { ReadingMemo } from './members/members.ts'
+import type { ControllerRevision } from './revisions/revisions.ts'
 
 export interface Seen {
   /** Components with secret values say in `sealed` what the values are now, unless `missingSecret` says why not. */

@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type Node, isNodeReady } from '#nodeops/objects.ts'
+import { type Node, isNodeReady } from '#nodes/objects.ts'
 import type { ComponentReport } from './desired-components.ts'
 import type { Seen } from './seen.ts'
 

@@ -1,6 +1,6 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
-import type { Node, Taint } from '#nodeops/objects.ts'
+import type { Node, Taint } from '#nodes/objects.ts'
 import { describe, expect, test } from 'vitest'
 import { handedBackNode, syncedNode } from './node-sync.ts'
 

@@ -2,7 +2,7 @@
 import { ANNOTATIONS, LABELS, TAINTS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { Node, Taint } from '#nodeops/objects.ts'
+import type { Node, Taint } from '#nodes/objects.ts'
 import type { Mutation } from '#runtime/compare-and-swap.ts'
 
 interface OwnedKeys {

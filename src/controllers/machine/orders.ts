@@ -3,7 +3,7 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
 import { parseVersion } from '#lib/semver.ts'
-import { permitAnswer } from '#nodeops/permits.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import {
   type Claim,
   type ComponentOrder,

@@ -1,4 +1,4 @@
-import type { Node } from '#nodeops/objects.ts'
+import type { Node } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -5,7 +5,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type Node, isNodeReady } from '#nodeops/objects.ts'
+import { type Node, isNodeReady } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
 
 /** A create whose reply was lost is repeated within seconds; whoever restores a backup of the cluster needs longer to notice. */

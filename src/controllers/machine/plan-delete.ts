@@ -4,11 +4,11 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { endsIn } from '#holds/in-force.ts'
-import { isCordonedBy } from '#nodeops/cordon.ts'
-import { drainPlan } from '#nodeops/drain.ts'
-import { isNodeReady } from '#nodeops/objects.ts'
-import { permitWait } from '#nodeops/permit-wait.ts'
-import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import { drainPlan } from '#nodes/drain.ts'
+import { isNodeReady } from '#nodes/objects.ts'
+import { permitWait } from '#permits/permit-wait.ts'
+import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import {
   DELETE_OWNER,
   DRAIN_LOOK_MS,

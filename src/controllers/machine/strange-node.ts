@@ -1,6 +1,6 @@
 // Whether a Node of a machine's name belongs to an earlier Machine: an agent whose Machine was deleted may have made it, and keeps its key for days. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
-import type { Pod } from '#nodeops/objects.ts'
+import type { Pod } from '#nodes/objects.ts'
 import { type Seen, hadJoined, isDeleting, isProvided, uidOf } from './seen.ts'
 
 /** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */

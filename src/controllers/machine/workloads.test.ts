@@ -1,7 +1,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { Pod } from '#nodeops/objects.ts'
+import type { Pod } from '#nodes/objects.ts'
 import { describe, expect, test } from 'vitest'
 import { newestHash } from './observe-workloads.ts'
 import { type WorkloadInput, type WorkloadSeen, lookAtWorkload } from './workloads.ts'

@@ -4,7 +4,7 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { Pod } from '#nodeops/objects.ts'
+import type { Pod } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ComponentOrder, type ComponentReport, isReportOf } from './desired-components.ts'
 

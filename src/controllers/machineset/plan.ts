@@ -1,7 +1,7 @@
 // Decides which machines of a set are made, taken in, let go and removed. Pure. It removes what is in service only under a granted permit, and
 // makes nothing while more machines exist than it asked for: a set that cannot count must not act.
 import type { Machine } from '#api/kinds/machine.ts'
-import { BEHIND_LOOK_MS } from '#nodeops/committed.ts'
+import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'

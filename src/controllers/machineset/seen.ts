@@ -8,8 +8,8 @@ import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
-import type { Edit } from '#nodeops/committed.ts'
-import { permitAnswer } from '#nodeops/permits.ts'
+import type { Edit } from '#declared/committed.ts'
+import { permitAnswer } from '#permits/permits.ts'
 
 export interface Seen {
   readonly set: MachineSet

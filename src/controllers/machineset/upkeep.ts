@@ -1,6 +1,6 @@
 // Decides what becomes of the permits that a set asked for, and when the set is looked at again. Pure.
 import { endsIn } from '#holds/in-force.ts'
-import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
+import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
 import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
 

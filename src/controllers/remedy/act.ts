@@ -12,8 +12,8 @@ import {
   type ControllerRevision,
   REMEDIER_ANNOTATION,
   controllerRevisionType,
-} from '#nodeops/rules/active-rule.ts'
-import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
+} from '#faults/active-rule.ts'
+import { SUPERSEDED_BY } from '#faults/superseded.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import type { RemedyAction, WantedJob } from './plan.ts'
 

@@ -5,17 +5,17 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
-import { CommittedContents } from '#nodeops/committed.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { CommittedContents } from '#declared/committed.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
 import {
   type ControllerRevision,
   type RuleReading,
   RuleBook,
   controllerRevisionType,
   remedierOf,
-} from '#nodeops/rules/active-rule.ts'
-import { type NodeView, nodeUidOf, nodeView } from '#nodeops/rules/node-view.ts'
-import { repairsFact } from '#nodeops/rules/repairs.ts'
+} from '#faults/active-rule.ts'
+import { type NodeView, nodeUidOf, nodeView } from '#faults/node-view.ts'
+import { repairsFact } from '#faults/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { History } from './history.ts'

@@ -3,7 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { editedConditions } from '#nodeops/edited-status.ts'
+import { editedConditions } from '#declared/edited-status.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { RuleVerdict } from './plan.ts'
 

@@ -2,8 +2,8 @@
 // another name, once the repair may go on.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { isRenewalDue } from '#nodeops/permits.ts'
-import type { JobPlan } from './moves.ts'
+import { isRenewalDue } from '#permits/permits.ts'
+import type { JobPlan } from './actions.ts'
 import { type Seen, nameOf } from './seen.ts'
 
 /** A grant is looked at so often, so that it goes back and does not run out: a slot whose lease ran out stays taken until the node is well. */

@@ -1,7 +1,7 @@
 // What a job's rule asks about other nodes, kept current from the caches only while some rule asks for it.
-import type { Node } from '#nodeops/objects.ts'
-import type { NodeView } from '#nodeops/rules/node-view.ts'
-import { Peers } from '#nodeops/rules/peers.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { NodeView } from '#faults/node-view.ts'
+import { Peers } from '#faults/peers.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import type { JobCaches } from './caches.ts'
 

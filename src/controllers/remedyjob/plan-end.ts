@@ -1,11 +1,11 @@
 // Decides what is left to do for a job that is done: free the slot, take our cordon back, unlist it, and let the record go after a day.
 import { FINALIZERS } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { isCordonedBy } from '#nodeops/cordon.ts'
-import { isFencedBy } from '#nodeops/fence.ts'
-import { type TargetResult } from '#nodeops/permits.ts'
-import type { JobAction, JobPlan } from './moves.ts'
-import { listJobs } from './plan-steps.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import { isFencedBy } from '#nodes/fence.ts'
+import { type TargetResult } from '#permits/permits.ts'
+import type { JobAction, JobPlan } from './actions.ts'
+import { listJobs } from './steps/plan-steps.ts'
 import { type JobStatus, type Seen, cordonOwner, phaseOf, targetOf } from './seen.ts'
 
 /** An incident's record: until then its job cannot be made a second time. */

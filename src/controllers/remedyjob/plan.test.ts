@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { jobTable } from '#api/protocol/job.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { JobPlan } from './moves.ts'
+import type { JobPlan } from './actions.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 

@@ -7,8 +7,8 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isNodeFrozen } from '#holds/in-force.ts'
-import type { Node } from '#nodeops/objects.ts'
-import type { Standing } from '#nodeops/rules/node-view.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { Standing } from '#faults/node-view.ts'
 
 export type JobStatus = NonNullable<RemedyOperationJob['status']>
 export type JobStep = NonNullable<JobStatus['steps']>[number]

@@ -3,7 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
-import type { JobChange, JobPlan, StepResult } from './moves.ts'
+import type { JobChange, JobPlan, StepResult } from './actions.ts'
 import type { JobStatus, JobStep, Seen } from './seen.ts'
 
 const MAX_SENTENCE = 200

@@ -2,7 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { JobChange, JobPlan, Waiting } from './moves.ts'
+import type { JobChange, JobPlan, Waiting } from './actions.ts'
 import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
 import type { Held } from './wishes.ts'
 import { remedyjobErrors } from './remedyjob-errors.ts'

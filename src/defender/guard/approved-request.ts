@@ -2,9 +2,9 @@
 // A policy cannot decode a request, and who has the approver's key approves what it likes.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
-import { agentRequestProblem } from '#nodeops/agent-request.ts'
-import type { CertificateRequest } from '#nodeops/certificate-request.ts'
-import { readContent } from '#nodeops/request-content.ts'
+import { agentRequestProblem } from '#identity/agent-request.ts'
+import type { CertificateRequest } from '#identity/certificate-request.ts'
+import { readContent } from '#identity/request-content.ts'
 import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
 
 const texts = (value: unknown): readonly string[] =>

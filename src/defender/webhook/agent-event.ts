@@ -2,7 +2,7 @@
 // agent with what it writes, and cannot look whether its Machine is still there.
 import { agentUser, machineUidGroup } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
-import { acceptsKey } from '#nodeops/agent-key.ts'
+import { acceptsKey } from '#identity/agent-key.ts'
 import type { AdmissionAnswer, AdmissionRequest, FindMachine } from './review.ts'
 
 export function reviewAgentEvent({ uid, userInfo }: AdmissionRequest, findMachine: FindMachine): AdmissionAnswer {

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { refOf } from '../object-ref.ts'
-import { digestOf, type DesiredObject } from '../render/rendered.ts'
+import { refOf } from '#delivery/object-ref.ts'
+import type { DesiredObject } from '#delivery/desired.ts'
+import { digestOf } from '#delivery/desired.ts'
 import { withoutUnlisted } from './listed.ts'
 
 const desired = (object: KubeObject): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })

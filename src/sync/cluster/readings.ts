@@ -6,7 +6,7 @@ import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-o
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { ClusterConnection } from './connection.ts'
+import type { ClusterConnection } from '#delivery/connection.ts'
 
 export interface ReadingNeeds {
   readonly machines: boolean

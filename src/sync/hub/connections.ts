@@ -7,7 +7,7 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
+import { connectTo, type ClusterConnection } from '#delivery/connection.ts'
 import type { SyncContext } from './context.ts'
 import { syncErrors } from '../sync-errors.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import type { RenderedTarget } from '../render/rendered.ts'
+import type { RenderedTarget } from '#delivery/desired.ts'
 import { isInFleet, targetDigest, targetFor, withEmptied } from './tracks.ts'
 
 const target = (kind: string, name: string, group = 'kubenode.io'): RenderedTarget => {

@@ -5,8 +5,9 @@ import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { refText, type ObjectRef } from '../object-ref.ts'
-import { digestOf, type DesiredObject, type Rejected, type RenderedTarget, type Targets } from '../render/rendered.ts'
+import { refText, type ObjectRef } from '#delivery/object-ref.ts'
+import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
+import { digestOf } from '#delivery/desired.ts'
 
 type Track = FleetSourceSpec['tracks'][number]
 

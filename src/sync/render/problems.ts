@@ -2,12 +2,12 @@
 import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
-import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
-import type { DeclaredProblem } from '#nodeops/declared/problem.ts'
-import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
-import { refOf, refText } from '../object-ref.ts'
+import { declaredProblems } from '#declared/declared-problems.ts'
+import type { DeclaredProblem } from '#declared/problem.ts'
+import type { PlaceOf } from '#declared/find-in-files.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
 import { syncErrors } from '../sync-errors.ts'
-import type { Targets } from './rendered.ts'
+import type { Targets } from '#delivery/desired.ts'
 
 export interface RenderedProblem {
   /** Of one that is the same in several clusters, all of them. */

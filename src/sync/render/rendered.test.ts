@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { createValidator } from '#api/validate.ts'
-import { MAX_SEARCHES, placesIn } from '#nodeops/declared/find-in-files.ts'
+import { MAX_SEARCHES, placesIn } from '#declared/find-in-files.ts'
 import { problemsIn, problemText, refuseImpossible } from './problems.ts'
 import { checkRendered } from './rendered.ts'
 

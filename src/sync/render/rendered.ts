@@ -1,5 +1,4 @@
 // Believes what came out of a cage only after looking: every object identified, named once, valid for its kind. Bad ones are told apart from the good.
-import { createHash } from 'node:crypto'
 import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { formatProblem } from '#api/problem.ts'
@@ -8,33 +7,20 @@ import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { atOnce } from '#lib/slices.ts'
-import { identityProblem } from '#nodeops/declared/identity.ts'
-import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
-import { isNamespaceNeverDeclared } from '#nodeops/declared/listings.ts'
-import { ownershipProblem } from '#nodeops/declared/ownership.ts'
+import { identityProblem } from '#declared/identity.ts'
+import type { PlaceOf } from '#declared/find-in-files.ts'
+import { isNamespaceNeverDeclared } from '#declared/listings.ts'
+import { ownershipProblem } from '#declared/ownership.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { refOf, refText, type ObjectRef } from '../object-ref.ts'
+import { refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import {
+  digestOfText,
+  type DesiredObject,
+  type Rejected,
+  type RenderedTarget,
+  type Targets,
+} from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
-
-export interface DesiredObject {
-  readonly ref: ObjectRef
-  readonly object: KubeObject
-  /** SHA-256 of the canonical object: equal digests mean that nothing changed. */
-  readonly digest: string
-}
-
-export interface Rejected {
-  readonly ref: ObjectRef
-  readonly problem: string
-}
-
-export interface RenderedTarget {
-  readonly objects: readonly DesiredObject[]
-  /** Declared, but wrong: neither applied nor pruned. */
-  readonly rejected: readonly Rejected[]
-}
-
-export type Targets = ReadonlyMap<string, RenderedTarget>
 
 const MAX_DEPTH = 64
 const MAX_TARGETS = 1_001
@@ -96,7 +82,7 @@ function* checkTarget(target: string, list: readonly unknown[], checks: Checks):
       text.length > MAX_OBJECT_CHARS
         ? `has ${text.length} characters (limit ${MAX_OBJECT_CHARS}); no API server stores it`
         : problemOf(object, ref, checks)
-    if (problem === undefined) objects.push({ ref, object, digest: sha256(text) })
+    if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text) })
     else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS) })
   }
   return { objects, rejected }
@@ -151,9 +137,6 @@ const namespaceProblem = (ref: ObjectRef): ErrorMessage | undefined =>
   ref.group === '' && ref.kind === 'Namespace' && isNamespaceNeverDeclared(ref.name)
     ? syncErrors.KN7203({ object: refText(ref) })
     : undefined
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-export const digestOf = (value: unknown): string => sha256(canonicalJson(value))
 
 const unusable = (what: string, seen: string): KubeNodeError =>
   new KubeNodeError(syncErrors.KN7107({ what, problem: seen }))

@@ -2,11 +2,10 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
-import { refText, type ObjectRef } from '../object-ref.ts'
-import type { RenderedTarget, Targets } from '../render/rendered.ts'
+import { mayWrite, type Writes } from '#delivery/writes.ts'
+import { refText } from '#delivery/object-ref.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
-
-export type Writes = NonNullable<FleetSource['spec']['writes']>
 
 export const keyOfSource = ({ metadata: { namespace = '', name = '' } }: Pick<FleetSource, 'metadata'>): string =>
   `${namespace}/${name}`
@@ -28,14 +27,6 @@ export function standingProblem(source: FleetSource, all: readonly FleetSource[]
 function isBefore(a: FleetSource, b: FleetSource): boolean {
   const [x, y] = [a, b].map((s) => `${s.metadata.creationTimestamp ?? ''} ${keyOfSource(s)}`) as [string, string]
   return x < y
-}
-
-/** Without a list everything is allowed: a fleet of one source needs none. */
-export function mayWrite(writes: Writes | undefined, { group, kind, namespace, name }: ObjectRef): boolean {
-  if (writes === undefined) return true
-  const isKind = writes.kinds.includes(group === '' ? kind : `${kind}.${group}`)
-  const within = group === '' && kind === 'Namespace' ? name : namespace
-  return isKind && (within === '' || writes.namespaces.includes(within))
 }
 
 /** Objects that the source may not write are neither applied nor pruned, on no path. */

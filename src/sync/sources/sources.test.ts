@@ -4,10 +4,11 @@ import fc from 'fast-check'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { refOf } from '../object-ref.ts'
-import { isSourceManager, sourceManager } from './identity.ts'
-import { formerManagers, listingsOf, ownershipOf, takenOver } from './ownership.ts'
-import { mayWrite, standingProblem } from './scope.ts'
+import { refOf } from '#delivery/object-ref.ts'
+import { isSourceManager, sourceManager } from '#delivery/manager.ts'
+import { formerManagers, listingsOf, ownershipOf, takenOver } from '#delivery/ownership.ts'
+import { mayWrite } from '#delivery/writes.ts'
+import { standingProblem } from './scope.ts'
 
 const WRITES = { kinds: ['ConfigMap', 'Namespace', 'MachineSet.kubenode.io'], namespaces: ['shop'] }
 const source = (name: string, created: string, spec: object = {}): FleetSource =>

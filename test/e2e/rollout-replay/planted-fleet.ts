@@ -10,7 +10,7 @@ import { FIELD_MANAGERS, FINALIZERS, LABELS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { nodeType } from '#nodeops/objects.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { hostFile } from '#providers/hollow/hosts.ts'
 

@@ -6,7 +6,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { conditionIs } from '#api/node-leaves.ts'
 import { timestamp } from '#lib/clock.ts'
 import { createInformer } from '#kube/informer.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
 import type { Provider } from '#providers/port.ts'
 import { silentNode } from '../../../rules/node/silent.ts'
 import { defender } from '../defender/world.ts'

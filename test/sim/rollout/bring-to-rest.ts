@@ -1,6 +1,6 @@
 // Brings a pair of machines of each version to rest with the real controllers and agents: the pattern of all machines of all runs.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
 import { World } from '../world.ts'
 import { Agents, GOOD, agentsActor, controllersActor, kinds, nameOf, plantFleet } from './fleet.ts'
 import { type Pattern, type Rested, patternOf } from './rested.ts'

@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Node } from '#nodes/objects.ts'
 
 export interface Pattern {
   readonly machine: Machine

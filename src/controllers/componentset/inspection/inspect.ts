@@ -1,0 +1,121 @@
+// Whether the inspections of a step hold. What cannot be read, or was not looked at yet, does not hold.
+import { isNodeReady, type Node } from '#nodes/objects.ts'
+import type { Lookup } from '../members/lookup.ts'
+import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
+import { podLook } from './pod-probe.ts'
+import type { Problem } from '#placement/problem.ts'
+import { type Reading, isLost } from '../members/reading.ts'
+import type { Rollout, Seen, Slice } from '../seen.ts'
+
+export type { Inspection } from './inspections.ts'
+
+/** A step that nobody asked to inspect is still looked at. */
+const BUILT_IN: readonly Inspection[] = [
+  { name: 'node-ready', nodeReady: {}, timeout: '5m' },
+  { name: 'components-healthy', componentsHealthy: {}, timeout: '5m' },
+]
+
+export const inspectionsOf = ({ inspections }: Rollout): readonly Inspection[] =>
+  inspections === undefined || inspections.length === 0 ? BUILT_IN : inspections
+
+/** What this controller cannot do must not be skipped silently. */
+export function unsupportedInspection(rollout: Rollout, can: Abilities = NO_ABILITIES): Problem | undefined {
+  for (const { name, http, prometheus, podProbe } of rollout.inspections ?? []) {
+    if (prometheus !== undefined && !can.prometheus)
+      return unsupported(name, 'queries Prometheus, but the controllers run without --prometheus-url')
+    if (http !== undefined && !can.http) return unsupported(name, 'uses HTTP, which is disabled here')
+    if (podProbe !== undefined && !can.podProbe) return unsupported(name, 'starts a pod, which is not supported here')
+  }
+  return undefined
+}
+
+const unsupported = (name: string, why: string): Problem => ({
+  reason: 'UnsupportedField',
+  message: `inspection ${name} ${why}; use another kind of inspection, or enable it in the controllers`,
+})
+
+export interface Finding {
+  readonly inspection: Inspection
+  readonly seen: string
+  /** Without the machines that fell silent a moment ago it would hold: it does not hold now, and fails nobody yet. */
+  readonly isSilence?: boolean
+}
+
+export interface Inspected {
+  /** A slice of the step: all speak of one version. */
+  readonly slice: Slice
+  readonly machines: readonly Reading[]
+  readonly nodes: Lookup<Node>
+  readonly looks: Seen['looks']
+  readonly pods: Seen['probePods']
+  /** Machines that may be lost to causes of their own. */
+  readonly slack: number
+  readonly now: number
+}
+
+/** The first inspection that does not hold. */
+export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
+  for (const inspection of inspections) {
+    const wrong = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
+    if (wrong !== undefined) return { inspection, ...wrong }
+  }
+  return undefined
+}
+
+const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undefined
+
+type Wrong = Omit<Finding, 'inspection'>
+
+function wrongWithStep(inspection: Inspection, { slice, looks, pods }: Inspected): Wrong | undefined {
+  const look =
+    inspection.podProbe === undefined ? looks?.get(lookKey(slice, inspection)) : podLook(slice, inspection, pods)
+  if (look === undefined) return { seen: 'check is running' }
+  return look.holds ? undefined : { seen: look.seen }
+}
+
+function wrongWithMachines(
+  inspection: Inspection,
+  { slice: { component }, machines, nodes, slack, now }: Inspected,
+): Wrong | undefined {
+  const wrongOn = (m: Reading) => wrongWith(inspection, m, { nodes, component })
+  const bad = machines.filter((m) => wrongOn(m) !== undefined)
+  const [first] = bad
+  if (first === undefined || bad.length <= slack) return undefined
+  const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
+  const isSilence = bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length <= slack
+  return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
+}
+
+/** What keeps the inspection from holding on one machine, in the words of whoever said it. */
+function wrongWith(
+  inspection: Inspection,
+  { machine, health }: Reading,
+  { nodes, component }: { readonly nodes: Lookup<Node>; readonly component: string },
+): string | undefined {
+  if (health === 'Silent') return 'no heartbeat from its agent'
+  const ref = machine.status?.nodeRef
+  const node = ref && nodes.get(ref.name)
+  if (inspection.nodeReady !== undefined) return isNodeReady(node) ? undefined : notReady(node)
+  if (inspection.componentsHealthy !== undefined) {
+    const { components } = machine.status ?? {}
+    if (components === undefined) return 'its agent has reported no components'
+    // Nothing but a switch of its own makes a component Failed: another one that is speaks against its own version.
+    const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
+    return bad && saying(`component ${bad.name} is ${bad.state}`, bad.message)
+  }
+  if (inspection.conditionAbsent !== undefined) {
+    const { type, status } = inspection.conditionAbsent
+    if (node === undefined) return 'its Node does not exist'
+    const there = node.status?.conditions?.find((c) => c.type === type && c.status === status)
+    return there && saying(`condition ${type} is ${status}`, there.message)
+  }
+  return 'not supported by these controllers'
+}
+
+function notReady(node: Node | undefined): string {
+  if (node === undefined) return 'its Node does not exist'
+  const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
+  return saying('its Node is not Ready', ready?.message)
+}
+
+const saying = (what: string, message = ''): string => (message === '' ? what : `${what}: ${message}`)

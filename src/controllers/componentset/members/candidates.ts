@@ -1,0 +1,214 @@
+// Which machines a component can go to next, and why the others wait: nothing that is in trouble, silent, held or at work is touched.
+import type { Machine } from '#api/kinds/machine.ts'
+import { wasHealthy } from '#api/protocol/healthy-before.ts'
+import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
+import { type Target, isSameTarget, targetIn } from '../revisions/revisions.ts'
+import type { Rules } from '../slices/rules.ts'
+import type { Revisions, Track } from '../revisions/tracks.ts'
+
+export interface Survey {
+  readonly track: Track
+  /** May be disturbed: each costs one of the budget. */
+  readonly sound: readonly Reading[]
+  /** Unavailable because of this very component: disturbing them costs nothing. */
+  readonly broken: readonly Reading[]
+  /** Those of them that a version broke which never worked on the whole set: the next version is for them first. */
+  readonly brokenByRollout: ReadonlySet<Reading>
+  /** Told a version that came after the last healthy one, and so going back; a part of the above. */
+  readonly goingBack: ReadonlySet<Reading>
+  readonly skipped: ReadonlyMap<string, string>
+  readonly updated: number
+  /** What may be tried again does not count. */
+  readonly failed: number
+  /** Told long ago and not ready for the switch yet. */
+  readonly stuck: number
+  readonly tried: number
+  /** One mark a member, in their order. */
+  readonly marks: Uint8Array
+  readonly triedByClass: ReadonlyMap<string, number>
+  /** Candidates but for a component that they need first, or that needs this one as it is. */
+  readonly unmet: number
+  /** Why, for the first of them. */
+  readonly firstUnmet: string | undefined
+}
+
+export interface SurveyInput {
+  /** Of the members. */
+  readonly count: number
+  readonly revisions: Revisions
+  readonly rules: Rules
+  /** Why the component cannot go to its target beside what runs on a machine. */
+  readonly incompatible: (runs: string) => string | undefined
+  /** The target has secret values, which are sealed to a key that the machine's agent published. */
+  readonly needsKey?: boolean
+  /** Machines of slices that wait for a permit or switch, of any component of the set. */
+  readonly reserved: ReadonlySet<string>
+  /** `decidedBy` is the set that the machine has the component from. */
+  readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
+  readonly heldBy: (reading: Reading) => string | undefined
+  /** What the Defender said of a machine a moment ago. */
+  readonly refused: ReadonlyMap<string, string>
+  /** What failed before this moment may be tried again. */
+  readonly retryBefore: number | undefined
+  /** When the slices began that wait or switch. */
+  readonly atWork: ReadonlySet<string | undefined>
+  readonly now: number
+  /** What was told before this moment and is not staged yet does not get there. */
+  readonly overdueBefore: number
+}
+
+/** What a machine is to one component, for the counts of the set. */
+export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecide: 4 } as const
+
+type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
+
+/** Looks at one machine after the other, in the order of the members, and says at the end what it saw. */
+export interface Surveyor {
+  readonly add: (reading: Reading, at: number) => void
+  readonly survey: () => Survey
+}
+
+export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
+  const sound: Reading[] = []
+  const broken: Reading[] = []
+  const brokenByRollout = new Set<Reading>()
+  const goingBack = new Set<Reading>()
+  const skipped = new Map<string, string>()
+  const triedByClass = new Map<string, number>()
+  const marks = new Uint8Array(input.count)
+  const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
+  let firstUnmet: string | undefined
+  const goal = track.target ?? track.declared
+  const healthy = targetIn(input.revisions.current, track.component)
+  const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
+  const add = (reading: Reading, at: number): void => {
+    const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
+    if (isHere) counts.updated++
+    if (isFailed && !mayRetry(reading, track, input)) counts.failed++
+    if (isStuck) counts.stuck++
+    if (isHere || isFailed) count(triedByClass, reading.class)
+    marks[at] = markOf(standing, isFailed, reading)
+    // While a version climbs the ladder, what was changed on a node waits: a step shall show what the version does.
+    if (isHere && !(standing === 'Drifted' && track.isProven)) return
+    const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
+    if (verdict === 'Never') return
+    if (verdict === 'Others') marks[at] = MARKS.othersDecide
+    else if (verdict === 'Sound' || verdict === 'Broken') {
+      ;(verdict === 'Sound' ? sound : broken).push(reading)
+      if (verdict === 'Broken' && !isOfHealthy(reading, track.index, healthy)) brokenByRollout.add(reading)
+      if (isBack && wasHealthyOn(reading, track) && isAhead(reading, track, goal)) goingBack.add(reading)
+    } else if ('unmet' in verdict) {
+      counts.unmet++
+      firstUnmet ??= `${reading.name}: ${verdict.unmet}`
+    } else skipped.set(reading.name, verdict.skipped)
+  }
+  const survey = (): Survey => {
+    const tried = counts.updated + counts.failed
+    return {
+      track,
+      sound,
+      broken,
+      brokenByRollout,
+      goingBack,
+      skipped,
+      ...counts,
+      firstUnmet,
+      tried,
+      marks,
+      triedByClass,
+    }
+  }
+  return { add, survey }
+}
+
+const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
+
+function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reserved, overdueBefore }: SurveyInput) {
+  const standing = standingOf(reading, index, goal)
+  const isHere = isThere(standing)
+  const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
+  const isFailed = rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
+  const report = reading.reported[index]
+  const isStuck =
+    standing === 'Pending' &&
+    reading.health === 'Up' &&
+    !reserved.has(reading.name) &&
+    report?.state === 'Fetching' &&
+    report.desired === goal.version &&
+    attemptBegan(reading, index) < overdueBefore
+  return { standing, isHere, isFailed, isStuck }
+}
+
+function markOf(standing: Standing, isFailed: boolean, { health }: Reading): number {
+  if (isFailed) return MARKS.failed
+  if (standing === 'Updated' || standing === 'Drifted') return health === 'Up' ? MARKS.healthy : MARKS.updated
+  return standing === 'Unhealthy' ? MARKS.updated : MARKS.behind
+}
+
+/** It has, or was told, what works on the whole set: what is wrong with it is its own. */
+function isOfHealthy({ told, reported }: Reading, index: number, healthy: Target | undefined): boolean {
+  const [order, report] = [told[index], reported[index]]
+  if (healthy === undefined || order === undefined || report?.version === undefined) return false
+  return order.version === healthy.version && order.config === healthy.config
+}
+
+const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
+
+/** Told what came after the goal; a component that a later revision dropped is a target too. */
+/** Going to what nobody has tried yet is no way back, whatever a machine had before. */
+const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
+  isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
+
+function isAhead({ told }: Reading, { index, ahead }: Track, goal: Target): boolean {
+  const { version = '', config } = told[index] ?? {}
+  const now: Target = { component: goal.component, version, config }
+  return !isSameTarget(now, goal) && ahead.some((t) => isSameTarget(t, now))
+}
+
+function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {
+  const { machine, health, name } = reading
+  if (input.reserved.has(name) || health === 'Joining') return 'Never'
+  const other = input.claimedByOther(machine, reading.told[track.index]?.setRef)
+  if (other !== undefined) return 'Others'
+  if (standing === 'Canary') return { skipped: `managed by canary ${reading.told[track.index]?.canaryRef ?? ''}` }
+  const held = input.heldBy(reading)
+  if (held !== undefined) return { skipped: held }
+  if (isFailed && !mayRetry(reading, track, input)) return 'Never'
+  const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
+  if (drifted !== undefined) return { skipped: drifted }
+  // A kubelet registers a deleted Node when it starts: the fresh copy that it reports to need is the cure.
+  if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy) return hindrance(reading, input) ?? 'Broken'
+  const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
+  if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
+  return { skipped: reading.isBusy ? 'another switch is running on it' : reading.why }
+}
+
+function unmendable({ told, reported }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
+  const order = told[index]
+  if (order === undefined || !isPastFreshCopies(order, now)) return undefined
+  return `still modified after ${MOST_FRESH_COPIES} reinstalls: ${reported[index]?.drifted ?? ''}`.slice(0, 200)
+}
+
+const NO_KEY = 'its agent has not published a key to encrypt secret values'
+
+function hindrance(
+  { name, runs, machine }: Reading,
+  { refused, incompatible, needsKey }: SurveyInput,
+): Verdict | undefined {
+  const no = refused.get(name)
+  if (no !== undefined) return { skipped: no }
+  if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
+  const unmet = incompatible(runs)
+  return unmet === undefined ? undefined : { unmet }
+}
+
+function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {
+  if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
+  // Who asked for a retry did not speak of an attempt that was still under way.
+  return !atWork.has(reading.told[index]?.slice)
+}
+
+/** The slice of the attempt has a time of ours; that of the report is the node's, whose clock may be wrong. */
+const attemptBegan = ({ told, reported }: Reading, index: number): number =>
+  Date.parse(told[index]?.slice ?? reported[index]?.since ?? '')

@@ -1,0 +1,158 @@
+// Which machines a set speaks for, and for which of their components another set speaks instead.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type Selector, matchesSelector } from '#kube/selector.ts'
+import { readSelector } from '#placement/selecting.ts'
+import { type Reading, readMachine } from './reading.ts'
+import type { Lookup } from './lookup.ts'
+import { inOrderOfNames } from '#placement/spread.ts'
+import type { Node } from '#nodes/objects.ts'
+
+export interface Rival {
+  readonly set: MachineComponentSet
+  readonly selector: Selector
+}
+
+const nameOf = (set: MachineComponentSet): string => set.metadata.name ?? ''
+
+/** Other sets of at least this priority that declare the component too, by component. */
+export function rivalsOf(
+  set: MachineComponentSet,
+  sets: readonly MachineComponentSet[],
+): ReadonlyMap<string, readonly Rival[]> {
+  const rivals = new Map<string, Rival[]>()
+  for (const other of sets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+    if (nameOf(other) === nameOf(set) || other.metadata.deletionTimestamp !== undefined) continue
+    if (other.spec.priority < set.spec.priority) continue
+    const shared = other.spec.components.filter((c) => set.spec.components.some((d) => d.name === c.name))
+    const [rival] = selecting(other)
+    if (rival !== undefined) for (const { name } of shared) rivals.set(name, [...(rivals.get(name) ?? []), rival])
+  }
+  return rivals
+}
+
+/** One whose selector cannot be read speaks for no machine. */
+function selecting(set: MachineComponentSet): readonly Rival[] {
+  const read = readSelector(set.spec.selector)
+  return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
+}
+
+interface AmongSets {
+  readonly set: MachineComponentSet
+  readonly sets: readonly MachineComponentSet[]
+}
+
+/** Other sets that declare the component, whatever their priority. */
+export const declarersOf = (component: string, { set, sets }: AmongSets): readonly Rival[] =>
+  sets
+    .filter((s) => nameOf(s) !== nameOf(set) && s.metadata.deletionTimestamp === undefined)
+    .filter((s) => s.spec.components.some((c) => c.name === component))
+    .flatMap(selecting)
+
+/**
+ * The set that decides about the component on this machine instead of ours. The higher priority wins; among equals the one that
+ * already decides, then the first by name: the machine controller decides alike.
+ */
+export function rivalFor(
+  rivals: readonly Rival[] | undefined,
+  ours: MachineComponentSet,
+  machine: Machine,
+  decidedBy: string | undefined,
+): Rival | undefined {
+  return rivals?.find((r) => goesBefore(r.set, ours, decidedBy) && matchesSelector(r.selector, machine.metadata.labels))
+}
+
+function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decidedBy: string | undefined): boolean {
+  if (other.spec.priority !== ours.spec.priority) return other.spec.priority > ours.spec.priority
+  if (nameOf(ours) === decidedBy) return false
+  return nameOf(other) === decidedBy || nameOf(other) < nameOf(ours)
+}
+
+/** An observed machine is nobody's to change. */
+export const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
+  spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
+
+/** Another Node of the same name says nothing about this machine. */
+const nodeOf = (node: Node | undefined, { status }: Machine): Node | undefined =>
+  node?.metadata.uid === status?.nodeRef?.uid ? node : undefined
+
+interface Known {
+  readonly machine: Machine
+  readonly nodeName: string | undefined
+  readonly node: Node | undefined
+  /** Undefined for a machine that is none of the set's. */
+  readonly reading: Reading | undefined
+}
+
+interface Reader {
+  readonly selector: Selector
+  readonly indexOf: ReadonlyMap<string, number>
+  readonly nodes: Lookup<Node>
+}
+
+/**
+ * What was read of machines that did not change since the last look: thousands are the same each time. A cache lists them in the same order each time
+ * but for those that came and went, so most are found where they were.
+ */
+export class ReadingMemo {
+  #about = ''
+  #known: readonly Known[] = []
+
+  /** What is remembered holds for one selector and one list of components. */
+  about(selector: Selector, indexOf: ReadonlyMap<string, number>): this {
+    const about = JSON.stringify([selector, ...indexOf.keys()])
+    if (about !== this.#about) this.#known = []
+    this.#about = about
+    return this
+  }
+
+  /** Of those that are members, in the order of the machines. */
+  readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
+    const before = this.#known
+    let at = 0
+    let byName: ReadonlyMap<string | undefined, Known> | undefined
+    const known: Known[] = []
+    const readings: Reading[] = []
+    for (const machine of machines) {
+      let entry = before[at]
+      if (entry !== undefined && entry.machine !== machine && !isSameName(entry.machine, machine)) {
+        byName ??= new Map(before.map((k) => [k.machine.metadata.name, k]))
+        entry = byName.get(machine.metadata.name)
+      }
+      at++
+      const holds =
+        entry?.machine === machine && (entry.nodeName === undefined || reader.nodes.get(entry.nodeName) === entry.node)
+      const now = entry !== undefined && holds ? entry : knownOf(machine, reader)
+      known.push(now)
+      if (now.reading !== undefined) readings.push(now.reading)
+    }
+    this.#known = known
+    return readings
+  }
+}
+
+const isSameName = (a: Machine, b: Machine): boolean => a.metadata.name === b.metadata.name
+
+function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known {
+  const nodeName = machine.status?.nodeRef?.name
+  const node = nodeName === undefined ? undefined : nodes.get(nodeName)
+  const reading = isMember(selector, machine) ? readMachine(machine, nodeOf(node, machine), indexOf) : undefined
+  return { machine, nodeName, node, reading }
+}
+
+/** In the order of names: nothing may depend on the order in which a cache holds them. */
+export function readMembers(
+  set: MachineComponentSet,
+  machines: readonly Machine[],
+  nodes: Lookup<Node>,
+  indexOf: ReadonlyMap<string, number>,
+  memo: ReadingMemo = new ReadingMemo(),
+): readonly Reading[] {
+  const [own] = selecting(set)
+  if (own === undefined) return []
+  const { selector } = own
+  return inOrderOfNames(memo.about(selector, indexOf).readAll(machines, { selector, indexOf, nodes }))
+}
+
+export const readOne = (machine: Machine, nodes: Lookup<Node>, indexOf: ReadonlyMap<string, number>): Reading =>
+  readMachine(machine, nodeOf(nodes.get(machine.status?.nodeRef?.name ?? ''), machine), indexOf)

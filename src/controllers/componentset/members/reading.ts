@@ -1,0 +1,256 @@
+// What one machine is to a rollout: whether it may be disturbed, what it was told and what it reports. A reading that is missing counts against disturbing it.
+import type { Reason } from '#api/catalogue.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
+import { assertNever } from '#lib/errors.ts'
+import { isNodeFrozen } from '#holds/in-force.ts'
+import type { Node } from '#nodes/objects.ts'
+import { placeOf } from '#placement/spread.ts'
+import { hardwareClass } from '#placement/hardware-class.ts'
+import { isNodeReady } from '#nodes/objects.ts'
+import { type Target, isSameTarget } from '../revisions/revisions.ts'
+
+export type Told = NonNullable<Machine['spec']['components']>[number]
+export type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number]
+
+/** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
+export type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
+
+export interface Reading {
+  readonly machine: Machine
+  readonly node: Node | undefined
+  readonly name: string
+  readonly uid: string
+  readonly health: Health
+  readonly why: string
+  /** Silent, but not fallen silent: no agent of it was ever heard. */
+  readonly isAwaited: boolean
+  readonly class: string
+  /** All its domains in one text. */
+  readonly place: string
+  /** Every component that runs, with its version, in one line each: equal on most machines. */
+  readonly runs: string
+  /** Components, where nothing but these is wrong with the machine: a new version of one may be what heals it. */
+  readonly brokenBy: ReadonlySet<string>
+  /** Some component is being switched, or was ordered to. */
+  readonly isBusy: boolean
+  /** A file on its node forbids its agent every disruption. */
+  readonly isFrozen: boolean
+  /** By index of the component in the set. */
+  readonly told: readonly (Told | undefined)[]
+  readonly reported: readonly (Reported | undefined)[]
+  /** What it was found to be to the last target that was asked about, by index: a reading is asked the same at each look. */
+  readonly found: (Found | undefined)[]
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+interface Found {
+  readonly target: Target
+  readonly standing: Standing
+}
+
+/**
+ * A machine silent for so long during its switch is lost; a reboot takes less. A shorter silence says nothing about the version: its agent goes on, and
+ * judges it by a whole settle window.
+ */
+export const LOST_AFTER_MS = 300_000
+
+const JOINING: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'Pending',
+  'Provisioning',
+  'Joining',
+  'Importing',
+  'Installing',
+])
+
+/** Read thousands at a time after a start: one pass over what the machine says, and one object. */
+export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
+  const { spec, status, metadata } = machine
+  const told = byIndex<Told>(spec.components, indexOf)
+  const reported = byIndex<Reported>(status?.components, indexOf)
+  let isBusy = false
+  let runs = ''
+  let broken: Reported | undefined
+  let bad = NONE
+  for (const t of spec.components ?? []) {
+    if (t.switch !== undefined) isBusy = true
+  }
+  for (const r of status?.components ?? []) {
+    if (isSwitching(r.state)) isBusy = true
+    if (r.version !== undefined) runs += `${r.name} ${r.version}\n`
+    if (isBad(r.state, status?.phase)) {
+      broken = r
+      bad = new Set([...bad, r.name])
+    }
+  }
+  const { health, why, isAwaited = false } = healthOf(machine, node)
+  const isOnlyComponents = health === 'Up' || (status?.phase === 'Failed' && health === 'Broken')
+  const kind = hardwareClass(machine, node)
+  const isBroken = broken !== undefined && health !== 'Joining' && isOnlyComponents
+  return {
+    machine,
+    node,
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    health: isBroken ? 'Broken' : health,
+    why: isBroken ? `component ${broken?.name} is ${broken?.state}` : why,
+    isAwaited,
+    class: kind,
+    place: placeOf(machine, kind),
+    runs,
+    brokenBy: isBroken ? bad : NONE,
+    isBusy,
+    isFrozen: isNodeFrozen(machine),
+    told,
+    reported,
+    found: told.map(() => undefined),
+  }
+}
+
+/** Most machines have exactly the components of their set, in the order of names: then the list is the one that they have. */
+function byIndex<T extends { readonly name: string }>(
+  list: readonly T[] = [],
+  indexOf: ReadonlyMap<string, number>,
+): readonly (T | undefined)[] {
+  if (list.length === indexOf.size && list.every((one, i) => indexOf.get(one.name) === i)) return list
+  const out = Array<T | undefined>(indexOf.size).fill(undefined)
+  for (const one of list) {
+    const i = indexOf.get(one.name)
+    if (i !== undefined) out[i] = one
+  }
+  return out
+}
+
+/** RolledBack alone is not bad: the version before runs. It explains a machine that is Failed. */
+const isBad = (state: ComponentState, phase: string | undefined): boolean =>
+  state === 'Degraded' || state === 'Failed' || (state === 'RolledBack' && phase === 'Failed')
+
+/** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
+const NEVER_HEARD: Reason = 'NotYetObserved'
+
+/** What is not well with one of them is read from its node, its agent and its components. */
+const IN_SERVICE: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
+
+interface Diagnosis {
+  readonly health: Health
+  readonly why: string
+  readonly isAwaited?: boolean
+}
+
+const found = (health: Health, why: string): Diagnosis => ({ health, why })
+
+function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagnosis {
+  const phase = status?.phase
+  if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'being deleted')
+  if (phase === 'Lost') return found('Silent', 'phase Lost')
+  const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
+  if (reachable !== undefined && reachable.status !== 'True') {
+    // Nothing is known of it either, so it is touched no more than one that fell silent.
+    const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_HEARD
+    if (isAwaited) return { health: 'Silent', why: 'still joining: no heartbeat from its agent yet', isAwaited }
+    return found('Silent', 'no heartbeat from its agent')
+  }
+  if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
+  if (!IN_SERVICE.has(phase)) return found('Broken', `phase ${phase}`)
+  if (!isNodeReady(node))
+    return found('Broken', node === undefined ? 'its Node does not exist' : 'its Node is not Ready')
+  return found('Up', '')
+}
+
+/** Its agent is heard, and the Node that it had is gone. */
+export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
+  node === undefined &&
+  health === 'Broken' &&
+  machine.status?.phase === 'NotReady' &&
+  machine.status.nodeRef !== undefined
+
+/** How a machine stands towards the version that a component shall have. */
+export type Standing =
+  /** Told, runs it, healthy. */
+  | 'Updated'
+  /** Runs it and is healthy, but something was changed on the node that only a fresh copy mends. */
+  | 'Drifted'
+  /** Told and runs it, but a probe fails. */
+  | 'Unhealthy'
+  /** Told; not there yet. */
+  | 'Pending'
+  /** An order stands, or it is between two versions. */
+  | 'Switching'
+  /** It was tried and went back, or broke. */
+  | 'Failed'
+  /** Has another version, or none. */
+  | 'Outdated'
+  /** A canary decides about it at the moment. */
+  | 'Canary'
+
+export function standingOf(reading: Reading, index: number, target: Target): Standing {
+  const known = reading.found[index]
+  if (known !== undefined && isSameTarget(known.target, target)) return known.standing
+  const standing = standingAnew(reading, index, target)
+  reading.found[index] = { target, standing }
+  return standing
+}
+
+function standingAnew(reading: Reading, index: number, target: Target): Standing {
+  const told = reading.told[index]
+  const reported = reading.reported[index]
+  if (target.version === '') return standingToGo(told, reported)
+  if (told === undefined) return 'Outdated'
+  const isTold = told.version === target.version && told.config === target.config
+  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
+  if (!isTold) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+  if (reported === undefined || reported.desired !== target.version) return 'Pending'
+  // A report about an attempt before this one says nothing about this one.
+  if ((reported.attempt ?? told.attempt) !== told.attempt) return 'Pending'
+  switch (reported.state) {
+    case 'RolledBack':
+    case 'Failed':
+      return 'Failed'
+    case 'Healthy':
+      // An agent that calls another version healthy is not believed; the progress deadline ends the waiting.
+      if (reported.version !== target.version) return 'Pending'
+      return reported.drifted === undefined ? 'Updated' : 'Drifted'
+    case 'Degraded':
+      return reported.version === target.version ? 'Unhealthy' : 'Pending'
+    case 'Fetching':
+    case 'Staged':
+    case 'Switching':
+    case 'Probing':
+      return 'Pending'
+    default:
+      return assertNever(reported.state)
+  }
+}
+
+/** Told no more, it is being taken off for as long as the agent speaks of it. */
+function standingToGo(told: Told | undefined, reported: Reported | undefined): Standing {
+  if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
+  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
+  return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+}
+
+/** It has the version, however well. */
+export const isThere = (standing: Standing | undefined): boolean =>
+  standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
+
+/** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
+export function reportsFailure({ told, reported }: Reading, index: number, target: Target): boolean {
+  const [order, report] = [told[index], reported[index]]
+  if (order === undefined || report === undefined || order.version !== target.version) return false
+  if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false
+  return report.state === 'RolledBack' || report.state === 'Failed'
+}
+
+/** Since when its agent is silent, in milliseconds; undefined when nobody says. */
+export function silentSince({ machine }: Reading): number | undefined {
+  const since = machine.status?.conditions?.find((c) => c.type === 'AgentReachable')?.lastTransitionTime
+  return since === undefined ? undefined : Date.parse(since)
+}
+
+/** Nobody has heard of it for so long that its switch will not end by itself. */
+export function isLost(reading: Reading, now: number): boolean {
+  const since = reading.health === 'Silent' ? silentSince(reading) : undefined
+  return since !== undefined && now - since >= LOST_AFTER_MS
+}

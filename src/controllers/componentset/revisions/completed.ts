@@ -1,0 +1,80 @@
+// Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
+import { type Completed, completedIn, completedText, isLeft, isSameVersion } from '#api/protocol/healthy-before.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { SetAction } from '../actions.ts'
+import type { Survey } from '../members/candidates.ts'
+import { type Context, isAnyUnderWay, isOpen } from '../context.ts'
+import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
+import type { Blocked, Slice } from '../seen.ts'
+import { healthyVersionOf, withVersion } from './way-back.ts'
+
+export interface RolloutNow {
+  readonly surveys: readonly Survey[]
+  readonly slices: readonly Slice[]
+  readonly blocks: readonly Blocked[]
+}
+
+export function keptCompletions(context: Context, now: RolloutNow): readonly SetAction[] {
+  const { update, current } = context.revisions
+  const done = now.surveys.filter((s) => isLadderDone(context, s, now)).map((s) => s.track.declared)
+  return context.revisions.all.flatMap((revision): readonly SetAction[] => {
+    if (revision.metadata.uid === undefined) return []
+    const before = completedIn(revision)
+    const wanted = isSameRevision(revision, update)
+      ? done
+      : isSameRevision(revision, current)
+        ? // Of a set that completed before this was kept.
+          (revision.data?.components ?? []).map(targetOf).filter((t) => !before.has(t.component))
+        : []
+    const completed = completedText(withCompletions(before, wanted, context))
+    if (completed === completedText(before)) return []
+    return [{ kind: 'KeepCompleted', reason: 'the rollout completed', revision, completed }]
+  })
+}
+
+/** What a declaration made of the other revisions is written before it is acted on: afterwards nobody could tell that it was a way back. */
+export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
+  return revisions.all.flatMap((revision): readonly SetAction[] => {
+    const before = seen.revisions.find((r) => r.metadata.name === revision.metadata.name)
+    // One with another number is written whole.
+    if (before === undefined || before.revision !== revision.revision) return []
+    const completed = completedText(completedIn(revision))
+    if (completed === completedText(completedIn(before))) return []
+    return [{ kind: 'KeepCompleted', reason: 'the set returns to an older version', revision, completed }]
+  })
+}
+
+const isSameRevision = (a: ControllerRevision, b: ControllerRevision | undefined): boolean =>
+  b !== undefined && a.metadata.name === b.metadata.name
+
+/** Nothing of the component is open or left to do, nothing failed, and most machines that count run it. */
+function isLadderDone(context: Context, survey: Survey, { slices, blocks }: RolloutNow): boolean {
+  const { track, sound, broken, unmet, updated } = survey
+  const { component, declared, target, isRemoval } = track
+  if (
+    isRemoval ||
+    !isSameTarget(target, declared) ||
+    !isSameTarget(targetIn(context.revisions.update, component), target)
+  )
+    return false
+  if (context.problem !== undefined || context.outage !== undefined) return false
+  if (blocks.some((b) => b.component === component)) return false
+  if (slices.some((w) => w.component === component && isOpen(w))) return false
+  if (isAnyUnderWay(context, [survey])) return false
+  return sound.length + broken.length + unmet === 0 && updated * 2 > context.counting
+}
+
+function withCompletions(
+  before: ReadonlyMap<string, Completed>,
+  targets: readonly Target[],
+  { seen, now }: Context,
+): ReadonlyMap<string, Completed> {
+  const after = new Map(before)
+  for (const target of targets) {
+    const version = healthyVersionOf(target, seen.components)
+    const known = before.get(target.component)
+    if (version === undefined || (known?.at !== undefined && !isLeft(known) && isSameVersion(known, version))) continue
+    after.set(target.component, { ...withVersion(known, version), at: timestamp(now) })
+  }
+  return after
+}

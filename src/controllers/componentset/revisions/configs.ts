@@ -1,0 +1,33 @@
+// The rendered configurations that machines refer to: one ComponentConfig for each set of values, named by its digest.
+import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
+import type { SetAction } from '../actions.ts'
+import type { ControllerRevision, WantedComponent } from './revisions.ts'
+import type { Seen } from '../seen.ts'
+
+/** A revision holds the values of its components: whatever is returned to is rendered again. */
+export function missingConfigs({ set, configs }: Seen, revisions: readonly ControllerRevision[]): readonly SetAction[] {
+  const wanted = new Map(
+    [...set.spec.components, ...revisions.flatMap((r) => r.data?.components ?? [])].flatMap((c) => configOf(c) ?? []),
+  )
+  return [...wanted].flatMap(([object, { name, rendered }]) =>
+    configs.has(object)
+      ? []
+      : [
+          {
+            kind: 'CreateConfig' as const,
+            reason: `new values for ${name}`,
+            config: configObject(name, rendered),
+          },
+        ],
+  )
+}
+
+/** What lacks a secret value is not made: machines must not take it for the whole. */
+function configOf(wanted: WantedComponent) {
+  const rendered = renderedConfig(wanted)
+  if (rendered === undefined || !rendered.isWhole) return undefined
+  return [[rendered.object, { name: wanted.name, rendered }]] as const
+}
+
+export const configNames = (components: readonly WantedComponent[]): readonly string[] =>
+  components.flatMap((c) => renderedConfig(c)?.object ?? [])

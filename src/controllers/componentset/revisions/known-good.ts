@@ -1,0 +1,21 @@
+// Whether a version completed its ladder on this set at any time, with the same content and configuration: one machine alone does not speak against it.
+import { completedIn, isSameVersion } from '#api/protocol/healthy-before.ts'
+import { definitionDigest } from '#api/trust/statement.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { ControllerRevision, Target } from './revisions.ts'
+import type { Seen } from '../seen.ts'
+
+/** What people went back from since is known good too: the machines that had it were well. */
+export function wasHealthyHere(
+  { component, version, config }: Target,
+  revisions: readonly ControllerRevision[],
+  components: Seen['components'],
+): boolean {
+  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
+  if (definition === undefined) return false
+  const wanted = { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+  return revisions.some((revision) => {
+    const known = completedIn(revision).get(component)
+    return known?.at !== undefined && isSameVersion(known, wanted)
+  })
+}

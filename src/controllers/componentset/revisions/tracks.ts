@@ -1,0 +1,148 @@
+// What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
+import type { Reading, Told } from '../members/reading.ts'
+import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
+import type { Blocked, Seen, Slice } from '../seen.ts'
+import { aheadOf, healthyVersionOf } from './way-back.ts'
+
+export interface Track {
+  readonly component: string
+  readonly index: number
+  readonly declared: Target
+  /** Undefined: machines stay as they are, because what is declared is blocked. */
+  readonly target: Target | undefined
+  /** The target was healthy on this set before, so it needs no ladder. */
+  readonly isProven: boolean
+  /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
+  readonly version: HealthyVersion | undefined
+  /** Whoever was told one of these goes back. */
+  readonly ahead: readonly Target[]
+  /** The target takes the place of a blocked one. */
+  readonly isRollback: boolean
+  readonly blocked: Blocked | undefined
+  /** The set names the component no more: it is to leave its machines. */
+  readonly isRemoval: boolean
+}
+
+export interface Revisions {
+  readonly update: ControllerRevision
+  readonly current: ControllerRevision | undefined
+  readonly all: readonly ControllerRevision[]
+}
+
+const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
+
+/** Entries that still bind: their component is still declared as it failed, and no retry was asked for since. */
+export function bindingBlocks(
+  blocked: readonly Blocked[],
+  { update, all }: Revisions,
+  retries: readonly OperationalHold[],
+): readonly Blocked[] {
+  return blocked.filter((entry) => {
+    if (retries.some((retry) => isLifted(entry, retry))) return false
+    const failed = targetIn(
+      all.find((r) => nameOf(r) === entry.revision),
+      entry.component,
+    )
+    const declared = targetIn(update, entry.component)
+    // A revision that is not in the cache says nothing; the block stays while its name is the declared one.
+    return failed === undefined ? entry.revision === nameOf(update) : isSameTarget(failed, declared)
+  })
+}
+
+/** A hold lifts what was blocked before it was made, once: it does not lift what fails again. */
+function isLifted({ revision, since }: Blocked, { spec, metadata }: OperationalHold): boolean {
+  if (spec.to !== undefined && spec.to !== revision) return false
+  return Date.parse(since) <= Date.parse(metadata.creationTimestamp ?? '')
+}
+
+export function tracksOf(
+  { set, components }: Seen,
+  { update, current, all }: Revisions,
+  blocks: readonly Blocked[],
+  indexOf: ReadonlyMap<string, number>,
+  members: readonly Reading[],
+  isOthers: (component: string, reading: Reading) => boolean,
+): readonly Track[] {
+  const trackOf = (declared: Target, isRemoval: boolean): Track => {
+    const { component } = declared
+    // A revision that does not name the component was healthy without it.
+    const healthy = targetIn(current, component) ?? (current && removalOf(component))
+    const blocked = blocks.find((b) => b.component === component)
+    const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
+    const isFled = (t: Target | undefined): boolean => {
+      const of = t && healthyVersionOf(t, components)
+      return of !== undefined && wasLeft(all, component, of)
+    }
+    const recorded = current && completedIn(current).get(component)
+    const back = isSameTarget(healthy, declared) || isFled(healthy) ? undefined : healthy
+    const target = blocked === undefined ? declared : isRollback ? back : undefined
+    const index = indexOf.get(component) ?? -1
+    const version = target && !isFled(target) ? healthyVersionOf(target, components) : undefined
+    const ahead = target === undefined ? [] : aheadOf(all, target)
+    // Of sets that completed before it was kept the current revision alone says what was healthy.
+    const isCurrent = isSameTarget(target, healthy) && (recorded === undefined || version === undefined)
+    const isKnown = isCurrent || (version !== undefined && wasHealthy(healthyBefore(all, component), version))
+    const isProven = isKnown && !isFled(target) && !isMostlyForeign(target, ahead, { index, members, isOthers })
+    return { component, index, declared, target, isProven, version, ahead, isRollback, blocked, isRemoval }
+  }
+  const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
+  const dropped = droppedComponents({ update, current, all })
+    .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.slices))
+    .map((name) => trackOf(removalOf(name), true))
+  return [...wanted, ...dropped]
+}
+
+interface Population {
+  readonly index: number
+  readonly members: readonly Reading[]
+  readonly isOthers: (component: string, reading: Reading) => boolean
+}
+
+/**
+ * Machines that neither have the version nor are on their way back to it came to the set from elsewhere: a selector that moved, another set that is gone.
+ * What was healthy on fewer machines than it has yet to reach says little of those: they climb the ladder, and what fails on them counts.
+ */
+function isMostlyForeign(
+  healthy: Target | undefined,
+  newer: readonly Target[],
+  { index, members, isOthers }: Population,
+): boolean {
+  if (healthy === undefined || healthy.version === '') return false
+  let foreign = 0
+  let counting = 0
+  for (const reading of members) {
+    if (reading.health === 'Joining' || reading.health === 'Leaving') continue
+    counting++
+    const told = reading.told[index]
+    if (told !== undefined && (isTo(told, healthy) || isOfCanary(told) || newer.some((t) => isTo(told, t)))) continue
+    if (!isOthers(healthy.component, reading)) foreign++
+  }
+  return foreign > 0 && foreign * 2 >= counting
+}
+
+const isTo = ({ version, config }: Told, target: Target): boolean =>
+  version === target.version && config === target.config
+
+/** A canary gives another attempt and no slice: whoever had one goes back to what it had. */
+const isOfCanary = ({ slice, attempt }: Told): boolean => slice === undefined && attempt > 1
+
+/** What kept revisions name and the one that machines go to does not. */
+export function droppedComponents({ update, all }: Revisions): readonly string[] {
+  const named = new Set((update.data?.components ?? []).map((c) => c.name))
+  const dropped = new Set(all.flatMap((r) => (r.data?.components ?? []).map((c) => c.name)))
+  return [...dropped].filter((name) => !named.has(name)).toSorted()
+}
+
+const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
+  members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
+
+const isAtWorkOn = (component: string, slices: readonly Slice[] = []): boolean =>
+  slices.some((w) => w.component === component && w.version === undefined)
+
+export const isSliceTo = ({ component, version, config }: Slice, target: Target | undefined): boolean =>
+  target !== undefined &&
+  component === target.component &&
+  (version ?? '') === target.version &&
+  config === target.config

@@ -1,0 +1,127 @@
+// Which declarations go back to an older version. What the set goes back from counts as healthy no more, and neither does what it goes back to for the second
+// time within an hour: both are ordinary rollouts then.
+import {
+  type Completed,
+  type HealthyVersion,
+  WAY_BACK_EVERY_MS,
+  completedIn,
+  completedText,
+  isLeft,
+  isSameVersion,
+  lastWayBack,
+  wasLeft,
+} from '#api/protocol/healthy-before.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { definitionDigest } from '#api/trust/statement.ts'
+import { timestamp } from '#lib/clock.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
+import type { Seen } from '../seen.ts'
+
+type Definitions = Seen['components']
+
+/** Undefined while the definition of the version is not there: nobody could tell later whether it is the same. */
+export function healthyVersionOf(
+  { component, version, config }: Target,
+  components: Definitions,
+): HealthyVersion | undefined {
+  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
+  return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+}
+
+export const withCompleted = (
+  revision: ControllerRevision,
+  entries: ReadonlyMap<string, Completed>,
+): ControllerRevision => {
+  const annotations = { ...revision.metadata.annotations, [ANNOTATIONS.completed]: completedText(entries) }
+  return { ...revision, metadata: { ...revision.metadata, annotations } }
+}
+
+export interface Declaration {
+  /** As they are recorded, before the one that is declared gets a new number. */
+  readonly recorded: readonly ControllerRevision[]
+  /** What is declared; recorded or not. */
+  readonly declared: ControllerRevision
+  readonly components: Definitions
+  readonly now: number
+}
+
+/** The revisions, the declared one among them, with what follows for them from its being declared; those that say so already are the same objects. */
+export function markedRevisions(declaration: Declaration): readonly ControllerRevision[] {
+  const { recorded, declared } = declaration
+  const isKnown = recorded.some((r) => isSame(r, declared))
+  const all = isKnown ? recorded : [...recorded, declared]
+  return (declared.data?.components ?? [])
+    .map(targetOf)
+    .reduce((marked, target) => withWayBack(marked, target, declaration), all)
+}
+
+const isSame = (a: ControllerRevision, b: ControllerRevision): boolean => a.metadata.name === b.metadata.name
+
+function withWayBack(
+  all: readonly ControllerRevision[],
+  target: Target,
+  { recorded, declared, components, now }: Declaration,
+): readonly ControllerRevision[] {
+  const { component } = target
+  const fled = declaredAfter(recorded, target)
+  const version = healthyVersionOf(target, components)
+  // Forward again: it is what the set went back from before.
+  if (fled.length === 0 || version === undefined || wasLeft(all, component, version)) return all
+  const at = timestamp(now)
+  const isSecond = now - lastWayBack(all, component) < WAY_BACK_EVERY_MS
+  const left = isSecond ? [version] : fled.flatMap((t) => healthyVersionOf(t, components) ?? [])
+  const marked = all.map((revision) => {
+    const own = targetIn(revision, component)
+    const said = own && healthyVersionOf(own, components)
+    if (said === undefined || !left.some((v) => isSameVersion(v, said))) return revision
+    return changed(revision, component, (before) => ({ ...withVersion(before, said), leftAt: at }))
+  })
+  if (isSecond) return marked
+  return marked.map((revision) =>
+    isSame(revision, declared)
+      ? changed(revision, component, (before) => ({ ...withVersion(before, version), backAt: at }))
+      : revision,
+  )
+}
+
+/** Another definition of the same name was not completed, whatever the one before it was. */
+export function withVersion(before: Completed | undefined, version: HealthyVersion): Completed {
+  if (before === undefined || isSameVersion(before, version)) return { ...before, ...version }
+  const { at: _, ...rest } = before
+  return { ...rest, ...version }
+}
+
+/** One that is left already stays so since then. */
+function changed(
+  revision: ControllerRevision,
+  component: string,
+  change: (before: Completed | undefined) => Completed,
+): ControllerRevision {
+  const before = completedIn(revision)
+  const known = before.get(component)
+  const next = change(known)
+  if (known !== undefined && isLeft(known) && next.leftAt !== known.leftAt) return revision
+  return withCompleted(revision, new Map(before).set(component, next))
+}
+
+/** What was declared for the component after the target was declared last. Nothing where the target never was. */
+function declaredAfter(recorded: readonly ControllerRevision[], target: Target): readonly Target[] {
+  const { component } = target
+  const targetOfRevision = (r: ControllerRevision): Target => targetIn(r, component) ?? removalOf(component)
+  const isGoal = (t: Target): boolean => t.version === target.version && t.config === target.config
+  const numbers = recorded.filter((r) => isGoal(targetOfRevision(r))).map((r) => r.revision)
+  if (numbers.length === 0) return []
+  const last = Math.max(...numbers)
+  return recorded.filter((r) => r.revision > last).map(targetOfRevision)
+}
+
+/** A machine that was told one of these and moves to the target goes back. */
+export const aheadOf = (all: readonly ControllerRevision[], target: Target): readonly Target[] => [
+  ...declaredAfter(all, target),
+  ...all.flatMap((revision) => {
+    const said = completedIn(revision).get(target.component)
+    const own = targetIn(revision, target.component)
+    return said !== undefined && own !== undefined && isLeft(said) && !isSameTarget(own, target) ? [own] : []
+  }),
+]

@@ -1,0 +1,34 @@
+// Whether a change of a machine is the last one that a slice waited for. The rest of a rollout may be gathered; this is what its next step waits for. Pure.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Slice } from '../seen.ts'
+
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+
+export function endsSlice(
+  { status }: MachineComponentSet,
+  before: Machine | undefined,
+  now: Machine,
+  machineNamed: (name: string) => Machine | undefined,
+): boolean {
+  const name = now.metadata.name ?? ''
+  return (status?.slices ?? []).some(
+    (slice) =>
+      slice.phase === 'Switching' &&
+      slice.machines.includes(name) &&
+      isOver(now, slice) &&
+      !(before !== undefined && isOver(before, slice)) &&
+      slice.machines.every((other) => {
+        const machine = other === name ? now : machineNamed(other)
+        return machine === undefined || isOver(machine, slice)
+      }),
+  )
+}
+
+/** Its order is taken back, and the agent says how the attempt went. */
+function isOver({ spec, status }: Machine, { component }: Slice): boolean {
+  const told = spec.components?.find((c) => c.name === component)
+  const report = status?.components?.find((c) => c.name === component)
+  if (told === undefined) return report === undefined
+  return told.switch === undefined && report?.attempt === told.attempt && ENDED.has(report.state)
+}

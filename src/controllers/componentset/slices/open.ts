@@ -1,0 +1,320 @@
+// Opens the next slices of a component within the budget: picks machines, names the permit, and says why nothing opens when nothing does.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import type { PermitRequest } from '#permits/permits.ts'
+import type { SetAction } from '../actions.ts'
+import { isPermitEnded } from './advance.ts'
+import type { Survey } from '../members/candidates.ts'
+import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
+import type { Reading } from '../members/reading.ts'
+import { type Target, revisionHash, shortened } from '../revisions/revisions.ts'
+import type { Seen, Slice } from '../seen.ts'
+import { type Domain, pickOrdered } from '#placement/spread.ts'
+import { versionOf } from './slice-view.ts'
+import { isSliceTo } from '../revisions/tracks.ts'
+import { type Wait, waitingSince } from '../waiting.ts'
+
+/** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
+export const MOST_AT_WORK = 20
+/** With those that are inspected and watched; a status lists 64, and some of these have ended. */
+export const MOST_OPEN = 40
+/** A requester that vanished frees its permit after so long; it renews at a third of it. */
+export const LEASE_SECONDS = 120
+/** A refusal is not asked about again at once. */
+const ASK_AGAIN_MS = 60_000
+
+export interface Slices {
+  readonly atWork: number
+  readonly open: number
+}
+
+export interface Room {
+  /** Machines that may go down beside those that are. */
+  readonly free: number
+  readonly limit: number
+  readonly counting: number
+  readonly slices: Slices
+  /** Why nothing may be opened at all at the moment. */
+  readonly closed: Wait | undefined
+}
+
+export interface Opened {
+  readonly slices: readonly Slice[]
+  readonly actions: readonly SetAction[]
+  /** Machines that count against the budget from now on. */
+  readonly costs: number
+  readonly machines: readonly string[]
+  readonly wait: Wait | undefined
+}
+
+const nothing = (wait: Wait | undefined): Opened => ({ slices: [], actions: [], costs: 0, machines: [], wait })
+
+/** A step is there for what it shows: it is not opened again for the last few machines that were let go. */
+const ENOUGH_OF_STEP = 0.9
+
+export interface StepPlace {
+  readonly step: number
+  readonly number: number
+  readonly left: number
+}
+
+/** Where the next slice belongs; undefined while a step is being inspected or watched. */
+export function placeOf(
+  survey: Survey,
+  slices: readonly Slice[],
+  steps: Seen['set']['spec']['rollout']['steps'],
+  counting: number,
+): StepPlace | undefined {
+  const { target, isProven } = survey.track
+  const isInOneStep = isProven || survey.goingBack.size > 0
+  const mine = slices.filter((w) => isSliceTo(w, target))
+  const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
+  const inLast = mine.filter((w) => w.step === last)
+  const sizeOf = (step: number) => (isInOneStep ? Infinity : stepSize(steps, step, counting))
+  if (inLast.every((w) => w.phase === 'Passed')) {
+    // Entries of another ladder that are kept to be read must not get the key of a new one.
+    const step = 1 + slices.reduce((most, w) => Math.max(most, w.step), -1)
+    return { step, number: 0, left: sizeOf(step) }
+  }
+  if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
+  const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
+  const number = 1 + inLast.reduce((most, w) => Math.max(most, w.number), -1)
+  const left = number >= MOST_SLICES_OF_STEP || taken >= sizeOf(last) * ENOUGH_OF_STEP ? 0 : sizeOf(last) - taken
+  return left === 0 ? undefined : { step: last, number, left }
+}
+
+export interface OpenInput {
+  readonly seen: Seen
+  readonly survey: Survey
+  readonly slices: readonly Slice[]
+  readonly room: Room
+  readonly spec: MachineComponentSpec | undefined
+  readonly now: number
+  readonly nameOfStep: (slice: Slice) => string
+  /** Machines of slices that opened a moment ago, for another component. */
+  readonly taken: ReadonlySet<string>
+}
+
+export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, taken }: OpenInput): Opened {
+  const { track, sound, broken, goingBack } = survey
+  const { target } = track
+  if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
+  const leftover = slices.find((w) => !isSliceTo(w, target) && w.phase !== 'Failed' && w.phase !== 'Passed')
+  if (leftover !== undefined) return nothing(winding(leftover))
+  const { rollout } = seen.set.spec
+  const place = placeOf(survey, slices, rollout.steps, room.counting)
+  if (place === undefined) return nothing(undefined)
+  const isRecovery = goingBack.size > 0
+  if (room.closed !== undefined) return nothing(room.closed)
+  if (isCrowded(room.slices)) return nothing(tooManySlices(room))
+  const most = Math.min(place.left, MAX_TARGETS)
+  const isIdle = room.slices.atWork === 0
+  const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken })
+  const costs = picked.length - picked.filter((r) => broken.includes(r)).length
+  const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
+  const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
+  // Better one larger slice when half of the budget is free than one slice for each machine that comes back.
+  if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
+  const machines = picked.map((r) => r.name).toSorted()
+  const planned: Slice = {
+    component: target.component,
+    ...(target.version !== '' && { version: target.version }),
+    ...(target.config !== undefined && { config: target.config }),
+    step: place.step,
+    number: place.number,
+    phase: 'Planned',
+    machines,
+    ...((isRecovery || track.isRollback) && { recovery: 'Rollback' as const }),
+  }
+  const asked = ask({
+    seen,
+    slice: planned,
+    targets: picked,
+    spec,
+    now,
+    nameOfStep,
+    isRecovery: planned.recovery !== undefined,
+  })
+  return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
+}
+
+/** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
+function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickWish): readonly Reading[] {
+  const { track, sound, broken, goingBack, triedByClass: tried } = survey
+  const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
+  const isTaken = ({ name }: Reading) => taken.has(name)
+  const take = (list: readonly Reading[], count: number, chosen: readonly Reading[] = []) => {
+    const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
+    return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
+  }
+  // One on which the version that works elsewhere is unwell proves little: it is tried when no sound one may be.
+  const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
+  const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
+  const room = Math.max(0, Math.min(most - first.length, free))
+  const sounds = mine(sound)
+  const hurt = isRecovery ? sounds.filter((r) => r.reported[track.index]?.state === 'RolledBack') : []
+  const next = take(hurt, room)
+  return [...first, ...next, ...take(sounds, room - next.length, next)]
+}
+
+interface PickWish {
+  readonly most: number
+  /** Sound machines that may go down. */
+  readonly free: number
+  /** No slice of the set is at work. */
+  readonly isIdle: boolean
+  readonly spread: readonly Domain[]
+  readonly isRecovery: boolean
+  readonly taken: ReadonlySet<string>
+}
+
+export interface AskInput {
+  readonly seen: Seen
+  readonly slice: Slice
+  readonly targets: readonly Reading[]
+  readonly spec: MachineComponentSpec | undefined
+  readonly now: number
+  readonly nameOfStep: (slice: Slice) => string
+  readonly isRecovery: boolean
+}
+
+export interface Asked {
+  readonly slice: Slice
+  readonly actions: readonly SetAction[]
+}
+
+/** The slice with its permit asked for. One that was asked for before a crash is found again by its name. */
+export function ask(input: AskInput): Asked {
+  const { seen, slice, targets, now } = input
+  const request = requestOf(input)
+  const permit = permitName(seen, slice, targets)
+  const reason = `${request.reason}, slice ${slice.number + 1}`
+  const wait: Wait = {
+    predicate: 'PermitRequested',
+    seen: 'the Defender has not decided yet',
+    unblock: 'the Defender grants the permit; check that the defender role is running',
+  }
+  const next: Slice = {
+    ...slice,
+    phase: 'AwaitingPermit',
+    permit,
+    startedAt: timestamp(now),
+    waitingFor: waitingSince(undefined, wait, now),
+  }
+  const actions: readonly SetAction[] = seen.permits.has(permit) ? [] : [{ kind: 'Ask', reason, permit, request }]
+  return { slice: next, actions }
+}
+
+export function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
+  const { name = '', uid = '', annotations } = set.metadata
+  const disruption = spec?.disruption
+  const commit = annotations?.[ANNOTATIONS.commit]
+  return {
+    operations: [
+      'SwitchComponent',
+      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
+      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
+    ],
+    component: {
+      name: slice.component,
+      ...(slice.version !== undefined && { version: slice.version }),
+      ...(slice.config !== undefined && { config: slice.config }),
+    },
+    targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
+    requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
+    reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
+    recovery: isRecovery,
+    ...(commit !== undefined && { commit }),
+    leaseSeconds: LEASE_SECONDS,
+  }
+}
+
+const MOST_SET_CHARS = 100
+
+/**
+ * Made from what is asked and of whom, so that asking twice is asking once; counted on when one of that name served its time. Permits are kept for a day:
+ * those of a set that was deleted are still there when another one of its name begins.
+ */
+function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): string {
+  const { name = '', uid = '' } = seen.set.metadata
+  const set = shortened(name.slice(0, MOST_SET_CHARS))
+  const target: Target = { component: slice.component, version: slice.version ?? '', config: slice.config }
+  const base = `${set}-${slice.component}-${hashOf(target, uid)}-s${slice.step}-${slice.number}`
+  for (let n = 0; ; n++) {
+    const permit = n === 0 ? base : `${base}-${n}`
+    const known = seen.permits.get(permit)
+    if (known === undefined || isFreshlyAsked(known, targets)) return permit
+  }
+}
+
+const hashOf = ({ component, version, config }: Target, set: string): string =>
+  revisionHash([{ name: component, version, values: { set, ...(config !== undefined && { config }) } }])
+
+function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
+  if (isPermitEnded(permit) || permit.spec.results !== undefined) return false
+  const uids = new Set(permit.spec.targets.map((t) => t.uid))
+  return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
+}
+
+/** A slice whose permit ended asks again, after a while when it was refused, for those of its machines that are not done. */
+export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly slice: Slice | undefined } {
+  const { seen, survey, room, spec, now, nameOfStep } = input
+  const before = seen.permits.get(slice.permit ?? '')
+  const wanted = new Set(slice.machines)
+  const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
+  const open = new Map(left.map((r) => [r.name, r]))
+  const targets = slice.machines.flatMap((name) => open.get(name) ?? [])
+  // What cannot be asked for any more is picked anew with the next slice.
+  if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
+  const again = askAgainAt(before)
+  if (again !== undefined && now < again) return { ...nothing(undefined), slice }
+  const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
+  const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
+  if (wait !== undefined)
+    return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }
+  const isDone = (name: string) =>
+    before?.spec.targets.some((t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded')
+  const machines = slice.machines.filter((name) => open.has(name) || isDone(name))
+  const next = { ...slice, machines }
+  const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep, isRecovery: slice.recovery !== undefined })
+  return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
+}
+
+export function askAgainAt(permit: OperationPermit | undefined): number | undefined {
+  const { phase, decidedAt, verdicts = [] } = permit?.status ?? {}
+  if (phase !== 'Denied' || decidedAt === undefined) return undefined
+  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
+  return Date.parse(decidedAt) + (seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000)
+}
+
+const noBudget = ({ limit, free }: Room): Wait => ({
+  predicate: 'BudgetExhausted',
+  seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)`,
+  unblock: 'machines are available again, or maxUnavailable is raised',
+})
+
+const isCrowded = ({ atWork, open }: Slices): boolean => atWork >= MOST_AT_WORK || open >= MOST_OPEN
+
+const tooManySlices = ({ slices: { atWork, open } }: Room): Wait => ({
+  predicate: 'StepOpen',
+  seen: `${counted(atWork, 'slice', 'slices')} running (limit ${MOST_AT_WORK}), ${open} open (limit ${MOST_OPEN})`,
+  unblock: 'a slice finishes',
+})
+
+const winding = ({ component, version = '' }: Slice): Wait => ({
+  predicate: 'WaitingForOther',
+  seen: `slices of ${component} ${version} are still being abandoned`,
+  unblock: 'their running switches finish',
+})
+
+function unmetOf({ unmet, firstUnmet, track }: Survey): Wait | undefined {
+  if (unmet === 0) return undefined
+  return {
+    predicate: 'RequirementUnmet',
+    seen: `${counted(unmet, 'machine')} cannot take ${track.component} yet; ${firstUnmet ?? ''}`,
+    unblock: 'the other component switches first, or a compatible version is declared',
+  }
+}

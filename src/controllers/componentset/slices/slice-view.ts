@@ -1,0 +1,128 @@
+// One slice as it is now: what became of each of its machines, and whether any is between two versions.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
+import type { TargetResult } from '#permits/permits.ts'
+import { type Reading, type Standing, isLost, standingOf } from '../members/reading.ts'
+import type { Rules } from './rules.ts'
+import type { Slice } from '../seen.ts'
+
+export type End = TargetResult | 'Lost'
+
+export interface SliceMachine {
+  readonly name: string
+  readonly reading: Reading | undefined
+  readonly standing: Standing | undefined
+  /** The UID that the permit names; it has none for a machine that was done before the permit was asked for. */
+  readonly targetUid: string | undefined
+  /** Written in the permit already. */
+  readonly result: TargetResult | undefined
+  /** How its part ended, as far as can be told from here. */
+  readonly end: End | undefined
+  readonly isSwitching: boolean
+  /** The permit is granted for others, and not yet for this one. */
+  readonly isUngranted: boolean
+  /** A hold, an outage or a closed window: what has not begun does not begin. */
+  readonly isHalted: boolean
+}
+
+export interface SliceView {
+  readonly slice: Slice
+  readonly permit: OperationPermit | undefined
+  readonly machines: readonly SliceMachine[]
+  readonly isAnySwitching: boolean
+}
+
+export interface Surroundings {
+  readonly readingOf: (machine: string) => Reading | undefined
+  readonly isMember: (machine: string) => boolean
+  readonly isOthers: (component: string, reading: Reading) => boolean
+  readonly indexOf: (component: string) => number
+  readonly rules: Rules
+  readonly now: number
+  readonly isHalted: (reading: Reading, slice: Slice) => boolean
+  /** Many are silent at once: silence is nobody's fault. */
+  readonly isOutage: boolean
+  readonly nameOfStep: (slice: Slice) => string
+}
+
+export function viewSlice(
+  slice: Slice,
+  permit: OperationPermit | undefined,
+  around: Surroundings,
+  isGivenUp: boolean,
+): SliceView {
+  const machines = slice.machines.map((name) => viewMachine(name, slice, permit, around, isGivenUp))
+  return { slice, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
+}
+
+function viewMachine(
+  name: string,
+  slice: Slice,
+  permit: OperationPermit | undefined,
+  around: Surroundings,
+  isGivenUp: boolean,
+): SliceMachine {
+  const target = permit?.spec.targets.find((t) => t.name === name)
+  const found = around.readingOf(name)
+  // Another machine of the same name is not the one that was asked for.
+  const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
+  const index = around.indexOf(slice.component)
+  const standing = reading && standingOf(reading, index, sliceTarget(slice))
+  const result = target && permit?.spec.results?.[target.uid]
+  const isGone = reading !== undefined && isLost(reading, around.now)
+  const isHalted = reading !== undefined && around.isHalted(reading, slice)
+  const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
+  const isUngranted = verdict === 'Waiting'
+  const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
+  const isSwitching = standing === 'Switching' && !isGone
+  if (result !== undefined) return { ...base, end: result, isSwitching }
+  // Let go before somebody crashed: it gets no order under this permit any more.
+  const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
+  // A stronger set, or a canary, took it over: nobody orders it to switch for us.
+  const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(slice.component, reading))
+  const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
+  return {
+    ...base,
+    end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: slice.startedAt }),
+    isSwitching,
+  }
+}
+
+/** What a slice is about, in words. */
+export const versionOf = ({ component, version = '' }: Slice): string =>
+  version === '' ? `${component} (which leaves)` : `${component} ${version}`
+
+export const sliceTarget = ({ component, version = '', config }: Slice) => ({ component, version, config })
+
+function endOf(
+  reading: Reading | undefined,
+  standing: Standing | undefined,
+  isDropped: boolean,
+  isGone: boolean,
+  { rules }: Surroundings,
+  { index, startedAt }: { readonly index: number; readonly startedAt: string | undefined },
+): End | undefined {
+  if (reading === undefined || standing === undefined) return 'Released'
+  if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
+  // Changed again since the attempt of this very slice: its part is over, and the next slice decides anew.
+  if (standing === 'Drifted' && reading.told[index]?.slice === startedAt) return 'Succeeded'
+  if (rules.isBlamed(standing, reading)) return 'Failed'
+  // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
+  if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
+  if (standing === 'Switching') return undefined
+  // Taken off the machine already: it ends when the agent speaks of it no more.
+  if (standing === 'Pending' && reading.told[index] === undefined) return undefined
+  if (isDropped || isOutOfUse(reading)) return 'Released'
+  return undefined
+}
+
+/** What happens to a machine for the sake of its own switch (a drain, a Node that is not Ready) is no reason to drop it. */
+const isOutOfUse = ({ health, machine }: Reading): boolean =>
+  health === 'Leaving' ||
+  health === 'Joining' ||
+  machine.status?.phase === 'Repairing' ||
+  machine.status?.phase === 'Failed'
+
+/** Lost between two versions is as bad as failed, unless many are silent at once. */
+export const isFailed = ({ end, standing }: SliceMachine, isOutage: boolean): boolean =>
+  end === 'Failed' || (end === 'Lost' && standing === 'Switching' && !isOutage)

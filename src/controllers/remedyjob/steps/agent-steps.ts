@@ -1,0 +1,45 @@
+// Decides how long a step of the agent is waited for, and what it means when no answer comes: nobody's slot is kept for ever.
+import { permitAnswer } from '#permits/permits.ts'
+import type { JobPlan } from '../actions.ts'
+import { operationName } from '#api/protocol/operations.ts'
+import { type Seen, targetOf } from '../seen.ts'
+import { finish, isBegun, move } from '../transitions.ts'
+import type { Turn } from './turn.ts'
+
+/** An agent that restarted says first that it does not know, and takes back what it never did soon after. */
+const UNKNOWN_GRACE_MS = 10_000
+const LOOK_AGAIN_MS = 15_000
+/** Agents hold their steps to the job's time themselves; one that is silent so long after it has lost the step or the node. */
+export const LOST_MS = 15 * 60_000
+
+export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lateMs, operation }: Turn): JobPlan {
+  const what = `step ${index} ${operationName(operation)}`
+  const waiting = (text: string): JobPlan => ({
+    actions: [],
+    waiting: { predicate: 'WaitingForOther', seen: text, unblock: 'the agent runs the step and reports' },
+    requeueAfter: LOOK_AGAIN_MS,
+  })
+  if (step?.outcome === 'Unknown') {
+    const since = now - Date.parse(step.finishedAt ?? '')
+    if (since >= 0 && since < UNKNOWN_GRACE_MS)
+      return { ...waiting(`the agent does not know the result of ${what}`), requeueAfter: UNKNOWN_GRACE_MS }
+    return finish(seen, now, 'Transient', `the result of ${what} is unknown`)
+  }
+  if (step !== undefined && isBegun(step)) {
+    if (lateMs >= LOST_MS) return lost(seen, now, what)
+    return waiting(isLate ? `${what} is over its time; the agent has to say how it ended` : `${what} is being done`)
+  }
+  const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
+  if (permit.kind === 'Ended' || permit.kind === 'Absent')
+    return finish(seen, now, 'Transient', `the permit expired before ${what}`)
+  if (isLate) return finish(seen, now, 'Transient', `the agent did not start ${what} in time`)
+  return waiting(`${what} is the agent's`)
+}
+
+/** The result that is reported with the end takes the permit from the agent: should it come back, it may not go on. */
+function lost(seen: Seen, now: number, what: string): JobPlan {
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
+  const message = `no heartbeat from the agent since it started ${what}`
+  return { actions: [], change: { ...phase, outcome: 'Escalated', message, finishedAt: now } }
+}

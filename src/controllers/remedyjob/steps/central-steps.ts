@@ -1,0 +1,177 @@
+// Decides about a step that the controller does, or has a provider do: skip, begin, do, wait, give up.
+import { type StepFacts, nextStepState } from '#api/protocol/job.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import { isFencedBy } from '#nodes/fence.ts'
+import { permitAnswer } from '#permits/permits.ts'
+import type { JobPlan } from '../actions.ts'
+import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
+import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from '../seen.ts'
+import { finish, isBegun } from '../transitions.ts'
+import type { Turn } from './turn.ts'
+import { unwanted } from '../wishes.ts'
+import { remedyjobErrors } from '../remedyjob-errors.ts'
+
+const LOOK_AGAIN_MS = 15_000
+/** A step that is done pass by pass goes on so often, unless it knows better. */
+const PASS_MS = 2_000
+
+export interface CentralTurn extends Turn {
+  readonly executor: 'Controller' | 'Provider'
+  /** The agent began it and is silent since. */
+  readonly isTakenOver?: boolean
+}
+
+export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan {
+  const { index, step, operation, isTakenOver = false } = turn
+  const name = operationName(operation)
+  if (name === undefined) return finish(seen, now, 'Permanent', `step ${index} is not supported by this version`)
+  if (step === undefined || isTakenOver || !isBegun(step)) return beginning(seen, now, turn, name)
+  if (isReplaced(seen, operation)) return ended(step, now, 'Succeeded', 'the machine is being deleted')
+  if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
+  if (isForbidden(seen, operation) && !turn.isLate) return byFile(turn)
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  if (turn.isLate || isOver(operation, step, now))
+    return ended(step, now, 'Failed', `timed out${step.output === undefined ? '' : `: ${step.output}`}`)
+  const why = operation.drain === undefined ? undefined : unwanted(seen, now)
+  if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
+  // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
+  const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
+  if (operationFacts(operation)?.givesBack !== true && permit.kind !== 'Granted')
+    return ended(step, now, 'Failed', 'the permit expired')
+  if (operationFacts(operation)?.isSafeToRepeat !== true && !isOurs(seen, step))
+    return ended(step, now, 'Failed', 'unknown whether the request was sent')
+  return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
+}
+
+/** What the last pass left is what everybody waits for, and says whose budget keeps the node. */
+function goingOn(
+  { index, operation }: CentralTurn,
+  { operation: name, output = '' }: JobStep,
+): Pick<JobPlan, 'waiting'> {
+  if (output === '') return {}
+  const { drain } = operation
+  const unblock =
+    drain === undefined ? 'the step finishes' : `the pods have left the node; aborted after ${drain.timeout}`
+  return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${output}`, unblock } }
+}
+
+function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {
+  const { index, step, operation, executor, isLate, isTakenOver = false } = turn
+  const base = { index, operation: name, executor, attempts: step?.attempts ?? 0 }
+  if (step?.outcome === 'Unknown')
+    return finish(seen, now, 'Transient', `the result of step ${index} ${name} is unknown`)
+  const unneeded = isUnneeded(seen, operation)
+  if (unneeded)
+    return {
+      actions: [],
+      change: {
+        step: {
+          ...base,
+          ...check(executor, 'Waiting', 'skip', { turn: true, unneeded }),
+          finishedAt: timestamp(now),
+          output: 'already done',
+        },
+      },
+    }
+  if (isForbidden(seen, operation) && !isLate) return byFile(turn)
+  if (isLate && !isTakenOver) return finish(seen, now, 'Transient', `timed out before step ${index} ${name}`)
+  const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
+  if (permit.kind !== 'Granted' && isTakenOver)
+    return waiting('no heartbeat from the agent since it started to reboot', 'a permit is granted')
+  if (permit.kind !== 'Granted')
+    return finish(seen, now, 'Transient', `the permit expired before step ${index} ${name}`)
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  // A second order to reboot does no harm to a machine of which nothing is heard.
+  if (isTakenOver) check(executor, 'Unknown', 'begin', { safeToRepeat: true, permitGrantedNow: true, recorded: true })
+  else check(executor, 'Waiting', 'begin', { turn: true, permitGrantedNow: true, recorded: true })
+  const bootID = step?.bootID ?? seen.machine?.status?.bootID
+  const begun = {
+    ...base,
+    attempts: base.attempts + 1,
+    startedAt: timestamp(now),
+    ...(bootID !== undefined && { bootID }),
+  }
+  return { actions: [], change: { step: begun } }
+}
+
+const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed', output: string): JobPlan => ({
+  actions: [],
+  change: { step: { ...step, outcome, finishedAt: timestamp(now), output } },
+})
+
+const waiting = (text: string, unblock: string): JobPlan => ({
+  actions: [],
+  waiting: { predicate: 'WaitingForOther', seen: text, unblock },
+  requeueAfter: LOOK_AGAIN_MS,
+})
+
+/** The file on the node binds whoever would disrupt it without asking its agent. What was begun before goes no further; its time runs on. */
+const isForbidden = (seen: Seen, operation: Operation): boolean =>
+  isFrozen(seen) && (operationFacts(operation)?.disruptions.length ?? 0) > 0
+
+const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
+  actions: [],
+  waiting: {
+    predicate: 'HoldFreeze',
+    seen: `the node is frozen by a file on it; step ${index} ${operationName(operation)} not started`,
+    unblock: 'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+  },
+  requeueAfter: LOOK_AGAIN_MS,
+})
+
+/** A drain has a time of its own within that of the job. */
+function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): boolean {
+  return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
+}
+
+/** Its Machine is going, by whatever hand: that is all a replace can bring about. */
+const isReplaced = ({ machine, permit }: Seen, { replace }: Operation): boolean =>
+  replace !== undefined &&
+  (machine === undefined ||
+    machine.metadata.deletionTimestamp !== undefined ||
+    permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false)
+
+const isOurs = (seen: Seen, step: JobStep): boolean => seen.begun.has(`${step.index}/${step.attempts}`)
+
+/** A reboot is ordered at most once an attempt: by the process that wrote the attempt down, and by no other. */
+function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: JobStep): JobPlan {
+  const boot = seen.machine?.status?.bootID
+  if (boot !== undefined && step.bootID !== undefined && boot !== step.bootID)
+    return ended(step, now, 'Succeeded', `booted: ${step.bootID} → ${boot}`)
+  const timeout = parseDuration(operation.reboot?.timeout ?? '10m')
+  const isSpent = now - Date.parse(step.startedAt ?? '') >= timeout
+  // What was taken over from an agent began late in the job's time, and has a time of its own.
+  if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'the machine did not reboot in time')
+  if (!isOurs(seen, step)) return waiting('the machine has not rebooted', 'the provider reboots the machine')
+  if (isFrozen(seen))
+    return waiting(
+      'the node is frozen by a file on it',
+      'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+    )
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }
+}
+
+const isUnneeded = (seen: Seen, operation: Operation): boolean =>
+  (operation.cordon !== undefined && isCordonedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.uncordon !== undefined && seen.node !== undefined && !isCordonedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.fence !== undefined && isFencedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.drain !== undefined && seen.hasPods === false)
+
+/** Held against the table; what it refuses is a bug here. */
+function check(
+  executor: 'Controller' | 'Provider',
+  state: 'Waiting' | 'Unknown',
+  event: 'skip' | 'begin',
+  facts: StepFacts,
+): { readonly outcome?: 'Skipped' } {
+  const step = nextStepState({ executor, state, event, facts, by: 'kubenode-remedyjob' })
+  if (!step.ok)
+    throw new KubeNodeError(remedyjobErrors.KN12002({ event, refusal: JSON.stringify(step.refusal) }), {
+      retry: 'later',
+    })
+  return step.state === 'Skipped' ? { outcome: 'Skipped' } : {}
+}

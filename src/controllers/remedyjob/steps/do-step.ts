@@ -1,0 +1,164 @@
+// Does one pass of one central step and tells what it came to; without an outcome it goes on. Each pass may be repeated.
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { counted } from '#lib/counted.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type CordonTools, cordon, uncordon } from '#nodes/cordon.ts'
+import { type DrainWishes, drainPass } from '#nodes/drain.ts'
+import { fence } from '#nodes/fence.ts'
+import type { Provider } from '#providers/port.ts'
+import type { Swap } from '#runtime/compare-and-swap.ts'
+import type { OutboundPlaces } from '#runtime/outbound/places.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import { callWebhook } from './call-webhook.ts'
+import type { StepResult } from '../actions.ts'
+import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
+import { type JobStep, type Seen, cordonOwner, nameOf } from '../seen.ts'
+
+export interface JobTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly providers: Readonly<Record<string, Provider>>
+  readonly outbound?: OutboundPlaces
+}
+
+/** A pod that is told to go is gone within its grace; who waits for the last one looks often. */
+const GOING_LOOK_MS = 500
+/** A budget frees up when pods elsewhere are ready. */
+const BLOCKED_LOOK_MS = 3_000
+/** A machine takes its time to go off. */
+const FENCE_LOOK_MS = 5_000
+
+export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): CordonTools => ({
+  client,
+  clock,
+  random,
+  fieldManager: FIELD_MANAGERS.remedyJob,
+  signal,
+})
+
+const applied = (object: StepResult): ActionOutcome => ({ kind: 'Applied', object })
+const failed = (output: string): ActionOutcome => applied({ outcome: 'Failed', output })
+
+function settled(swap: Swap<unknown>, output = 'done'): ActionOutcome {
+  if (swap.kind === 'Swapped') return applied({ outcome: 'Succeeded', output })
+  return swap.kind === 'Refused' ? failed(swap.reason) : outdated(swap.reason)
+}
+
+export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const { job } = seen
+  const owner = cordonOwner(job)
+  const operation = job.spec.operations[step.index]
+  // The node was read for this decision; where it changed since, the swap reads it again.
+  const holding = { ...nodeTools(tools, signal), held: seen.isFresh ? seen.node : undefined }
+  const name = operation === undefined ? undefined : operationName(operation)
+  if (operation === undefined || name === undefined || !isCentral(name))
+    return failed('this step is not supported by this version')
+  switch (name) {
+    case 'cordon':
+      return settled(await cordon(holding, job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
+    case 'uncordon':
+      return settled(await uncordon(holding, job.spec.node, owner))
+    case 'drain':
+      return drain(tools.client, job.spec.node.name, argumentsOf(operation, name), signal)
+    case 'reboot':
+      return reboot(tools, seen, signal)
+    case 'fence':
+      return fenceOff(tools, seen, signal)
+    case 'replace':
+      return replace(tools, seen, signal)
+    case 'webhook':
+      return applied(await callWebhook(tools, argumentsOf(operation, name), step, seen, signal))
+    default:
+      return assertNever(name)
+  }
+}
+
+const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>): DrainWishes => ({
+  keepsEmptyDir: !deleteEmptyDir,
+  namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
+  ...(gracePeriod !== undefined && { gracePeriodSeconds: Math.floor(parseDuration(gracePeriod) / 1_000) }),
+})
+
+async function drain(
+  client: KubeClient,
+  node: string,
+  operation: NonNullable<Operation['drain']>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const pass = await drainPass(client, node, signal, wishesOf(operation))
+  if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
+  if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
+  const { left, first, blockedBy, blocked = [] } = pass
+  const some = counted(left, 'pod left', 'pods left')
+  if (blocked.length === 0) return applied({ output: `${some}, such as ${first}`, againMs: GOING_LOOK_MS })
+  const why =
+    blockedBy === undefined
+      ? 'these must finish by themselves or keep local data'
+      : 'blocked by a PodDisruptionBudget or still terminating'
+  return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
+}
+
+interface Host {
+  readonly provider: Provider
+  readonly providerID: string
+}
+
+function hostOf({ providers }: JobTools, { machine }: Seen): Host | string {
+  const name = machine?.spec.provider?.name ?? ''
+  const provider = providers[name]
+  const providerID = machine?.spec.providerID
+  if (provider === undefined || providerID === undefined)
+    return `provider ${JSON.stringify(name)} is not configured in these controllers`
+  return { provider, providerID }
+}
+
+async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const host = hostOf(tools, seen)
+  if (typeof host === 'string') return failed(host)
+  try {
+    const ordered = await host.provider.reboot(host.providerID, signal)
+    return ordered === 'Gone'
+      ? failed('the provider does not know this host')
+      : applied({ output: 'reboot requested from the provider' })
+  } catch (error) {
+    // Whether it was ordered is not known; the boot will tell, or the time runs out.
+    return applied({ output: `the provider did not respond: ${messageOf(error)}`.slice(0, 200) })
+  }
+}
+
+/** Never on the word of silence: a machine that runs behind a broken network would have its work started twice. */
+async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const host = hostOf(tools, seen)
+  if (typeof host === 'string') return failed(`${host}: nobody can say that it is off`)
+  try {
+    const found = await host.provider.get(host.providerID, signal)
+    if (found !== undefined && found.state !== 'Stopped')
+      return applied({ output: `the provider reports the machine as ${found.state}`, againMs: FENCE_LOOK_MS })
+  } catch (error) {
+    return applied({ output: `the provider cannot tell whether the machine is off: ${messageOf(error)}`.slice(0, 200) })
+  }
+  const { job } = seen
+  return settled(await fence(nodeTools(tools, signal), job.spec.node, cordonOwner(job)), 'the machine is off')
+}
+
+/** The set of the machine makes another; without one nobody would, and the node would just be lost. */
+async function replace({ client }: JobTools, { machine }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine was deleted' })
+  const set = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
+  if (set === undefined)
+    return failed('no MachineSet owns the machine, so no replacement would be created; replace it manually')
+  const deleted = await deleteExactly(client, machineType, machine, { signal })
+  if (deleted.kind === 'Applied' || deleted.kind === 'Stale')
+    return applied({
+      outcome: 'Succeeded',
+      output: `deleted machine ${nameOf(machine)}; MachineSet ${set.name} creates a replacement`,
+    })
+  return deleted
+}

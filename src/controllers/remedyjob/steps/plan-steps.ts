@@ -1,0 +1,126 @@
+// Decides about the steps of a job that runs: whose turn it is, who does it, and when it has failed. One step at a time, each written down before it is done.
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { timestamp } from '#lib/clock.ts'
+import { waitForAgent } from './agent-steps.ts'
+import { centralStep } from './central-steps.ts'
+import type { JobAction, JobPlan } from '../actions.ts'
+import type { StepExecutor } from '#api/protocol/job.ts'
+import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
+import { type Seen, isFrozen, isSilent, nameOf, nextOperation, phaseOf } from '../seen.ts'
+import { takeOverInMs, waitedMs } from './take-over.ts'
+import type { Held } from '../wishes.ts'
+import { finish, isBegun, move, waitForHold } from '../transitions.ts'
+import type { Turn } from './turn.ts'
+import { heldBy } from '../wishes.ts'
+
+const HELD_LOOK_MS = 30_000
+/** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
+const EVIDENCE_MS = 60_000
+/** A living agent that began has each of its programs under a time of its own. */
+const EVIDENCE_BEGUN_MS = 300_000
+
+export function planSteps(seen: Seen, now: number): JobPlan {
+  const { job } = seen
+  const index = nextOperation(job)
+  const operation = index === undefined ? undefined : job.spec.operations[index]
+  if (index === undefined || operation === undefined) {
+    if (!seen.isFresh) return { actions: [], needsFresh: true }
+    return {
+      actions: [],
+      change: {
+        ...move(seen, 'verify', { stepsSucceeded: true }),
+        message: 'verifying that the fault does not return',
+      },
+    }
+  }
+  const step = job.status?.steps?.find((s) => s.index === index)
+  if (step?.outcome === 'Failed')
+    return finish(seen, now, 'Transient', `step ${index} ${operationName(operation)} failed: ${lastLine(step.output)}`)
+  const deadline = Date.parse(job.status?.startedAt ?? '') + parseDuration(job.spec.timeout)
+  const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
+  // A machine that is being replaced takes its node with it.
+  if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeGone(seen, now)
+  const held = step === undefined || !isBegun(step) ? heldBy(seen, now) : undefined
+  if (held !== undefined && !turn.isLate && operationFacts(operation)?.givesBack !== true)
+    return untilMayGoOn(seen, held)
+  const executor = step?.executor ?? firstExecutor(seen, operation)
+  if (executor !== 'Agent') return centralStep(seen, now, { ...turn, executor })
+  const instead = operation.collectEvidence !== undefined ? withoutEvidence(seen, now, turn) : undefined
+  if (instead !== undefined) return instead
+  const takeOverMs = takeOverInMs(seen, now, turn)
+  if (takeOverMs === 0)
+    return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: step !== undefined })
+  return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
+}
+
+/** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
+const untilMayGoOn = (seen: Seen, held: Held): JobPlan => ({
+  ...waitForHold(held, HELD_LOOK_MS),
+  actions: listJobs(seen, false),
+})
+
+const soonerThan = (planned: JobPlan, ms: number | undefined): JobPlan =>
+  ms === undefined ? planned : { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? ms, ms) }
+
+function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
+  const known = operationFacts(operation)
+  if (known?.byProviderIfSilent === true && isSilent(seen)) return 'Provider'
+  return known?.executor ?? 'Controller'
+}
+
+const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
+const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''
+
+/** Nobody is left to do a step: what was begun on it ended with it. */
+function nodeGone(seen: Seen, now: number): JobPlan {
+  const open = (seen.job.status?.steps ?? []).filter(isBegun)
+  const text = `node ${seen.job.spec.node.name} was deleted or replaced`
+  if (open.length === 0) return finish(seen, now, 'Superseded', text)
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  // The executor ended with the node it was on, so no step can be at work any more.
+  const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
+  return { actions: [], change: { ...phase, outcome: 'Superseded', message: text, finishedAt: now } }
+}
+
+/** Undefined: it is kept, or may still be. */
+function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPlan | undefined {
+  if (step?.outcome !== undefined || isFrozen(seen)) return undefined
+  const isAtWork = step !== undefined && isBegun(step)
+  const waited = isAtWork ? now - Date.parse(step.startedAt ?? '') : waitedMs(seen, now)
+  const isAway = isSilent(seen)
+  const patienceMs = isAway && !isAtWork ? 0 : isAtWork && !isAway ? EVIDENCE_BEGUN_MS : EVIDENCE_MS
+  if (waited < patienceMs) return undefined
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  const output = isAway
+    ? 'no heartbeat from the agent: no evidence collected'
+    : `the agent collected no evidence within ${formatDuration(patienceMs)}`
+  return {
+    actions: [],
+    change: {
+      step: {
+        index,
+        operation: 'collectEvidence',
+        executor: 'Controller',
+        attempts: step?.attempts ?? 0,
+        ...(step?.startedAt !== undefined && { startedAt: step.startedAt }),
+        outcome: 'Skipped',
+        finishedAt: timestamp(now),
+        output,
+      },
+    },
+  }
+}
+
+/** Jobs of this machine at work, ours among them. */
+export function listJobs(seen: Seen, isShown = true): readonly JobAction[] {
+  const { machine, job } = seen
+  if (machine === undefined) return []
+  const isAtWork = (j: typeof job) => phaseOf(j) === 'Running' || phaseOf(j) === 'Verifying'
+  const jobs = [...(isShown ? [job] : []), ...seen.others.filter((j) => j.spec.machine === job.spec.machine)]
+    .filter(isAtWork)
+    .map(nameOf)
+    .toSorted()
+  const listed = machine.spec.jobs ?? []
+  if (listed.length === jobs.length && jobs.every((j) => listed.includes(j))) return []
+  return [{ kind: 'ListJobs', reason: 'the agent needs the list of running jobs', machine, jobs }]
+}

@@ -1,0 +1,38 @@
+// Reads whether a repair is seen to have helped, by what its rung verifies. Pure; what nobody can tell is not cleared.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { findCondition } from '#kube/conditions.ts'
+import type { ActiveRule } from '#faults/active-rule.ts'
+import type { NodeView } from '#faults/node-view.ts'
+import { ageMs } from '#policy/reading.ts'
+import type { FaultReading } from '../seen.ts'
+
+/** What the rung says must be seen: a condition gone, or the rule false; and a component healthy, where it names one. */
+export function clearedReading({ job, view, active, fault, isHeard }: Looked, now: number): FaultReading {
+  const verify = active.spec.ladder[job.spec.rung]?.verify
+  const type = verify?.conditionCleared
+  const byCondition =
+    type === undefined || view.standing.kind !== 'Readable' ? fault : conditionReading(view, type, now)
+  const component = verify?.probe?.component
+  if (byCondition.kind !== 'Absent' || component === undefined) return byCondition
+  const status = view.machine?.status?.components?.find((c) => c.name === component)
+  if (status === undefined) return { kind: 'Unknown', why: `component ${component} is not reported` }
+  if (status.state !== 'Healthy') return { kind: 'Present' }
+  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} has not been probed since the repair` }
+}
+
+interface Looked {
+  readonly job: RemedyOperationJob
+  readonly view: NodeView
+  readonly active: ActiveRule
+  readonly fault: FaultReading
+  readonly isHeard: boolean
+}
+
+function conditionReading(view: NodeView, type: string, now: number): FaultReading {
+  const condition = findCondition(view.node.status?.conditions, type)
+  if (condition?.status === 'True') return { kind: 'Present' }
+  if (condition?.status !== 'False')
+    return { kind: 'Unknown', why: `${type} is ${condition?.status ?? 'not reported'}` }
+  const age = ageMs(condition.lastTransitionTime, now)
+  return { kind: 'Absent', since: age === undefined ? undefined : now - age }
+}

@@ -1,0 +1,105 @@
+// Versions of components that sets, canaries and repairs name, held against those that are declared.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { requirementCircle } from '#api/requires.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredErrors } from './declared-errors.ts'
+import { type DeclaredProblem, certain, isComponent } from './problem.ts'
+
+/** Named in a message. */
+const MAX_VERSIONS = 10
+
+interface Reference {
+  readonly object: KubeObject
+  readonly pointer: string
+  readonly component: string
+  readonly version: string
+  readonly isScript: boolean
+}
+
+export function componentProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
+  const components = objects.filter(isComponent)
+  // Whoever declares none takes them all from elsewhere.
+  if (components.length === 0) return []
+  const byName = Map.groupBy(components, (c) => c.spec.component)
+  return [
+    ...objects.flatMap(referencesOf).flatMap((r) => problemOf(r, byName) ?? []),
+    ...objects.filter(isSet).flatMap((set) => requirementsOf(set, byName)),
+  ]
+}
+
+function referencesOf(object: KubeObject): readonly Reference[] {
+  if (object.kind === 'MachineComponentSet' || object.kind === 'ComponentCanary') {
+    const { components } = (object as MachineComponentSet | ComponentCanary).spec
+    return components.map(({ name, version }, i) => ({
+      object,
+      pointer: `/spec/components/${i}/version`,
+      component: name,
+      version,
+      isScript: false,
+    }))
+  }
+  if (object.kind !== 'NodeRemedier') return []
+  return (object as NodeRemedier).spec.ladder.flatMap(({ operations }, rung) =>
+    operations.flatMap(({ runScript }, i) =>
+      runScript === undefined
+        ? []
+        : [{ object, pointer: `/spec/ladder/${rung}/operations/${i}/runScript`, isScript: true, ...runScript }],
+    ),
+  )
+}
+
+function problemOf(
+  { object, pointer, component, version, isScript }: Reference,
+  byName: ReadonlyMap<string, readonly MachineComponent[]>,
+): DeclaredProblem | undefined {
+  if (isElsewhere(object, component)) return undefined
+  const declared = byName.get(component) ?? []
+  const at = { object, pointer, words: [version, component] }
+  if (declared.length === 0) {
+    const near = didYouMean(component, [...byName.keys()])
+    const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+    return certain(at, declaredErrors.KN3062({ component, hint, annotation: ANNOTATIONS.declaredElsewhere }))
+  }
+  const found = declared.find((c) => c.spec.version === version)
+  if (found === undefined) {
+    const more = declared.length > MAX_VERSIONS ? ` and ${declared.length - MAX_VERSIONS} more` : ''
+    const versions = `${declared
+      .slice(0, MAX_VERSIONS)
+      .map((c) => c.spec.version)
+      .join(', ')}${more}`
+    return certain(at, declaredErrors.KN3063({ component, version, versions }))
+  }
+  if (isScript === (found.spec.type === 'Script')) return undefined
+  return isScript
+    ? certain(at, declaredErrors.KN3064({ component, version, type: found.spec.type }))
+    : certain(at, declaredErrors.KN3065({ component, version }))
+}
+
+function isElsewhere({ metadata }: KubeObject, component: string): boolean {
+  const names = (metadata.annotations?.[ANNOTATIONS.declaredElsewhere] ?? '').split(',').map((n) => n.trim())
+  return names.includes(component) || names.includes('*')
+}
+
+const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
+
+/** Another set may bring what one requires; a circle within one set can be met by nobody. */
+function requirementsOf(
+  set: MachineComponentSet,
+  byName: ReadonlyMap<string, readonly MachineComponent[]>,
+): readonly DeclaredProblem[] {
+  const { components } = set.spec
+  const specs = components.flatMap(
+    ({ name, version }) => byName.get(name)?.find((c) => c.spec.version === version)?.spec ?? [],
+  )
+  const circle = requirementCircle(specs)
+  if (circle === undefined) return []
+  const at = components.findIndex((c) => c.name === circle[0])
+  const words = [circle[0] ?? '', set.metadata.name ?? '']
+  const message = declaredErrors.KN3071({ circle: circle.join(' → ') })
+  return [certain({ object: set, pointer: `/spec/components/${at}`, words }, message)]
+}

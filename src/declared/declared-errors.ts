@@ -1,0 +1,77 @@
+// The numbered errors about what git declares.
+import { errorTable } from '#lib/error-table.ts'
+
+export const declaredErrors = errorTable({
+  KN3062: {
+    text: 'component {component} is not declared{hint}',
+    next: 'declare its MachineComponent, or name it in the annotation {annotation} when another source declares it',
+  },
+  KN3063: {
+    text: 'component {component} has no version {version} (declared: {versions})',
+    next: 'declare the MachineComponent, or use a declared version',
+  },
+  KN3064: {
+    text: 'component {component} {version} has type {type}, but runScript runs only type Script',
+    next: 'use a component of type Script',
+  },
+  KN3065: {
+    text: 'component {component} {version} has type Script, which only repairs run',
+    next: 'remove it from the components',
+  },
+  KN3066: {
+    text: 'no known detector reports condition {type}{hint}',
+    next: 'ignore this if your own detector reports it',
+  },
+  KN3067: {
+    text: 'the selector can never match: {why}',
+    next: 'remove one of the requirements',
+  },
+  KN3068: {
+    text: 'no MachineSet or Machine declared here has the labels of the selector ({wanted})',
+    next: 'ignore this if such machines are imported or labeled manually',
+  },
+  KN3069: {
+    text: 'component {component} {version} has a placeholder for a digest ({digest})',
+    next: 'run kubenode artifact pack with --statement, then kubenode artifact sign',
+  },
+  KN3070: {
+    text: 'agents will refuse component {component} {version}: {why}',
+    next: 'run kubenode artifact sign with a trusted key',
+  },
+  KN3071: {
+    text: 'these versions require each other in a cycle: {circle}',
+    next: 'declare a version of one of them that requires none of the others',
+  },
+  KN3072: {
+    text: 'agents cannot use agent.json: {why}',
+    next: 'correct the file and commit it',
+  },
+  KN3073: {
+    text: 'the repair is verified by condition {type}, which the rule does not read (did you mean {near}?)',
+    next: 'correct conditionCleared; ignore this if both conditions exist',
+  },
+  KN3074: {
+    text: 'git may not declare this in agent.json: {why}',
+    next: 'put it into {hostFile} on the hosts that need it, or a check that runs a program into a monitor file below /etc or /usr, from the image or a signed component',
+  },
+  KN3090: {
+    text: 'kind {kind} is written by KubeNode programs only',
+    next: 'remove it from the fleet',
+  },
+  KN3091: {
+    text: 'kind {kind} records the decision of a person, which a commit cannot make',
+    next: 'remove it from the fleet, and use kubenode approve, pause or freeze instead',
+  },
+  KN3092: {
+    text: '{field} is set by programs, not by a commit',
+    next: 'remove it',
+  },
+  KN3093: {
+    text: 'metadata.{field} decides when an object is deleted, which a commit may not',
+    next: 'remove it',
+  },
+  KN3094: {
+    text: 'refused by every cluster that does not list it for git: {why}',
+    next: 'remove it, or have the installer of the cluster grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
+  },
+})

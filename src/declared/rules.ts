@@ -1,0 +1,147 @@
+// Rules that cannot be compiled or can never be true, and conditions that nothing known reports.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { pointerTokens } from '#policy/pointer.ts'
+import { policyErrors } from '#policy/policy-errors.ts'
+import { describeProblem } from '#policy/problem.ts'
+import type { Term } from '#policy/rule.ts'
+import { neverTrue } from '#policy/satisfiable.ts'
+import type { Vocabulary } from '#policy/vocabulary.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredErrors } from './declared-errors.ts'
+import { type DeclaredProblem, certain, doubtful } from './problem.ts'
+
+const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.keys(NODE_CONDITIONS)])
+
+/** Detectors of the fleet's own may report any type, so a type that is unknown here is told and never refused. `reported`: by the agents' configuration. */
+export const isKnownCondition = (type: string, reported: ReadonlySet<string>): boolean =>
+  KNOWN.has(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
+
+export function conditionHint(type: string, reported: ReadonlySet<string>): string {
+  const near = didYouMean(type, [...KNOWN, ...reported])
+  return near === undefined ? '' : ` (did you mean ${near}?)`
+}
+
+export function ruleProblems(
+  objects: readonly KubeObject[],
+  reported: ReadonlySet<string>,
+): readonly DeclaredProblem[] {
+  return objects.flatMap((object) => {
+    if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier, reported)
+    if (object.kind === 'DefenderPolicy') return policyProblems(object as DefenderPolicy)
+    if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet, reported)
+    return []
+  })
+}
+
+interface Written {
+  readonly object: KubeObject
+  readonly name: string
+  readonly when: unknown
+  readonly at: string
+}
+
+/** Its problems, and its tree when it compiles. */
+function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
+  const result = compileRule(name, when, vocabulary)
+  if (!result.ok) {
+    const problems = result.problems.map((p): DeclaredProblem => ({
+      object,
+      pointer: `${at}${p.pointer}`,
+      code: p.code,
+      message: describeProblem(p).replace(/^KN\d+: /, ''),
+      isCertain: true,
+      words: [name],
+    }))
+    return { root: undefined, problems }
+  }
+  const { root } = result.rule
+  const never = neverTrue(root, vocabulary)
+  if (never === undefined) return { root, problems: [] }
+  const where = { object, pointer: `${at}${never.pointers[0] ?? ''}`, words: [name] }
+  return { root, problems: [certain(where, policyErrors.KN4019({ why: never.message }))] }
+}
+
+function remedierProblems(object: NodeRemedier, reported: ReadonlySet<string>): readonly DeclaredProblem[] {
+  const name = object.metadata.name ?? ''
+  const { root, problems } = compiled({ object, name, when: object.spec.when, at: '/spec/when' }, nodeVocabulary())
+  const asked = root === undefined ? [] : conditionsIn(root).map((c) => ({ ...c, pointer: `/spec/when${c.pointer}` }))
+  const types = asked.map((c) => c.type)
+  const verified = verifiedConditions(object.spec.ladder)
+  const misnamed = verified.filter(({ type }) => meantCondition(type, types, reported) !== undefined)
+  const unknown = unknownConditions(object, [...asked, ...verified.filter((v) => !misnamed.includes(v))], reported)
+  const told = misnamed.map(({ type, pointer }) => {
+    const message = declaredErrors.KN3073({ type, near: meantCondition(type, types, reported) ?? '' })
+    return doubtful({ object, pointer, words: [type, name] }, message)
+  })
+  return [...problems, ...told, ...unknown]
+}
+
+export const verifiedConditions = (ladder: NodeRemedier['spec']['ladder']): readonly Named[] =>
+  ladder.flatMap(({ verify }, rung) =>
+    verify.conditionCleared === undefined
+      ? []
+      : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
+  )
+
+/** The condition of the rule that a verification probably means: one that is never reported looks cleared at once. */
+export const meantCondition = (
+  type: string,
+  ofRule: readonly string[],
+  reported: ReadonlySet<string>,
+): string | undefined =>
+  KNOWN.has(type) || reported.has(type) || ofRule.includes(type) ? undefined : didYouMean(type, ofRule)
+
+/** A policy whose rule does not compile stands in the way of every disruption. */
+const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>
+  (object.spec.rules ?? []).flatMap(
+    ({ name, when }, i) => compiled({ object, name, when, at: `/spec/rules/${i}/when` }, clusterVocabulary).problems,
+  )
+
+const inspectionProblems = (object: MachineComponentSet, reported: ReadonlySet<string>): readonly DeclaredProblem[] =>
+  unknownConditions(
+    object,
+    (object.spec.rollout?.inspections ?? []).flatMap(({ conditionAbsent }, i) =>
+      conditionAbsent === undefined
+        ? []
+        : [{ type: conditionAbsent.type, pointer: `/spec/rollout/inspections/${i}/conditionAbsent/type` }],
+    ),
+    reported,
+  )
+
+interface Named {
+  readonly type: string
+  readonly pointer: string
+}
+
+function unknownConditions(
+  object: KubeObject,
+  named: readonly Named[],
+  reported: ReadonlySet<string>,
+): readonly DeclaredProblem[] {
+  const unknown = new Map(
+    named
+      .filter(({ type }) => !isKnownCondition(type, reported))
+      .toReversed()
+      .map((n) => [n.type, n]),
+  )
+  return [...unknown.values()].map(({ type, pointer }) =>
+    doubtful({ object, pointer, words: [type] }, declaredErrors.KN3066({ type, hint: conditionHint(type, reported) })),
+  )
+}
+
+/** Condition types that a rule reads. */
+export function conditionsIn(term: Term): readonly Named[] {
+  if (term.kind === 'leaf') {
+    const [type] = pointerTokens(term.place.path) ?? []
+    return term.place.fact === 'conditions' && type !== undefined ? [{ type, pointer: term.pointer }] : []
+  }
+  return (term.kind === 'not' ? [term.child] : term.children).flatMap(conditionsIn)
+}

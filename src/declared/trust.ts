@@ -1,0 +1,45 @@
+// Components that agents will refuse for certain, by the trust document beside them. Time plays no part: a document that expires may be renewed.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import { judgeStatement } from '#api/trust/statement.ts'
+import type { TrustDocument } from '#api/trust/trust-document.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredErrors } from './declared-errors.ts'
+import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
+
+/** What agents verify before they install it; workloads are verified by the cluster. */
+const INSTALLED: ReadonlySet<string> = new Set(['Package', 'Script'])
+
+/** Every nibble the same: a digest that somebody wrote down until there was one. */
+const PLACEHOLDER = /^([0-9a-f])\1{63}$/
+
+export function trustProblems(objects: readonly KubeObject[], trust: TrustDocument): readonly DeclaredProblem[] {
+  return objects
+    .filter(isComponent)
+    .filter((c) => INSTALLED.has(c.spec.type))
+    .flatMap((c) => problemsOf(c, trust))
+}
+
+function problemsOf(object: MachineComponent, trust: TrustDocument): readonly DeclaredProblem[] {
+  const { spec } = object
+  const { component, version } = spec
+  // The file that declares the version, not one that only uses it.
+  const declaring = [version, component, 'artifacts', 'MachineComponent']
+  const placeholders = (spec.artifacts ?? []).flatMap(({ sha256 }, i) =>
+    PLACEHOLDER.test(sha256)
+      ? [
+          certain(
+            { object, pointer: `/spec/artifacts/${i}/sha256`, words: [sha256, ...declaring] },
+            declaredErrors.KN3069({ component, version, digest: `${sha256.slice(0, 12)}…` }),
+          ),
+        ]
+      : [],
+  )
+  // Signing waits for the digest.
+  if (placeholders.length > 0) return placeholders
+  const verdict = judgeStatement(spec, trust, Number.NEGATIVE_INFINITY)
+  if (verdict.kind === 'Trusted') return []
+  const at = { object, pointer: '/spec/signatures', words: declaring }
+  const message = declaredErrors.KN3070({ component, version, why: verdict.reason })
+  // A version that was revoked, or is below the floor, may still be declared until nothing needs it.
+  return [verdict.reason.startsWith('signed by') ? certain(at, message) : doubtful(at, message)]
+}

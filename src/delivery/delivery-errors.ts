@@ -1,0 +1,17 @@
+// The numbered errors of bringing objects to a cluster. Their numbers are among those of sync, which delivered alone for long.
+import { errorTable } from '#lib/error-table.ts'
+
+export const deliveryErrors = errorTable({
+  KN7201: {
+    text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
+    next: 'install its CustomResourceDefinition first',
+  },
+  KN7404: {
+    text: 'the object belongs to FleetSource {owner}',
+    next: 'remove it from one of the two; after a rename, name the old source in spec.replaces',
+  },
+  KN7405: {
+    text: '{kind} {problem}',
+    next: 'correct metadata.namespace',
+  },
+})

@@ -1,0 +1,30 @@
+// The objects that a cluster is brought to, each with its identity and digest.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ObjectRef } from './object-ref.ts'
+
+export interface DesiredObject {
+  readonly ref: ObjectRef
+  readonly object: KubeObject
+  /** SHA-256 of the canonical object: equal digests mean that nothing changed. */
+  readonly digest: string
+}
+
+export interface Rejected {
+  readonly ref: ObjectRef
+  readonly problem: string
+}
+
+export interface RenderedTarget {
+  readonly objects: readonly DesiredObject[]
+  /** Declared, but wrong: neither applied nor pruned. */
+  readonly rejected: readonly Rejected[]
+}
+
+export type Targets = ReadonlyMap<string, RenderedTarget>
+
+/** Of canonical JSON. */
+export const digestOfText = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export const digestOf = (object: unknown): string => digestOfText(canonicalJson(object))

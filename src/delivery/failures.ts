@@ -1,0 +1,143 @@
+// What fails in a cluster, object by object, and where an object only reports machines or nodes that fail, these. Pure.
+import type { KnownFailure } from '#api/kinds/inventory.ts'
+import { isObject } from '#lib/json.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
+import { groupOf } from './object-ref.ts'
+import type { Health } from './health.ts'
+
+/** `Faulty` is no failure of the object yet: a node that a rule is true for may still be repaired. */
+export interface Failure extends KnownFailure {
+  readonly message: string
+  /** It waits for a rate limit of the Defender, which no commit is to blame for. */
+  readonly isRateLimited?: true
+}
+
+export interface FailingObject {
+  /** As `refText`. */
+  readonly name: string
+  /** Absent: it is not there. */
+  readonly object: KubeObject | undefined
+  readonly health: Health
+  /** Short digest of what is declared for it; absent when nothing of ours was applied. */
+  readonly digest: string | undefined
+}
+
+/** An object whose ill health is that of some machines is as many failures as there are machines. */
+export function failuresOf(all: readonly FailingObject[]): readonly Failure[] {
+  return all.flatMap((one) => (one.object === undefined ? absent(one) : failuresIn(one, one.object)))
+}
+
+/** Declared and not there. */
+export const ABSENT = 'Absent'
+
+const absent = ({ name, health, digest }: FailingObject): readonly Failure[] => [
+  {
+    object: name,
+    state: 'InProgress',
+    reason: ABSENT,
+    message: health.message,
+    ...(digest === undefined ? {} : { digest }),
+  },
+]
+
+function failuresIn({ name, health, digest }: FailingObject, object: KubeObject): readonly Failure[] {
+  const base = {
+    object: name,
+    ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
+    ...(digest === undefined ? {} : { digest }),
+  }
+  const isOurs = groupOf(object.apiVersion) === 'kubenode.io'
+  if (isOurs && object.kind === 'NodeRemedier') {
+    const isExhausted = conditionOf(object, 'Stalled')?.reason === EXHAUSTED
+    if (health.state === 'Current' || (health.state === 'Failed' && isExhausted))
+      return faultyNodes(object, isExhausted).map((part) => ({ ...base, ...part }))
+  }
+  if (health.state === 'Current') return []
+  const lacking = isOurs && object.kind === 'MachineSet' ? machinesLacking(object, health) : 0
+  const state = health.state === 'Failed' ? 'Failed' : 'InProgress'
+  const waitingFor = waitOf(object)
+  const isRateLimited = isOurs && state === 'InProgress' && waitingFor['predicate'] === 'RateExceeded'
+  return [
+    {
+      ...base,
+      state,
+      reason: reasonOf(object, health).slice(0, MAX_REASON),
+      message: isRateLimited ? textOf(waitingFor['seen']) : health.message,
+      ...(lacking > 0 ? { count: lacking } : {}),
+      ...(isRateLimited ? { isRateLimited } : {}),
+    },
+  ]
+}
+
+const MAX_REASON = 200
+
+const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})
+const waitOf = (object: KubeObject): Record<string, unknown> => {
+  const waiting = statusOf(object)['waitingFor']
+  return isObject(waiting) ? waiting : {}
+}
+const listOf = (value: unknown): readonly Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(isObject) : []
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+function conditionOf(object: KubeObject, type: string): Condition | undefined {
+  const list = listOf(statusOf(object)['conditions']) as unknown as readonly Condition[]
+  return list.find((c) => c.type === type)
+}
+
+/** The words by which a failure is known again: no message, since those have numbers and times in them. */
+function reasonOf(object: KubeObject, health: Health): string {
+  const [stalled, ready] = [conditionOf(object, 'Stalled'), conditionOf(object, 'Ready')]
+  const reason = stalled?.status === 'True' ? stalled.reason : ready?.status === 'False' ? ready.reason : undefined
+  const status = statusOf(object)
+  const revisions = isObject(status['revisions']) ? listOf(status['revisions']['blocked']) : []
+  const blocked = revisions.map((b) => `${textOf(b['component'])}@${textOf(b['revision'])}`)
+  return [textOf(status['phase']), reason, ...blocked.toSorted()].filter(Boolean).join(' ') || health.state
+}
+
+const EXHAUSTED = 'LadderExhausted'
+
+/** A rule is Stalled because of nodes that no repair helped; the others are being repaired. */
+type Part = Pick<Failure, 'part' | 'state' | 'reason' | 'message' | 'count'>
+
+function faultyNodes(object: KubeObject, isExhausted: boolean): readonly Part[] {
+  const matching = listOf(statusOf(object)['matching'])
+  // A controller of an older version does not say which they are.
+  const isNamed = matching.some((m) => m['reason'] === EXHAUSTED)
+  const listed = matching.map((m): Part => {
+    const part = `node/${textOf(m['node'])}`
+    return isExhausted && (!isNamed || m['reason'] === EXHAUSTED)
+      ? { part, state: 'Failed', reason: EXHAUSTED, message: textOf(m['waitingFor']) }
+      : { part, state: 'Faulty', reason: 'Faulty', message: '' }
+  })
+  const unlisted = countIn(statusOf(object)['counts'], 'matching') - listed.length
+  if (unlisted <= 0) return listed
+  const message = `${unlisted} more nodes are faulty than the status lists`
+  return [...listed, { state: isExhausted ? 'Failed' : 'Faulty', reason: 'Unlisted', message, count: unlisted }]
+}
+
+const countIn = (counts: unknown, name: string): number =>
+  isObject(counts) && typeof counts[name] === 'number' ? counts[name] : 0
+
+/** How many machines the objects speak of: the largest number that one kind of them counts. */
+export function machinesOf(objects: Iterable<KubeObject>): number {
+  let [inSets, most] = [0, 0]
+  for (const object of objects) {
+    if (groupOf(object.apiVersion) !== 'kubenode.io') continue
+    const status = statusOf(object)
+    if (object.kind === 'MachineSet') inSets += countIn(object['spec'], 'replicas')
+    if (object.kind === 'MachineComponentSet') most = Math.max(most, countIn(status['counts'], 'total'))
+    if (object.kind === 'NodeRemedier') most = Math.max(most, countIn(status['counts'], 'selected'))
+  }
+  return Math.max(inSets, most)
+}
+
+/** More than none only when the set is unwell for want of Ready machines alone, and its controller has seen the newest spec. */
+function machinesLacking(object: KubeObject, health: Health): number {
+  const status = statusOf(object)
+  const spec = isObject(object['spec']) ? object['spec'] : {}
+  const [wanted, ready, observed] = [spec['replicas'], status['readyReplicas'], status['observedGeneration']]
+  if (health.state !== 'InProgress' || typeof wanted !== 'number' || typeof ready !== 'number') return 0
+  if (typeof observed === 'number' && observed < (object.metadata.generation ?? 0)) return 0
+  return Math.max(0, wanted - ready)
+}

@@ -1,0 +1,127 @@
+// Whether an object is what it should be, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
+import { isObject } from '#lib/json.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
+import { groupOf } from './object-ref.ts'
+
+export type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
+
+export interface Health {
+  readonly state: HealthState
+  /** For people; empty when all is well. */
+  readonly message: string
+}
+
+const CURRENT: Health = { state: 'Current', message: '' }
+const inProgress = (message: string): Health => ({ state: 'InProgress', message })
+const failed = (message: string): Health => ({ state: 'Failed', message })
+
+/** Of these a status is expected: as long as nobody reports on them, nothing is known to be well. */
+const REPORTED: ReadonlySet<string> = new Set(['MachineSet', 'MachineComponentSet'])
+
+export function healthOf(object: KubeObject): Health {
+  const { metadata, kind } = object
+  if (metadata.deletionTimestamp !== undefined) return { state: 'Terminating', message: 'being deleted' }
+  const status = isObject(object['status']) ? object['status'] : undefined
+  const observed = status?.['observedGeneration']
+  if (typeof observed === 'number' && metadata.generation !== undefined && observed < metadata.generation)
+    return inProgress('its controller has not observed the latest spec yet')
+  if (groupOf(object.apiVersion) === 'kubenode.io') return ourHealth(kind, status)
+  const byKind = COMMON[kind]
+  return byKind === undefined ? byConditions(conditionsOf(status)) : byKind(object, status ?? {})
+}
+
+function ourHealth(kind: string, status: Record<string, unknown> | undefined): Health {
+  if (status === undefined) return REPORTED.has(kind) ? inProgress('no status reported yet') : CURRENT
+  const conditions = conditionsOf(status)
+  const phase = status['phase']
+  if (phase === 'Paused' || phase === 'Blocked' || phase === 'Failed') return failed(`it is ${phase}${why(conditions)}`)
+  const generic = byConditions(conditions)
+  if (generic.state !== 'Current' || !REPORTED.has(kind)) return generic
+  const isThere = conditions.some((c) => c.type === 'Ready' && c.status === 'True') || phase === 'Complete'
+  return isThere
+    ? CURRENT
+    : inProgress(`it is ${typeof phase === 'string' ? phase : 'not Ready yet'}${why(conditions)}`)
+}
+
+const why = (conditions: readonly Condition[]): string => {
+  const ready = conditions.find((c) => c.type === 'Ready' || c.type === 'Stalled')
+  return ready === undefined ? '' : `: ${ready.message}`
+}
+
+/** The convention that most kinds follow: Stalled, Reconciling, Ready. */
+function byConditions(conditions: readonly Condition[]): Health {
+  const get = (type: string) => conditions.find((c) => c.type === type)
+  const stalled = get('Stalled')
+  if (stalled?.status === 'True') return failed(stalled.message)
+  const reconciling = get('Reconciling')
+  if (reconciling?.status === 'True') return inProgress(reconciling.message)
+  const ready = get('Ready')
+  return ready === undefined || ready.status === 'True' ? CURRENT : inProgress(ready.message)
+}
+
+function conditionsOf(status: Record<string, unknown> | undefined): readonly Condition[] {
+  const list = status?.['conditions']
+  return Array.isArray(list) ? (list as readonly Condition[]).filter(isObject) : []
+}
+
+type Judge = (object: KubeObject, status: Record<string, unknown>) => Health
+
+const num = (value: unknown, fallback = 0): number => (typeof value === 'number' ? value : fallback)
+const specOf = (o: KubeObject): Record<string, unknown> => (isObject(o['spec']) ? o['spec'] : {})
+
+const conditionIs =
+  (type: string, message: string): Judge =>
+  (_, status) =>
+    conditionsOf(status).some((c) => c.type === type && c.status === 'True') ? CURRENT : inProgress(message)
+
+const replicas: Judge = (object, status) => {
+  const wanted = num(specOf(object)['replicas'], 1)
+  const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')
+  if (stuck !== undefined) return failed(stuck.message)
+  if (num(status['observedGeneration']) < num(object.metadata.generation))
+    return inProgress('its controller has not observed the latest spec yet')
+  const updated = num(status['updatedReplicas'], num(status['replicas']))
+  const ready = num(status['availableReplicas'], num(status['readyReplicas']))
+  if (updated < wanted) return inProgress(`${updated} of ${wanted} replicas are updated`)
+  if (num(status['replicas']) > updated) return inProgress('old replicas are still running')
+  return ready < wanted ? inProgress(`${ready} of ${wanted} replicas are available`) : CURRENT
+}
+
+/** With OnDelete the pods follow later, slice by slice: that is the machine controller's work and no failure of the apply. */
+const daemonSet: Judge = (object, status) => {
+  if (num(status['observedGeneration']) < num(object.metadata.generation))
+    return inProgress('its controller has not observed the latest spec yet')
+  const wanted = num(status['desiredNumberScheduled'])
+  const strategy = specOf(object)['updateStrategy']
+  const isOnDelete = isObject(strategy) && strategy['type'] === 'OnDelete'
+  const updated = isOnDelete ? wanted : num(status['updatedNumberScheduled'])
+  if (updated < wanted) return inProgress(`${updated} of ${wanted} pods are updated`)
+  const ready = num(status['numberAvailable'], num(status['numberReady']))
+  return ready < wanted ? inProgress(`${ready} of ${wanted} pods are available`) : CURRENT
+}
+
+const job: Judge = (_, status) => {
+  const conditions = conditionsOf(status)
+  const lost = conditions.find((c) => c.type === 'Failed' && c.status === 'True')
+  if (lost !== undefined) return failed(lost.message)
+  return conditions.some((c) => c.type === 'Complete' && c.status === 'True')
+    ? CURRENT
+    : inProgress('the job is running')
+}
+
+const COMMON: Readonly<Record<string, Judge>> = {
+  Deployment: replicas,
+  StatefulSet: replicas,
+  ReplicaSet: replicas,
+  DaemonSet: daemonSet,
+  Job: job,
+  Pod: (object, status) =>
+    status['phase'] === 'Failed'
+      ? failed('the pod failed')
+      : status['phase'] === 'Succeeded'
+        ? CURRENT
+        : conditionIs('Ready', 'the pod is not ready')(object, status),
+  PersistentVolumeClaim: (_, status) => (status['phase'] === 'Bound' ? CURRENT : inProgress('not bound yet')),
+  Namespace: (_, status) => (status['phase'] === 'Terminating' ? inProgress('terminating') : CURRENT),
+  CustomResourceDefinition: conditionIs('Established', 'not served yet'),
+}

@@ -1,0 +1,197 @@
+// The inventory as shards of Inventory objects: what sync applied, written before it applies so that nothing applied is ever forgotten. Pure.
+import type { Pruning } from '#api/protocol/pruning.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
+import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
+
+export interface InventoryOwner {
+  /** namespace/name of the FleetSource on the hub. */
+  readonly source: string
+  readonly track: string
+}
+
+export interface InventoryMark {
+  readonly commit: string
+  readonly release: string | undefined
+  readonly appliedAt: string
+  /** What was failing before the Release; the one that is there is kept where this is absent. */
+  readonly baseline?: Baseline | undefined
+  /** Approved deletions, for as long as they run. */
+  readonly pruning?: Pruning | undefined
+}
+
+/** The baseline lies in the first shard: it is written before anything of the Release is applied, in the same write. */
+export const baselineIn = (shards: readonly Inventory[], { source, track }: InventoryOwner): Baseline | undefined =>
+  shards.find(({ spec }) => spec.source === source && spec.track === track && spec.shard === 0)?.spec.baseline
+
+/** Two sources may have tracks of the same name: the name of the source keeps them apart. */
+export const shardName = ({ source, track }: InventoryOwner, shard: number): string =>
+  `${source.replace('/', '.')}.${track}.${shard}`
+
+/** Shards of another source or track in the list are left out. */
+export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwner): readonly InventoryRef[] {
+  const refs = shards
+    .filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+    .flatMap(({ spec }) => spec.refs)
+  return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
+}
+
+/** What deleted sources applied is taken over, but for what another track declares. Nothing of it counts as applied by this one yet. */
+export function replacedRefs(
+  shards: readonly Inventory[],
+  replaces: readonly string[],
+  elsewhere: ReadonlySet<string>,
+): readonly InventoryRef[] {
+  return shards
+    .filter(({ spec }) => replaces.includes(spec.source))
+    .flatMap(({ spec }) => spec.refs)
+    .filter((ref) => !elsewhere.has(refText(ref)))
+    .map((ref) => {
+      const { digest: _, ...unapplied } = ref
+      return unapplied
+    })
+}
+
+/** Shards of deleted sources, without what this track took over; those that become empty go. */
+export function leftOfReplaced(
+  shards: readonly Inventory[],
+  replaces: readonly string[],
+  elsewhere: ReadonlySet<string>,
+): { readonly keep: readonly Inventory[]; readonly remove: readonly Inventory[] } {
+  const old = shards.filter(({ spec }) => replaces.includes(spec.source))
+  const left = old.map((shard) => ({ shard, refs: shard.spec.refs.filter((r) => elsewhere.has(refText(r))) }))
+  return {
+    keep: left.flatMap(({ shard, refs }) =>
+      refs.length > 0 && refs.length < shard.spec.refs.length ? [{ ...shard, spec: { ...shard.spec, refs } }] : [],
+    ),
+    remove: left.filter(({ refs }) => refs.length === 0).map(({ shard }) => shard),
+  }
+}
+
+/**
+ * Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. Contents that may be acted upon are
+ * the new one and the one of before, so that a crash or a cache that is behind between this write and the last one holds nothing up.
+ */
+export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): readonly InventoryRef[] {
+  const refs = new Map(seen.map((ref) => [refText(ref), ref]))
+  for (const action of plan.actions) {
+    if (action.kind !== 'Apply') continue
+    const key = refText(action.desired.ref)
+    const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...action.desired.ref }
+    const before = { ...rest, ...(action.meanwhile === undefined ? {} : { committed: action.meanwhile }) }
+    // A drifted object that is put back has the content that was recorded.
+    const isRecorded = digest !== undefined && digest === shortDigest(action.desired.digest)
+    refs.set(key, isRecorded ? { ...before, digest } : before)
+  }
+  // What is about to be deleted by us is no longer held to what git declared.
+  for (const action of plan.actions) {
+    if (action.kind !== 'Prune') continue
+    const { committed: _, ...rest } = action.ref
+    refs.set(refText(action.ref), rest)
+  }
+  return [...refs.values()].toSorted(compareRefs)
+}
+
+export interface Outcomes {
+  /** By `refText`, the uid of what was applied. */
+  readonly applied: ReadonlyMap<string, string | undefined>
+  readonly pruned: ReadonlySet<string>
+}
+
+/** After: digests of what was applied, without what was pruned, was gone or belongs to another track now. */
+export function refsAfter(
+  seen: readonly InventoryRef[],
+  plan: ClusterPlan,
+  { applied, pruned }: Outcomes,
+): readonly InventoryRef[] {
+  const refs = new Map(refsBefore(seen, plan).map((ref) => [refText(ref), ref]))
+  for (const action of plan.actions) {
+    if (action.kind !== 'Apply') continue
+    const key = refText(action.desired.ref)
+    if (!applied.has(key)) continue
+    const uid = applied.get(key)
+    refs.set(key, {
+      ...action.desired.ref,
+      ...(uid === undefined ? {} : { uid }),
+      digest: shortDigest(action.desired.digest),
+    })
+  }
+  // Also of what was not applied now: it may have been recorded by an older release, or drift is treated in another way since.
+  for (const [key, { committed: _, ...ref }] of refs) {
+    if (ref.digest === undefined || !plan.committed.has(key)) continue
+    const content = plan.committed.get(key)
+    refs.set(key, content === undefined ? ref : { ...ref, committed: [content] })
+  }
+  for (const action of plan.actions) {
+    if (action.kind !== 'Prune') continue
+    const key = refText(action.ref)
+    const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? action.ref
+    // Finalizers hold it. Without a digest it is applied again should a commit declare it once more.
+    if (pruned.has(key)) refs.delete(key)
+    else refs.set(key, ending)
+  }
+  for (const { ref, reason } of plan.skips) if (NOT_OURS.has(reason)) refs.delete(refText(ref))
+  return [...refs.values()].toSorted(compareRefs)
+}
+
+const NOT_OURS: ReadonlySet<string> = new Set(['Gone', 'MovedTrack', 'OtherObject', 'OtherSource'])
+
+export interface ShardWrites {
+  readonly apply: readonly InventoryInput[]
+  /** Names of shards that are not needed any more. */
+  readonly remove: readonly string[]
+}
+
+/** Only what differs: an inventory of 50,000 objects is not rewritten because of one. */
+export function shardWrites(
+  existing: readonly Inventory[],
+  owner: InventoryOwner,
+  refs: readonly InventoryRef[],
+  mark: InventoryMark,
+): ShardWrites {
+  const count = Math.max(1, Math.ceil(refs.length / MAX_REFS))
+  const own = existing.filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+  const byName = new Map(own.map((shard) => [shard.metadata.name ?? '', shard]))
+  const apply: InventoryInput[] = []
+  const names = new Set<string>()
+  for (let shard = 0; shard < count; shard++) {
+    const name = shardName(owner, shard)
+    names.add(name)
+    const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
+    const old = byName.get(name)?.spec
+    const baseline = shard === 0 ? (mark.baseline ?? old?.baseline) : undefined
+    const pruning = shard === 0 ? mark.pruning : undefined
+    const isSame =
+      old !== undefined &&
+      jsonEqual(old.refs.map(plain), part) &&
+      jsonEqual(old.baseline, baseline) &&
+      jsonEqual(old.pruning, pruning)
+    if (isSame && old.shards === count && old.commit === mark.commit) continue
+    const { commit, release, appliedAt } = mark
+    const spec = {
+      ...owner,
+      shard,
+      shards: count,
+      commit,
+      ...(release === undefined ? {} : { release }),
+      appliedAt,
+      ...(baseline === undefined ? {} : { baseline }),
+      ...(pruning === undefined ? {} : { pruning: { digest: pruning.digest, targets: [...pruning.targets] } }),
+      refs: part,
+    }
+    apply.push({ apiVersion: API_GROUP_VERSION, kind: 'Inventory', metadata: { name }, spec })
+  }
+  return { apply, remove: [...byName.keys()].filter((name) => !names.has(name)) }
+}
+
+const plain = ({ group, kind, namespace, name, uid, digest, committed }: InventoryRef): ObjectRef & InventoryRef => ({
+  group,
+  kind,
+  namespace,
+  name,
+  ...(uid === undefined ? {} : { uid }),
+  ...(digest === undefined ? {} : { digest }),
+  ...(committed === undefined ? {} : { committed }),
+})

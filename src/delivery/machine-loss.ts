@@ -1,0 +1,115 @@
+// How many machines are deleted with what a commit no longer declares, and which sets could take them over. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import { type MachineSetInput, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, type MachineInput, machine } from '#api/kinds/machine.ts'
+import { canTakeOver, madeAs, madeFrom, machinesLost } from '#placement/takeover.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { refText, type ObjectRef } from './object-ref.ts'
+import type { DesiredObject } from './desired.ts'
+
+export const isMachineSet = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === machineSet.kind
+const isMachine = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === machine.kind
+/** Whether machines go with it. */
+export const holdsMachines = (ref: ObjectRef): boolean => isMachineSet(ref) || isMachine(ref)
+
+/** Rendered objects were validated by their kinds. */
+const setOf = (object: KubeObject): MachineSetInput => object as unknown as MachineSetInput
+const replicasOf = ({ spec }: MachineSetInput): number => spec.replicas ?? 1
+
+/** Nothing is lost with the record of a machine that is only observed. */
+const isManaged = ({ metadata, spec }: Machine): boolean =>
+  metadata.deletionTimestamp === undefined && spec.channel !== 'Observe'
+
+const ownedBy = (machines: readonly Machine[], uid: string): readonly Machine[] =>
+  machines.filter((m) => isManaged(m) && m.metadata.ownerReferences?.some((o) => o.uid === uid) === true)
+
+export interface Pruned {
+  readonly ref: ObjectRef
+  readonly uid: string
+}
+
+export interface MachineLoss {
+  readonly lost: number
+  readonly total: number
+}
+
+/** Of a live cluster. `uidOf` names the live object behind a declared one. */
+export function lossOf(
+  prunes: readonly Pruned[],
+  desired: readonly DesiredObject[],
+  machines: readonly Machine[],
+  uidOf: (ref: ObjectRef) => string | undefined,
+): MachineLoss {
+  const gone = new Set(prunes.filter(({ ref }) => isMachine(ref)).map(({ uid }) => uid))
+  const leaving = prunes
+    .filter(({ ref }) => isMachineSet(ref))
+    .flatMap(({ ref, uid }) => ownedBy(machines, uid).map((m) => ({ set: ref.name, count: 1, made: madeAs(m) })))
+  const takers = desired
+    .filter(({ ref }) => isMachineSet(ref))
+    .map(({ ref, object }) => {
+      const set = setOf(object)
+      const uid = uidOf(ref)
+      return { set, room: replicasOf(set) - (uid === undefined ? 0 : ownedBy(machines, uid).length) }
+    })
+  const ofSets = [...machinesLost(leaving, takers).values()].reduce((n, lost) => n + lost, 0)
+  const alone = machines.filter((m) => isManaged(m) && gone.has(m.metadata.uid ?? '')).length
+  return { lost: ofSets + alone, total: machines.filter(isManaged).length }
+}
+
+/** Whether the declared set would take over machines of one that is not declared any more. */
+export const takesFrom = (declared: DesiredObject, uid: string, machines: readonly Machine[]): boolean =>
+  isMachineSet(declared.ref) && ownedBy(machines, uid).some((m) => canTakeOver(setOf(declared.object), madeAs(m)))
+
+export interface SetLoss {
+  readonly set: string
+  /** Machines that it declared before. */
+  readonly of: number
+  readonly deleted: number
+  /** Machines that another set takes over. */
+  readonly kept: number
+}
+
+/** Of two renderings, by the numbers that are declared. Sets that lose nothing and hand nothing over are left out. */
+export function declaredLoss(before: readonly DesiredObject[], after: readonly DesiredObject[]): readonly SetLoss[] {
+  const olds = new Map(before.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
+  const news = new Map(after.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
+  const removed = [...olds]
+    .filter(([key]) => !news.has(key))
+    .map(([, { ref, object }]) => ({ ref, set: setOf(object) }))
+  const takers = [...news].map(([key, { object }]) => {
+    const old = olds.get(key)
+    return {
+      set: setOf(object),
+      room: replicasOf(setOf(object)) - (old === undefined ? 0 : replicasOf(setOf(old.object))),
+    }
+  })
+  const lost = machinesLost(
+    removed.map(({ ref, set }) => ({ set: ref.name, count: replicasOf(set), made: madeFrom(set) })),
+    takers,
+  )
+  const gone = removed.map(({ ref, set }): SetLoss => {
+    const deleted = lost.get(ref.name) ?? 0
+    return { set: ref.name, of: replicasOf(set), deleted, kept: replicasOf(set) - deleted }
+  })
+  const shrunk = [...olds].flatMap(([key, { ref, object }]): SetLoss[] => {
+    const now = news.get(key)
+    const of = replicasOf(setOf(object))
+    const deleted = now === undefined ? 0 : of - replicasOf(setOf(now.object))
+    return deleted > 0 ? [{ set: ref.name, of, deleted, kept: 0 }] : []
+  })
+  return [...gone, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
+}
+
+/** Machines that were declared one by one and are not any more. */
+export function singleMachinesLost(
+  before: readonly DesiredObject[],
+  after: readonly DesiredObject[],
+): readonly string[] {
+  const declared = new Set(after.map(({ ref }) => refText(ref)))
+  return before
+    .filter(
+      ({ ref, object }) =>
+        isMachine(ref) && !declared.has(refText(ref)) && (object as unknown as MachineInput).spec.channel !== 'Observe',
+    )
+    .map(({ ref }) => ref.name)
+}

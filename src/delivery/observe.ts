@@ -1,0 +1,184 @@
+// Reads what a plan for one cluster needs: its inventory, the live objects behind it, and which component versions are in use.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import type { Inventory } from '#api/kinds/inventory.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { contentOf, keptContent } from '#api/protocol/committed.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { allowing } from '#declared/committed.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { holdsMachines } from './machine-loss.ts'
+import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
+import type { DesiredObject } from './desired.ts'
+import { listingsOf, ownershipOf, type Listings } from './ownership.ts'
+import { listAll } from '#kube/list-all.ts'
+import type { ClusterConnection } from './connection.ts'
+import { coversDeclared } from './covers.ts'
+import { readKind } from './read-kind.ts'
+import { inventoryRefs, replacedRefs, type InventoryOwner } from './inventory.ts'
+import type { InventoryRef, Live, LiveObject } from './plan.ts'
+
+export interface Observed {
+  readonly shards: readonly Inventory[]
+  readonly inventory: readonly InventoryRef[]
+  readonly live: ReadonlyMap<string, Live>
+  /** By `refText`: what was read, whole, for health. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+  readonly referenced: ReadonlySet<string>
+  /** All of the cluster, when a deletion may take machines with it. */
+  readonly machines: readonly Machine[]
+}
+
+export interface ObserveOrder {
+  readonly owner: InventoryOwner
+  readonly desired: readonly DesiredObject[]
+  /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
+  readonly replaces?: readonly string[]
+  readonly elsewhere: ReadonlySet<string>
+  readonly now: number
+  readonly signal?: AbortSignal
+}
+
+export async function observeCluster(connection: ClusterConnection, order: ObserveOrder): Promise<Observed> {
+  const { owner, desired, replaces = [], elsewhere, now, signal } = order
+  const call = signal === undefined ? {} : { signal }
+  const shards = await listAll(connection.program, inventory, call)
+  const own = inventoryRefs(shards, owner)
+  const refs = uniqueRefs([...own, ...replacedRefs(shards, replaces, elsewhere)])
+  const marks: Marks = { source: owner.source, listings: listingsOf(shards) }
+  const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
+  const { live, objects } = await readLive(connection, [...wanted.values()], desired, { marks, signal })
+  await withAllowed(connection, live, objects, now, signal)
+  const declared = new Set(desired.map((d) => refText(d.ref)))
+  const undeclared = refs.filter((r) => !declared.has(refText(r)))
+  const mayPrune = undeclared.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent')
+  const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
+  const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))
+  const machines = losesMachines ? await listAll(connection.program, machine, call) : []
+  return { shards, inventory: refs, live, objects, referenced, machines }
+}
+
+/** The first one counts: what this source recorded itself says more. */
+const uniqueRefs = (refs: readonly InventoryRef[]): readonly InventoryRef[] => {
+  const byName = new Map<string, InventoryRef>()
+  for (const ref of refs) if (!byName.has(refText(ref))) byName.set(refText(ref), ref)
+  return [...byName.values()].toSorted(compareRefs)
+}
+
+interface Marks {
+  readonly source: string
+  readonly listings: Listings
+}
+
+const isThere = (live: Live | undefined): boolean => typeof live === 'object' && !live.isDeleting
+
+async function readLive(
+  { client, types }: ClusterConnection,
+  refs: readonly ObjectRef[],
+  desired: readonly DesiredObject[],
+  { marks, signal }: { readonly marks: Marks; readonly signal: AbortSignal | undefined },
+) {
+  const declared = new Map(desired.map((d) => [refText(d.ref), d.object]))
+  const live = new Map<string, Live>()
+  const objects = new Map<string, KubeObject>()
+  for (const group of Map.groupBy(refs, (r) => `${r.group}/${r.kind}`).values()) {
+    const [first] = group
+    if (first === undefined) continue
+    const sample = declared.get(refText(first))
+    const type = await typeOf(types, first, sample, signal)
+    if (type === undefined) {
+      // The kind is not served, so there are no objects of it.
+      for (const ref of group) live.set(refText(ref), 'Absent')
+      continue
+    }
+    const found = await readKind({ client, type, signal }, group)
+    for (const ref of group) {
+      const key = refText(ref)
+      const object = found.get(key) ?? 'Unknown'
+      if (typeof object === 'string') {
+        live.set(key, object)
+        continue
+      }
+      const ownership = ownershipOf(object, ref, marks.source, marks.listings)
+      live.set(key, { ...liveOf(object, declared.get(key)), ...ownership })
+      objects.set(key, object)
+    }
+  }
+  return { live, objects }
+}
+
+async function typeOf(
+  types: ClusterConnection['types'],
+  ref: ObjectRef,
+  sample: KubeObject | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ResourceType | undefined> {
+  if (sample === undefined) return types.ofGroup(ref.group, ref.kind, signal)
+  return types.of(sample.apiVersion, ref.kind, signal).catch(() => undefined)
+}
+
+function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObject {
+  const { uid = '', resourceVersion = '', annotations = {}, deletionTimestamp } = object.metadata
+  const content = contentOf(object)
+  return {
+    uid,
+    resourceVersion,
+    commit: annotations[ANNOTATIONS.commit],
+    matches: declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object)),
+    ...(content !== undefined && { content }),
+    isDeleting: deletionTimestamp !== undefined,
+  }
+}
+
+/** Where an edit would roll out, a field that git leaves alone is an edit too; replicas that git leaves alone are not. */
+export function hasDeclaredContent(declared: KubeObject, live: KubeObject): boolean {
+  const wanted = contentOf(declared)
+  if (wanted === undefined) return true
+  const found = contentOf(live)
+  const kept = keptContent(declared)
+  return (
+    found?.digest === wanted.digest &&
+    (wanted.replicas === undefined || wanted.replicas === found.replicas) &&
+    (kept === undefined || live.metadata.annotations?.[ANNOTATIONS.committed] === kept)
+  )
+}
+
+/** Contents of which a hold says that they may act for now. */
+async function withAllowed(
+  { program: client }: ClusterConnection,
+  live: Map<string, Live>,
+  objects: ReadonlyMap<string, KubeObject>,
+  now: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const edited = [...live].flatMap(([key, l]) =>
+    typeof l === 'object' && !l.matches && l.content !== undefined ? [[key, l, l.content] as const] : [],
+  )
+  if (edited.length === 0) return
+  const holds = await listAll(client, operationalHold, signal === undefined ? {} : { signal })
+  for (const [key, l, content] of edited) {
+    const object = objects.get(key)
+    if (object !== undefined && allowing(holds, object, content, now) !== undefined)
+      live.set(key, { ...l, isAllowed: true })
+  }
+}
+
+async function referencedComponents(
+  { program: client }: ClusterConnection,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const call = signal === undefined ? {} : { signal }
+  const names = new Set<string>()
+  for (const { spec, status } of await listAll(client, machine, call)) {
+    for (const { name, version } of spec.components ?? []) names.add(componentObjectName(name, version))
+    for (const { name, version } of status?.components ?? [])
+      if (version !== undefined) names.add(componentObjectName(name, version))
+  }
+  for (const { spec } of await listAll(client, componentCanary, call))
+    for (const { name, version } of spec.components) names.add(componentObjectName(name, version))
+  return names
+}

@@ -1,0 +1,24 @@
+// In which order kinds are applied: what others rest on comes first; pruning goes backwards. Pure.
+import type { ObjectRef } from './object-ref.ts'
+
+const RANKS: readonly (readonly string[])[] = [
+  ['CustomResourceDefinition'],
+  ['Namespace'],
+  ['PriorityClass', 'StorageClass', 'ResourceQuota', 'LimitRange'],
+  ['ServiceAccount', 'ClusterRole', 'Role', 'ClusterRoleBinding', 'RoleBinding'],
+  ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+  ['Secret', 'ConfigMap', 'PersistentVolumeClaim', 'Service'],
+  ['DefenderPolicy', 'ReleasePipeline'],
+  ['MachineComponent', 'ComponentConfig', 'NodeRemedier'],
+  ['Cluster', 'FleetSource'],
+  ['MachineSet', 'Machine'],
+  ['MachineComponentSet'],
+  ['ComponentCanary'],
+]
+
+/** Kinds that nobody listed: after what they may need, before the sets that may need them. */
+const OTHER_RANK = 7.5
+
+const RANK = new Map(RANKS.flatMap((kinds, rank) => kinds.map((kind) => [kind, rank])))
+
+export const orderOf = ({ kind }: Pick<ObjectRef, 'kind'>): number => RANK.get(kind) ?? OTHER_RANK

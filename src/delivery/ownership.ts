@@ -1,0 +1,63 @@
+// Whose an object in a cluster is: what sync wrote on it, and for objects of older releases, whose Inventory lists it. Pure.
+import type { Inventory } from '#api/kinds/inventory.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { refText, type ObjectRef } from './object-ref.ts'
+import { sourceManager } from './manager.ts'
+
+export interface Ownership {
+  /** namespace/name of the FleetSource; absent: nobody's, or of an older release and listed by no source. */
+  readonly source?: string
+  /** Applied by a release that had one manager for all sources. */
+  readonly isUnmarked?: true
+}
+
+/** By `refText`, the sources whose Inventories list an object. */
+export type Listings = ReadonlyMap<string, ReadonlySet<string>>
+
+export function listingsOf(shards: readonly Inventory[]): Listings {
+  const out = new Map<string, Set<string>>()
+  for (const { spec } of shards)
+    for (const ref of spec.refs) {
+      const key = refText(ref)
+      out.set(key, (out.get(key) ?? new Set()).add(spec.source))
+    }
+  return out
+}
+
+/** The mark decides. A commit cannot write it, and no source takes an object with the mark of another. */
+export function ownershipOf(object: KubeObject, ref: ObjectRef, own: string, listings: Listings): Ownership {
+  const mark = object.metadata.annotations?.[ANNOTATIONS.source]
+  if (mark !== undefined) return { source: mark }
+  if (!isAppliedBy(object, FIELD_MANAGERS.sync)) return {}
+  const listed = listings.get(refText(ref)) ?? new Set<string>()
+  const [first] = [...listed].toSorted()
+  const source = listed.has(own) ? own : first
+  return { isUnmarked: true, ...(source === undefined ? {} : { source }) }
+}
+
+const isAppliedBy = ({ metadata }: KubeObject, manager: string): boolean =>
+  metadata.managedFields?.some((m) => m.manager === manager && m.operation === 'Apply' && isMain(m)) === true
+
+const isMain = (entry: { readonly subresource?: string }): boolean => (entry.subresource ?? '') === ''
+
+type Entries = NonNullable<KubeObject['metadata']['managedFields']>
+
+/**
+ * The fields of a former manager belong to the source from now on; left with the former one, they would stay for good when git drops them.
+ * Undefined when no former manager applied the object.
+ */
+export function takenOver(entries: Entries, source: string, former: readonly string[]): Entries | undefined {
+  const manager = sourceManager(source)
+  const isFormer = (m: Entries[number]) => m.operation === 'Apply' && isMain(m) && former.includes(m.manager ?? '')
+  const [first] = entries.filter(isFormer)
+  if (first === undefined) return undefined
+  const hasOwn = entries.some((m) => m.manager === manager && m.operation === 'Apply' && isMain(m))
+  return entries.flatMap((m) => (isFormer(m) ? (m === first && !hasOwn ? [{ ...m, manager }] : []) : [m]))
+}
+
+/** Managers whose fields the source takes over: of older releases, and of the sources that it replaces. */
+export const formerManagers = (replaces: readonly string[]): readonly string[] => [
+  FIELD_MANAGERS.sync,
+  ...replaces.map(sourceManager),
+]

@@ -1,0 +1,369 @@
+// Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
+// One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
+import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
+import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
+import { numbered } from '#lib/errors.ts'
+import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { printableLine } from '#lib/printable.ts'
+import { isMachineSet, lossOf, takesFrom } from './machine-loss.ts'
+import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
+import { mayWrite, type Writes } from './writes.ts'
+import { deliveryErrors } from './delivery-errors.ts'
+import type { DesiredObject, Rejected } from './desired.ts'
+import { orderOf } from './order.ts'
+
+export interface InventoryRef extends ObjectRef {
+  readonly uid?: string
+  /** Start of the digest of what was applied; absent when nobody knows whether it was. */
+  readonly digest?: string
+  /** Contents that controllers may act upon; absent: whatever is there. */
+  readonly committed?: readonly CommittedContent[]
+}
+
+export interface LiveObject {
+  readonly uid: string
+  readonly resourceVersion: string
+  /** The annotation: which commit last changed it. */
+  readonly commit: string | undefined
+  /** Whose commit it belongs to, as namespace/name of the FleetSource; absent: nobody's. */
+  readonly source?: string
+  /** It belongs to the source by an Inventory of an older release, and does not say so itself yet. */
+  readonly isUnmarked?: true
+  /** Every declared field has its declared value. */
+  readonly matches: boolean
+  /** Of kinds whose edit rolls out. */
+  readonly content?: CommittedContent
+  /** A hold lets exactly this content act for a while, so it stays. */
+  readonly isAllowed?: boolean
+  readonly isDeleting: boolean
+}
+
+export type Live = LiveObject | 'Absent' | 'Unknown'
+
+export interface ClusterSeen {
+  readonly desired: readonly DesiredObject[]
+  readonly rejected: readonly Rejected[]
+  /** What this source and track applied. */
+  readonly inventory: readonly InventoryRef[]
+  /** By `refText`; whoever is not in it is unknown. */
+  readonly live: ReadonlyMap<string, Live>
+  /** By `refText`: declared by another track now. */
+  readonly elsewhere: ReadonlySet<string>
+  /** Names of MachineComponents that machines, canaries or kept revisions still use. */
+  readonly referenced: ReadonlySet<string>
+  /** Digests of deletions that somebody approved. */
+  readonly approved: ReadonlySet<string>
+  /** Read only when something that holds machines is not declared any more. */
+  readonly machines: readonly Machine[]
+}
+
+export interface ClusterConfig {
+  readonly commit: string
+  /** namespace/name of the FleetSource. */
+  readonly source: string
+  /** Deleted sources whose objects are this one's. */
+  readonly replaces?: readonly string[]
+  readonly writes?: Writes
+  readonly prune: { readonly enabled: boolean; readonly guard: number | `${number}%` }
+  readonly drift: 'Detect' | 'Correct' | 'Off'
+}
+
+export type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded' | 'Unmarked'
+
+export interface ApplyAction {
+  readonly kind: 'Apply'
+  readonly reason: ApplyReason
+  readonly desired: DesiredObject
+  /** For the annotation. */
+  readonly commit: string
+  /** What may be acted upon until it is known to be applied: the content of before as well. */
+  readonly meanwhile?: readonly CommittedContent[]
+}
+
+export interface PruneAction {
+  readonly kind: 'Prune'
+  readonly reason: 'Undeclared'
+  readonly ref: InventoryRef
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+export type ClusterAction = ApplyAction | PruneAction
+
+export type SkipReason =
+  | 'Rejected'
+  | 'DriftDetected'
+  | 'EditAllowed'
+  | 'Unreadable'
+  | 'PruneDeferred'
+  | 'PruneBlocked'
+  | 'PruneDisabled'
+  | 'OtherObject'
+  | 'OtherSource'
+  | 'MovedTrack'
+  | 'Gone'
+  | 'BeingDeleted'
+
+export interface Skip {
+  readonly ref: ObjectRef
+  readonly reason: SkipReason
+  readonly detail?: string
+  /** The commit declares it. */
+  readonly isDeclared?: true
+}
+
+/** Deletions that the guard holds back until somebody approves their digest. */
+export interface HeldPrune {
+  readonly digest: string
+  readonly count: number
+  readonly allowed: number
+  /** The first of them, for people. */
+  readonly first: string
+  /** Machines that would be deleted with them, and how many may be; absent when there are none. */
+  readonly machines?: number
+  readonly allowedMachines?: number
+}
+
+export interface ClusterPlan {
+  readonly actions: readonly ClusterAction[]
+  readonly skips: readonly Skip[]
+  readonly unchanged: number
+  /** By `refText`, what git declares of kinds whose edit rolls out: nothing else of them acts. Undefined where drift is not corrected: whatever is there acts. */
+  readonly committed: ReadonlyMap<string, CommittedContent | undefined>
+  /** Set when the guard holds back deletions: what an Approval has to name. */
+  readonly blocked?: HeldPrune
+  /** Set when a person approved these deletions. */
+  readonly pruning?: Pruning
+}
+
+/** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
+export const DIGEST_DIGITS = 16
+export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
+
+export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPlan {
+  const known = new Map(seen.inventory.map((ref) => [refText(ref), ref]))
+  const applies: ApplyAction[] = []
+  const skips: Skip[] = seen.rejected.map(({ ref, problem }) => ({ ref, reason: 'Rejected', detail: problem }))
+  let unchanged = 0
+  for (const desired of seen.desired) {
+    const verdict = judgeDesired(desired, known.get(refText(desired.ref)), seen, config)
+    if (verdict === 'Unchanged') unchanged++
+    else if ('kind' in verdict) applies.push(verdict)
+    else skips.push(verdict)
+  }
+  const prunes = planPrunes(seen, config)
+  const heldBack = prunes.blocked === undefined ? [] : waitingSets(applies, prunes.held, seen)
+  applies.sort((a, b) => orderOf(a.desired.ref) - orderOf(b.desired.ref) || compareRefs(a.desired.ref, b.desired.ref))
+  return {
+    actions: [...applies.filter((a) => !heldBack.includes(a)), ...prunes.actions],
+    skips: [
+      ...skips,
+      ...prunes.skips,
+      ...heldBack.map(({ desired: { ref } }): Skip => ({ ref, reason: 'PruneBlocked', detail: TAKES_OVER })),
+    ],
+    unchanged,
+    committed: committedOf(seen.desired, config),
+    ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
+    ...(prunes.pruning === undefined ? {} : { pruning: prunes.pruning }),
+  }
+}
+
+const TAKES_OVER = 'takes over machines of a set whose deletion waits for approval'
+
+/** Both halves of a rename wait together: applied alone, the new set would make all machines a second time. */
+const waitingSets = (
+  applies: readonly ApplyAction[],
+  held: readonly PruneAction[],
+  { machines }: ClusterSeen,
+): readonly ApplyAction[] => {
+  const sets = held.filter(({ ref }) => isMachineSet(ref))
+  return applies.filter(({ desired }) => sets.some(({ uid }) => takesFrom(desired, uid, machines)))
+}
+
+/**
+ * People who only want to be told of drift, or not even that, may edit: then what is there acts. Except for the configuration of agents, which acts as root
+ * on every node: they take only what an Inventory records.
+ */
+const isHeld = (object: KubeObject, { drift }: ClusterConfig): boolean =>
+  drift === 'Correct' || isAgentConfigMap(object)
+
+const committedOf = (desired: readonly DesiredObject[], config: ClusterConfig): ClusterPlan['committed'] =>
+  new Map(
+    desired.flatMap(({ ref, object }) => {
+      const content = contentOf(object)
+      return content === undefined ? [] : [[refText(ref), isHeld(object, config) ? content : undefined] as const]
+    }),
+  )
+
+/** Of an object that was never recorded nothing is held back before it is applied: it may be somebody's who has not handed it over. */
+function meanwhileOf(
+  { object }: DesiredObject,
+  applied: InventoryRef | undefined,
+  live: Live,
+  config: ClusterConfig,
+): Pick<ApplyAction, 'meanwhile'> {
+  const content = isHeld(object, config) ? contentOf(object) : undefined
+  if (content === undefined || applied?.committed === undefined) return {}
+  const before = applied.committed.filter((c) => !jsonEqual(c, content))
+  // An edited object has the one that it keeps of them.
+  const there = before.filter((c) => typeof live === 'object' && jsonEqual(c, live.content))
+  return { meanwhile: [content, ...(there.length > 0 ? there : before)].slice(0, MAX_COMMITTED) }
+}
+
+function judgeDesired(
+  desired: DesiredObject,
+  applied: InventoryRef | undefined,
+  { live: all }: ClusterSeen,
+  config: ClusterConfig,
+): ApplyAction | Skip | 'Unchanged' {
+  const { ref } = desired
+  const { commit, drift } = config
+  const live = all.get(refText(ref)) ?? 'Unknown'
+  const isEndingSet = typeof live === 'object' && live.isDeleting && isMachineSet(ref)
+  const apply = (reason: ApplyReason, by = commit): ApplyAction => ({
+    kind: 'Apply',
+    reason,
+    desired: isEndingSet ? keepingMachines(desired) : desired,
+    commit: by,
+    ...meanwhileOf(desired, applied, live, config),
+  })
+  if (typeof live === 'object' && isOfAnother(live, config)) return { ...ofAnother(ref, live), isDeclared: true }
+  const isRecorded = applied?.digest === shortDigest(desired.digest)
+  if (applied === undefined) return apply('New')
+  if (!isRecorded) return apply(applied.digest === undefined ? 'Unrecorded' : 'Changed')
+  // Content as recorded: from here on it is about what others did since.
+  if (live === 'Unknown') return 'Unchanged'
+  if (live === 'Absent')
+    return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'deleted in the cluster') : apply('Missing')
+  if (isEndingSet && drift === 'Correct') return apply('Missing')
+  if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
+  if (live.matches) return isMarked(live, config) ? 'Unchanged' : apply('Unmarked', live.commit ?? commit)
+  if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
+  // The same content comes back, so the commit that last changed it stays the same.
+  return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'changed in the cluster')
+}
+
+const isMarked = ({ source, isUnmarked }: LiveObject, config: ClusterConfig): boolean =>
+  source === config.source && isUnmarked !== true
+
+const isOfAnother = ({ source }: LiveObject, config: ClusterConfig): boolean =>
+  source !== undefined && source !== config.source && config.replaces?.includes(source) !== true
+
+/** Never the last writer wins: the first one keeps it until a person decides. */
+const ofAnother = (ref: ObjectRef, { source = '' }: LiveObject): Skip => ({
+  ref,
+  reason: 'OtherSource',
+  detail: numbered(deliveryErrors.KN7404({ owner: printableLine(source.slice(0, MAX_SOURCE)) })),
+})
+
+/** Of a mark that somebody wrote by hand. */
+const MAX_SOURCE = 320
+
+/** A set that is declared again while it is being deleted: its machines stay, and the set that is made once it is gone takes them in. */
+const keepingMachines = (desired: DesiredObject): DesiredObject => {
+  const { metadata } = desired.object
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.keepMachines]: 'true' }
+  return { ...desired, object: { ...desired.object, metadata: { ...metadata, annotations } } }
+}
+
+const drifted = (drift: 'Detect' | 'Off', ref: ObjectRef, detail: string): Skip | 'Unchanged' =>
+  drift === 'Detect' ? { ref, reason: 'DriftDetected', detail } : 'Unchanged'
+
+interface Prunes {
+  readonly actions: readonly PruneAction[]
+  /** Those that wait for an approval. */
+  readonly held: readonly PruneAction[]
+  readonly skips: readonly Skip[]
+  readonly blocked?: NonNullable<ClusterPlan['blocked']>
+  readonly pruning?: Pruning
+}
+
+function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
+  const declared = new Set([...seen.desired, ...seen.rejected].map(({ ref }) => refText(ref)))
+  const actions: PruneAction[] = []
+  const skips: Skip[] = []
+  for (const ref of seen.inventory) {
+    if (declared.has(refText(ref))) continue
+    const verdict = judgePrune(ref, seen, config)
+    if ('kind' in verdict) actions.push(verdict)
+    else skips.push(verdict)
+  }
+  // Backwards: what rests on others goes first.
+  actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
+  const { guard } = config.prune
+  const allowed = allowedPrunes(guard, seen.inventory.length)
+  const { lost, total } = lossOf(actions, seen.desired, seen.machines, (ref) => liveUid(seen, ref))
+  const allowedMachines = allowedPrunes(guard, total)
+  const passes: Prunes = { actions, held: [], skips }
+  if (actions.length <= allowed && lost <= allowedMachines) return passes
+  const [first] = actions
+  const digest = pruneDigest(actions)
+  if (first === undefined) return passes
+  if (seen.approved.has(digest))
+    return { ...passes, ...(actions.length <= MAX_PRUNED && { pruning: { digest, targets: pruneTargets(actions) } }) }
+  return {
+    actions: [],
+    held: actions,
+    skips: [...skips, ...actions.map(({ ref }): Skip => ({ ref, reason: 'PruneBlocked' }))],
+    blocked: {
+      digest,
+      count: actions.length,
+      allowed,
+      first: refText(first.ref),
+      ...(lost > 0 && { machines: lost, allowedMachines }),
+    },
+  }
+}
+
+function liveUid({ live }: ClusterSeen, ref: ObjectRef): string | undefined {
+  const found = live.get(refText(ref))
+  return typeof found === 'object' ? found.uid : undefined
+}
+
+function judgePrune(
+  ref: InventoryRef,
+  { live: all, elsewhere, referenced, rejected }: ClusterSeen,
+  config: ClusterConfig,
+): PruneAction | Skip {
+  const { prune, writes } = config
+  const live = all.get(refText(ref)) ?? 'Unknown'
+  if (elsewhere.has(refText(ref))) return { ref, reason: 'MovedTrack' }
+  if (live === 'Absent') return { ref, reason: 'Gone' }
+  if (live === 'Unknown') return { ref, reason: 'Unreadable' }
+  if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
+  if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
+  if (ref.uid !== undefined && ref.uid !== live.uid)
+    return { ref, reason: 'OtherObject', detail: 'replaced by another object of the same name' }
+  // An Inventory alone is no proof.
+  if (isOfAnother(live, config)) return ofAnother(ref, live)
+  if (live.source === undefined)
+    return { ref, reason: 'OtherObject', detail: `it no longer has the annotation ${ANNOTATIONS.source}` }
+  if (!mayWrite(writes, ref)) return { ref, reason: 'PruneDisabled', detail: 'spec.writes no longer allows it' }
+  if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
+    return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
+  const refused = isMachineSet(ref) ? rejected.find((r) => isMachineSet(r.ref)) : undefined
+  if (refused !== undefined)
+    return {
+      ref,
+      reason: 'PruneDeferred',
+      detail: `${refText(refused.ref)}, which may take over its machines, is not valid`,
+    }
+  return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
+}
+
+/** A percentage rounds down, but one object is no mass deletion unless the guard is zero. */
+export function allowedPrunes(guard: number | `${number}%`, total: number): number {
+  if (typeof guard === 'number') return guard
+  const percent = Number(guard.slice(0, -1))
+  return percent === 0 ? 0 : Math.max(1, Math.floor((percent * total) / 100))
+}
+
+const pruneTargets = (actions: readonly PruneAction[]): readonly string[] =>
+  actions.map(({ ref, uid }) => `${refText(ref)} ${uid}`).toSorted()
+
+export const pruneDigest = (actions: readonly PruneAction[]): string => pruningDigest(pruneTargets(actions))

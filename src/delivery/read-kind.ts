@@ -1,0 +1,82 @@
+// Reads objects of one kind with the fewest requests that the rights allow: all of the cluster, those of a namespace, or one by one. What may not be read is unknown.
+import { inParallel } from '#lib/pool.ts'
+import { API_GROUP } from '#api/kind.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { refOf, refText, type ObjectRef } from './object-ref.ts'
+import { listAll } from '#kube/list-all.ts'
+
+/** By `refText`. Neither there nor gone when it is unknown. */
+export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
+
+/** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
+const GET_UP_TO = 8
+/** Of ours, git declares nearly all that there are, but for those that programs make. */
+const GET_UP_TO_OF_OURS = 1
+const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
+  'Machine',
+  'ComponentConfig',
+  'OperationPermit',
+  'RemedyOperationJob',
+])
+/** Requests in flight while objects are got one by one. */
+const PARALLEL = 16
+
+const getUpTo = ({ group, kind }: ResourceType): number =>
+  group === API_GROUP && !MADE_BY_PROGRAMS.has(kind) ? GET_UP_TO_OF_OURS : GET_UP_TO
+
+interface Reader {
+  readonly client: KubeClient
+  readonly type: ResourceType
+  readonly signal: AbortSignal | undefined
+}
+
+export async function readKind(reader: Reader, refs: readonly ObjectRef[]): Promise<Read> {
+  if (refs.length <= getUpTo(reader.type)) return getEach(reader, refs)
+  const all = await listed(reader, undefined)
+  if (all !== undefined) return pick(refs, all)
+  const parts: Read[] = []
+  for (const [namespace, group] of Map.groupBy(refs, (r) => r.namespace)) {
+    const isFew = namespace === '' || group.length <= getUpTo(reader.type)
+    const there = isFew ? undefined : await listed(reader, namespace)
+    parts.push(there === undefined ? await getEach(reader, group) : pick(group, there))
+  }
+  return new Map(parts.flatMap((part) => [...part]))
+}
+
+const pick = (refs: readonly ObjectRef[], there: ReadonlyMap<string, KubeObject>): Read =>
+  new Map(refs.map((r) => [refText(r), there.get(refText(r)) ?? 'Absent']))
+
+/** Undefined when the list is not allowed: a source may have rights in its namespaces only. */
+async function listed(
+  { client, type, signal }: Reader,
+  namespace: string | undefined,
+): Promise<ReadonlyMap<string, KubeObject> | undefined> {
+  const options = { ...(signal && { signal }), ...(namespace !== undefined && { namespace }) }
+  const items = await unlessForbidden(() => listAll(client, type, options))
+  return items === 'Forbidden' ? undefined : new Map(items.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
+}
+
+/** One that may not be read says nothing about the others. */
+async function getEach({ client, type, signal }: Reader, refs: readonly ObjectRef[]): Promise<Read> {
+  const out = new Map<string, KubeObject | 'Absent' | 'Unknown'>()
+  await inParallel(refs, PARALLEL, async (ref) => {
+    const key = { name: ref.name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) }
+    const found = await unlessForbidden(() => client.get(type, key, signal === undefined ? {} : { signal }))
+    out.set(refText(ref), found === 'Forbidden' ? 'Unknown' : (found ?? 'Absent'))
+  })
+  return out
+}
+
+async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | 'Forbidden'> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isForbidden(error)) return 'Forbidden'
+    throw error
+  }
+}
+
+const isForbidden = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'status' in error && error.status === 403

@@ -1,0 +1,194 @@
+// Secret values that components are configured with: reads the named Secrets, and names what was read by a keyed hash, so that a change shows in the name
+// and nothing of the value does. A value leaves here only to be sealed.
+import { createHmac, randomBytes } from 'node:crypto'
+import type { ConfiguredComponent, SecretPlace } from '#api/kinds/component-config.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { canonicalJson } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { secretsErrors } from './secrets-errors.ts'
+
+interface Secret extends KubeObject {
+  readonly type?: string
+  readonly data?: { readonly [key: string]: string }
+}
+
+const secretType = coreKind<Secret>('Secret')
+
+/** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
+const HASH_KEY_SECRET = 'kubenode-sealing'
+const HASH_KEY_BYTES = 32
+const HASH_CHARS = 16
+
+/** Nobody watches Secrets, so a change is found by looking again; a burst of looks within this time is one. */
+export const SECRET_AGE_MS = 15_000
+/** So often who depends on Secrets looks again. */
+export const SECRET_LOOK_MS = 60_000
+/** Sealed and in base64 it must fit where it is read. */
+const MAX_VALUE_BYTES = 64 * 1_024
+/** Where a reference names no key. */
+const DEFAULT_KEY = 'value'
+/** Secrets of ours are for us: certificates, kubeconfigs, the key of the hashes. */
+const OWN_PREFIX = 'kubenode-'
+
+export interface SecretReference {
+  readonly path: string
+  readonly secret: { readonly name: string; readonly key?: string }
+}
+
+export type FoundValue =
+  | { readonly kind: 'Value'; readonly value: string }
+  | { readonly kind: 'Missing'; readonly why: string }
+
+export type Found =
+  | { readonly kind: 'Found'; readonly sealed: readonly SecretPlace[] }
+  | { readonly kind: 'Missing'; readonly why: string }
+
+export interface WithReferences extends ConfiguredComponent {
+  readonly secretRefs?: readonly SecretReference[] | undefined
+}
+
+/** Components whose secret values were found say so in `sealed`; the others stay as they are, and the first of them is told. */
+export interface Looked<T> {
+  readonly components: readonly (T & { readonly sealed?: readonly SecretPlace[] })[]
+  readonly missing?: string
+}
+
+export const hasSecretRefs = (components: readonly WithReferences[]): boolean =>
+  components.some((c) => (c.secretRefs ?? []).length > 0)
+
+export interface SecretValuesTools {
+  readonly client: Pick<KubeClient, 'get' | 'create'>
+  readonly clock: Pick<Clock, 'monotonic'>
+}
+
+export class SecretValues {
+  readonly #tools: SecretValuesTools
+  readonly #read = new Map<string, { readonly at: number; readonly secret: Secret | undefined }>()
+  #key: Buffer | undefined
+
+  constructor(tools: SecretValuesTools) {
+    this.#tools = tools
+  }
+
+  /** The places of a component's secret values, named by what the values are now. */
+  async places({ name, secretRefs = [] }: WithReferences, signal?: AbortSignal): Promise<Found> {
+    const values: [string, string][] = []
+    for (const ref of secretRefs) {
+      const found = await this.value(ref.secret, signal)
+      if (found.kind === 'Missing') return found
+      values.push([ref.path, found.value])
+    }
+    const sealedIn = `${name}-${await this.#nameOf(values, signal)}`
+    return { kind: 'Found', sealed: secretRefs.map(({ path, secret }) => ({ path, sealedIn, secret })) }
+  }
+
+  async lookAt<T extends WithReferences & { readonly version: string }>(
+    components: readonly T[],
+    signal?: AbortSignal,
+  ): Promise<Looked<T>> {
+    if (!hasSecretRefs(components)) return { components }
+    const looked: (T & { readonly sealed?: readonly SecretPlace[] })[] = []
+    let missing: string | undefined
+    for (const component of components) {
+      const found = (component.secretRefs ?? []).length === 0 ? undefined : await this.places(component, signal)
+      if (found?.kind === 'Missing') missing ??= `${component.name} ${component.version}: ${found.why}`
+      looked.push(found?.kind === 'Found' ? { ...component, sealed: found.sealed } : component)
+    }
+    return { components: looked, ...(missing !== undefined && { missing }) }
+  }
+
+  /** The values of these places, if they are still those that the places are named by. */
+  async valuesAt(
+    component: string,
+    places: readonly SecretPlace[],
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, string> | string> {
+    const values = new Map<string, string>()
+    for (const { path, secret } of places) {
+      const found: FoundValue =
+        secret === undefined ? { kind: 'Missing', why: 'no Secret is named' } : await this.value(secret, signal)
+      if (found.kind === 'Missing') return found.why
+      values.set(path, found.value)
+    }
+    const sealedIn = `${component}-${await this.#nameOf([...values], signal)}`
+    if (places.every((p) => p.sealedIn === sealedIn)) return values
+    return `the values in ${[...new Set(places.map((p) => p.secret?.name))].join(', ')} have changed`
+  }
+
+  async value({ name, key = DEFAULT_KEY }: SecretReference['secret'], signal?: AbortSignal): Promise<FoundValue> {
+    const full = `Secret ${SYSTEM_NAMESPACE}/${name}`
+    const missing = (why: string): FoundValue => ({ kind: 'Missing', why })
+    if (name.startsWith(OWN_PREFIX)) return missing(`${full} is KubeNode's own; no component may have it`)
+    const secret = await this.#secret(name, signal)
+    if (secret === undefined) return missing(`${full} not found`)
+    if (secret.type !== undefined && secret.type !== 'Opaque')
+      return missing(`${full} is of type ${secret.type}; only Opaque ones are given to components`)
+    // Whoever may commit a set is not for that allowed to read every Secret here: who owns one says that it may be had.
+    if (secret.metadata.labels?.[LABELS.forComponents] !== 'true')
+      return missing(`${full} is not for components; label it ${LABELS.forComponents}=true if it is`)
+    const data = secret.data ?? {}
+    const text = Object.hasOwn(data, key) ? data[key] : undefined
+    if (text === undefined) return missing(`${full} has no key ${key}`)
+    const bytes = Buffer.from(text, 'base64')
+    if (bytes.length > MAX_VALUE_BYTES)
+      return missing(`${full} has ${bytes.length} bytes at ${key}, and ${MAX_VALUE_BYTES} are the most`)
+    return { kind: 'Value', value: bytes.toString('utf8') }
+  }
+
+  async #secret(name: string, signal: AbortSignal | undefined): Promise<Secret | undefined> {
+    const now = this.#tools.clock.monotonic()
+    const known = this.#read.get(name)
+    if (known !== undefined && now - known.at < SECRET_AGE_MS) return known.secret
+    for (const [old, { at }] of this.#read) if (now - at >= SECRET_AGE_MS) this.#read.delete(old)
+    const secret = await this.#get(name, signal)
+    this.#read.set(name, { at: now, secret })
+    return secret
+  }
+
+  #get(name: string, signal: AbortSignal | undefined): Promise<Secret | undefined> {
+    return this.#tools.client.get(secretType, { namespace: SYSTEM_NAMESPACE, name }, signal && { signal })
+  }
+
+  async #nameOf(values: readonly (readonly [string, string])[], signal: AbortSignal | undefined): Promise<string> {
+    this.#key ??= await this.#hashKey(signal)
+    const sorted = values.toSorted(([a], [b]) => (a < b ? -1 : 1))
+    return createHmac('sha256', this.#key)
+      .update(canonicalJson(sorted.map(([path, value]) => [path, value])))
+      .digest('hex')
+      .slice(0, HASH_CHARS)
+  }
+
+  /** Made once. Who makes it at the same moment loses and reads what the other made. */
+  async #hashKey(signal: AbortSignal | undefined): Promise<Buffer> {
+    const found = keyIn(await this.#get(HASH_KEY_SECRET, signal))
+    if (found !== undefined) return found
+    const made: Secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: SYSTEM_NAMESPACE, name: HASH_KEY_SECRET },
+      type: 'Opaque',
+      data: { key: randomBytes(HASH_KEY_BYTES).toString('base64') },
+    }
+    await outcomeOf(() => this.#tools.client.create(secretType, made, signal && { signal }))
+    const now = keyIn(await this.#get(HASH_KEY_SECRET, signal))
+    if (now !== undefined) return now
+    throw new KubeNodeError(
+      secretsErrors.KN3061({
+        systemNamespace: SYSTEM_NAMESPACE,
+        hashKeySecret: HASH_KEY_SECRET,
+        hashKeyBytes: HASH_KEY_BYTES,
+      }),
+      { retry: 'later' },
+    )
+  }
+}
+
+function keyIn(secret: Secret | undefined): Buffer | undefined {
+  const key = Buffer.from(secret?.data?.['key'] ?? '', 'base64')
+  return key.length === HASH_KEY_BYTES ? key : undefined
+}

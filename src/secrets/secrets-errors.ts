@@ -1,0 +1,9 @@
+// The numbered errors of Secrets that components are configured with.
+import { errorTable } from '#lib/error-table.ts'
+
+export const secretsErrors = errorTable({
+  KN3061: {
+    text: 'cannot name secret values: Secret {systemNamespace}/{hashKeySecret} has no key of {hashKeyBytes} bytes',
+    next: 'delete the Secret; a new one is created automatically',
+  },
+})
