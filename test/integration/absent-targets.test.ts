@@ -6,6 +6,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { unservedFields } from '#api/unserved.ts'
 import { buildProgram, run } from '#cli/program.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -30,9 +31,11 @@ beforeAll(async () => {
   })
   await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
-  // Admission lets only their owners make these, and no command here names one.
+  // Admission lets only their owners make these, and nobody what is not served at all; no command here names one.
   const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory']
-  for (const kind of KINDS.filter((k) => !owned.includes(k.kind))) {
+  const isRefused = (kind: (typeof KINDS)[number]) =>
+    owned.includes(kind.kind) || unservedFields(kind).some(({ path }) => path.length === 1)
+  for (const kind of KINDS.filter((k) => !isRefused(k))) {
     const { example } = kind
     const metadata = { name: THERE, ...(kind.namespaced && { namespace: SYSTEM_NAMESPACE }) }
     await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
