@@ -158,10 +158,6 @@ export const cliErrors = errorTable({
     text: 'cannot serve the webhook on port {webhookPort}: not a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
-  KN1306: {
-    text: 'cannot run hollow nodes in {dir}: their agents have no identity',
-    next: 'add --hollow-kubeconfig',
-  },
   KN1307: {
     text: 'cannot run the role {role}: {why}',
     next: 'run it with a kubeconfig of {identity}, or bind this user to the roles of that name (deploy/install/2-rbac.yaml)',

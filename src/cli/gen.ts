@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
+import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 
 const root = releaseRoot()
 
@@ -20,7 +21,7 @@ const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).h
   readonly benchErrors: ErrorPart['tables'][number]
 }
 const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
-const files = new Map([...generatedFiles(), ...installFiles(), [ERROR_PAGE, errors]])
+const files = new Map([...generatedFiles(), ...installFiles(), [ERROR_PAGE, errors], [PROVIDER_PAGE, providerPage()]])
 
 for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY, HUB_DIRECTORY]) {
   await mkdir(join(root, directory), { recursive: true })

@@ -22,6 +22,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
       import('./run/connect.ts'),
       import('#kube/kubeconfig.ts'),
       import('#lib/log-pino.ts'),
+      import('#providers/providers-file.ts'),
       import('#providers/process/provider.ts'),
       import('#controllers/controllers.ts'),
       import('#defender/role.ts'),

@@ -40,6 +40,8 @@ export interface ClusterLayout {
   readonly apiserver: string
   readonly adminKubeconfig: string
   readonly nodes: string
+  /** Says that the cluster's hosts are processes of this machine. */
+  readonly providers: string
   readonly kubeconfig: (identity: string) => string
 }
 
@@ -55,6 +57,7 @@ export const layoutOf = (root: string): Layout => ({
     apiserver: join(root, name, 'apiserver'),
     adminKubeconfig: join(root, name, 'apiserver', 'admin.kubeconfig'),
     nodes: join(root, name, 'nodes'),
+    providers: join(root, name, 'providers.json'),
     kubeconfig: (identity) => join(root, name, `${identity}.kubeconfig`),
   }),
 })

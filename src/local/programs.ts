@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { TRUST_FILE } from './artifacts.ts'
@@ -45,9 +46,12 @@ export class Programs {
 
   startBusiness(name: string): void {
     const { artifacts, cluster } = this.#layout
+    const { nodes, providers } = cluster(name)
+    const served = { providers: [{ name: 'process', options: { dir: nodes } }] }
+    writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
     this.#start(name, 'controllers', [
-      '--nodes',
-      cluster(name).nodes,
+      '--providers',
+      providers,
       '--artifact-base',
       `file://${artifacts}/`,
       '--trust',

@@ -46,4 +46,24 @@ export const providersErrors = errorTable({
     text: 'the machine in {dir} is not running',
     next: 'see {console}',
   },
+  KN11030: {
+    text: 'cannot read the providers file {file}: {why}',
+    next: 'name a YAML or JSON file that this user can read with --providers',
+  },
+  KN11031: {
+    text: 'cannot use the providers file at {place}: {what}',
+    next: 'write a list "providers" of names and options, as docs/reference/providers.md shows',
+  },
+  KN11032: {
+    text: 'cannot serve the provider {name} at {place}: no provider has this name{hint}',
+    next: 'use one of {names}',
+  },
+  KN11033: {
+    text: 'cannot serve the provider {name} twice: it is listed again at {place}',
+    next: 'keep one of them',
+  },
+  KN11034: {
+    text: 'cannot serve the provider {name} at {place}: {what}',
+    next: 'correct the option; docs/reference/providers.md lists those of each provider',
+  },
 })

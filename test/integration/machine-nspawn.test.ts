@@ -15,10 +15,11 @@ import { install } from '#local/install.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { hasTree } from '#providers/nspawn/tree.ts'
 import type { Provider } from '#providers/port.ts'
+import { parseProviders } from '#providers/providers-file.ts'
+import { PROVIDERS } from '#providers/registry.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { machineHosts } from '../../src/cli/machines/hosts.ts'
 import { startApprover } from '#test/support/approver.ts'
 
 const TREES = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
@@ -47,8 +48,12 @@ beforeAll(async () => {
   admin = new HttpKubeClient(connection)
   await install(admin, join(ROOT, 'deploy'), systemClock)
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger }
-  const nspawn = { dir: join(base, 'machines'), trees: TREES }
-  providers = await machineHosts({ nspawn, agent: [process.execPath, join(ROOT, 'src/cli/agent-main.ts')] }, tools)
+  const text = JSON.stringify({
+    providers: [{ name: 'nspawn', options: { dir: join(base, 'machines'), trees: TREES } }],
+  })
+  const entries = { agent: join(ROOT, 'src/cli/agent-main.ts'), hollow: '' }
+  const served = parseProviders(join(base, 'providers.json'), text, PROVIDERS)
+  providers = await Promise.all(served.map((p) => p.create({ ...tools, node: process.execPath, entries })))
   const as = (user: string) =>
     new HttpKubeClient({ ...connection, impersonate: { user, groups: ['system:authenticated'] } })
   const client = as('kubenode:controllers')

@@ -7,6 +7,7 @@ import { crdOf } from '#api/crd.ts'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { KINDS } from '#api/kinds.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
+import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
 
 const root = join(import.meta.dirname, '../..')
 const files = generatedFiles()
@@ -20,7 +21,7 @@ test.each([...files.keys()].map((path) => [path] as const))(
 
 test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else', (directory) => {
   const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
-  expect(present.filter((path) => !files.has(path) && path !== ERROR_PAGE)).toEqual([])
+  expect(present.filter((path) => !files.has(path) && ![ERROR_PAGE, PROVIDER_PAGE].includes(path))).toEqual([])
 })
 
 test('the YAML of each CRD reads back as the CRD', () => {

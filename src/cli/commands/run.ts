@@ -19,13 +19,7 @@ interface Options {
   readonly sharedIdentity?: boolean
   readonly context?: string
   readonly cluster?: string
-  readonly nodes?: string
-  readonly hollowNodes?: string
-  readonly hollowKubeconfig?: string
-  readonly hollowLease: string
-  readonly staticNotes?: string
-  readonly nspawnNodes?: string
-  readonly trees: string
+  readonly providers?: string
   readonly artifactBase?: string
   readonly trust?: string
   readonly hub?: boolean
@@ -57,16 +51,10 @@ export function register(program: Command, io: Io): void {
     .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
     .option('--context <name>', 'context of the kubeconfig')
     .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
-    .option('--nodes <dir>', 'folder for nodes of the process provider; disabled when left out')
     .option(
-      '--hollow-nodes <dir>',
-      'folder for nodes of the hollow provider, which are agents without a machine, for scale',
+      '--providers <file>',
+      'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
     )
-    .option('--hollow-kubeconfig <file>', 'kubeconfig of the hollow agents; they write for all their nodes')
-    .option('--hollow-lease <duration>', 'how often a hollow agent renews its Lease', '10s')
-    .option('--static-notes <dir>', 'folder for notes about existing hosts; kept in memory when left out')
-    .option('--nspawn-nodes <dir>', 'folder for systemd machines of this host; needs root; disabled when left out')
-    .option('--trees <dir>', 'folder for the Debian trees of systemd machines', '/var/lib/kubenode/trees')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
     .option('--hub', 'Clusters are targets of this defender too')
@@ -115,6 +103,7 @@ export function register(program: Command, io: Io): void {
         { pinoLogger },
         { untilEnded },
         { parsePlaces },
+        { defaultProviders, readProvidersFile },
       ] = await Promise.all([
         import('../run/roles.ts'),
         import('../run/role.ts'),
@@ -124,6 +113,7 @@ export function register(program: Command, io: Io): void {
         import('#lib/log-pino.ts'),
         import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
+        import('#providers/providers-file.ts'),
       ])
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())
@@ -134,20 +124,21 @@ export function register(program: Command, io: Io): void {
       const metricsPort = metricsPortOf(options.metricsPort, names)
       // What cannot be meant is told before anything is asked for.
       const outbound = parsePlaces(listOf(options.callAllow))
-      for (const folder of foldersOf(options, names)) requireTrustedFolder(folder)
+      const { providers: providersFile } = options
+      if (providersFile !== undefined) requireTrustedFolder(providersFile)
+      const providers = providersFile === undefined ? defaultProviders() : readProvidersFile(providersFile)
+      const copies = names.includes('sync') ? [options.cache] : []
+      // What is in them is run or believed.
+      for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
       const { kubeconfig: files, context, sharedIdentity: mayShare = false } = options
       const connections = await connectionsOf({ names, files, context, mayShare })
       for (const w of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(w))
       const log = pinoLogger({ level: options.logLevel })
-      // The trees of booted machines are for their own users.
-      if (options.nspawnNodes === undefined) keepFilesPrivate()
+      if (!providers.some((p) => p.writesForOthers)) keepFilesPrivate()
       const shutdown = untilEnded()
       const running = process.argv[1] ?? ''
       const config = {
-        ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
-        ...hollowOf(options, entryBeside(running, 'hollow-main')),
-        ...(options.staticNotes === undefined ? {} : { staticNotes: options.staticNotes }),
-        ...(options.nspawnNodes === undefined ? {} : { nspawn: { dir: options.nspawnNodes, trees: options.trees } }),
+        providers,
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...webhookOf(options),
@@ -159,7 +150,8 @@ export function register(program: Command, io: Io): void {
         weakCage: options.weakCage,
         gitEnv: { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) },
         localRepositories: options.localRepository ?? [],
-        agent: [process.execPath, entryBeside(running, 'agent-main')] as const,
+        node: process.execPath,
+        entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`
       const ended = await untilOneEnds(names, shutdown.signal, (name, signal) => {
@@ -180,24 +172,11 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-/** Those whose content is run or believed. */
-function foldersOf({ nodes, hollowNodes, staticNotes, nspawnNodes, trees, cache }: Options, roles: readonly string[]) {
-  const machines = nspawnNodes === undefined ? [] : [nspawnNodes, trees]
-  const copies = roles.includes('sync') ? [cache] : []
-  return [nodes, hollowNodes, staticNotes, ...machines, ...copies].filter((folder) => folder !== undefined)
-}
-
 function lifeOf({ certificateLife: text }: Options): { readonly certificateSeconds?: number } {
   if (text === undefined) return {}
   const seconds = (durationMs(text) ?? Number.NaN) / 1_000
   if (!isLife(seconds)) throw new KubeNodeError(cliErrors.KN1326({ text: JSON.stringify(text) }))
   return { certificateSeconds: seconds }
-}
-
-function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease: lease }: Options, entry: string) {
-  if (dir === undefined) return {}
-  if (kubeconfig === undefined) throw new KubeNodeError(cliErrors.KN1306({ dir }))
-  return { hollow: { dir, kubeconfig, entry, lease } }
 }
 
 const MAX_PORT = 65_535

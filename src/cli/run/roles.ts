@@ -4,14 +4,14 @@ import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
-import type { AgentConfigText } from '#providers/config-file.ts'
 import type { Provider } from '#providers/port.ts'
+import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import { NEEDS } from './needs.ts'
-import type { Role, RoleContext } from './role.ts'
+import type { Role } from './role.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender'] as const
@@ -22,19 +22,8 @@ export interface RolesConfig {
   /** How hosts reach this cluster's API server. */
   readonly server: string
   readonly ca: string
-  /** Folder of the nodes of the process provider; without it there is none. */
-  readonly nodes?: string
-  /** Hosts that are none, for scale: their folder, who their agents are to the server, and their program; without it there are none. */
-  readonly hollow?: {
-    readonly dir: string
-    readonly kubeconfig: string
-    readonly entry: string
-    readonly lease: string
-  }
-  /** Folder where the static provider notes who has which host. */
-  readonly staticNotes?: string
-  /** Folders of systemd machines of this host, and of the trees that they are made from; needs root. */
-  readonly nspawn?: { readonly dir: string; readonly trees: string }
+  /** Whose hosts Machines may have. */
+  readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
   /** The trust document that hosts start from; they are told its keys and the document itself. */
   readonly trust?: string
@@ -52,16 +41,17 @@ export interface RolesConfig {
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
   /** What webhooks of repairs may call; nothing without it. */
   readonly outbound?: OutboundPlaces
-  /** Where sync keeps copies of repositories. */
   /** How long certificates of agents live; a week without it. */
   readonly certificateSeconds?: number
+  /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly gitEnv: Readonly<Record<string, string>>
   /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: where sources may name repositories of this machine. */
   readonly localRepositories: readonly string[]
-  /** Node program and entry file of the agent. */
-  readonly agent: readonly [node: string, entry: string]
+  /** The Node program, and the files of the programs of ours that hosts run. */
+  readonly node: string
+  readonly entries: Readonly<Record<'agent' | 'hollow', string>>
 }
 
 /** What hosts are told about whom to trust; a document that is not good by its own keys would only fail on every node. */
@@ -74,9 +64,6 @@ function trustOf(path: string | undefined): JoinBundle['trust'] {
   }
   return { anchor, document }
 }
-
-/** The whole agent shall stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping. */
-const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=4'] as const
 
 interface Hosts {
   readonly provider: Provider
@@ -98,54 +85,24 @@ function hosts(provider: Provider): Hosts {
   return { provider, part }
 }
 
-async function processHosts(
-  config: RolesConfig,
-  { clock, log }: RoleContext,
-  agentConfig: AgentConfigText,
-): Promise<readonly Hosts[]> {
-  if (config.nodes === undefined) return []
-  const { createProcessProvider } = await import('#providers/process/provider.ts')
-  const [node, entry] = config.agent
-  const cache = compileCache()
-  const provider = await createProcessProvider({
-    dir: config.nodes,
-    agent: ({ dir }) => [node, ...AGENT_MEMORY, entry, '--root', dir],
-    clock,
-    log,
-    ...(cache !== undefined && { compileCache: cache }),
-    agentConfig,
-  })
-  return [hosts(provider)]
-}
-
-async function hollowHosts({ hollow, agent }: RolesConfig, { clock, log }: RoleContext): Promise<readonly Hosts[]> {
-  if (hollow === undefined) return []
-  const { createHollowProvider } = await import('#providers/hollow/provider.ts')
-  const [node] = agent
-  const provider = await createHollowProvider({
-    dir: hollow.dir,
-    agents: (dir) => [node, hollow.entry, '--hosts', dir, '--kubeconfig', hollow.kubeconfig, '--lease', hollow.lease],
-    clock,
-    log,
-  })
-  return [hosts(provider)]
-}
-
 const controllersRole = (config: RolesConfig): Role => ({
   name: 'controllers',
   needs: NEEDS.controllers,
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
-    const { machineHosts } = await import('../machines/hosts.ts')
     const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')
     const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
-    const agentConfig = async () => declared.text()
-    const machines = (await machineHosts({ ...config, agentConfig }, context)).map(hosts)
-    const all = [
-      ...(await processHosts(config, context, agentConfig)),
-      ...(await hollowHosts(config, context)),
-      ...machines,
-    ]
+    const { node, entries } = config
+    const cache = compileCache()
+    const tools = {
+      clock: context.clock,
+      log: context.log,
+      agentConfig: async () => declared.text(),
+      node,
+      entries,
+      ...(cache !== undefined && { compileCache: cache }),
+    }
+    const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
     // A document that is not good stops the start; later ones are read as machines join.
     trustOf(config.trust)

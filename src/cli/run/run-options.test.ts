@@ -1,5 +1,8 @@
 // What `kubenode run` refuses before it connects anywhere.
-import { expect, test } from 'vitest'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../program.ts'
 
 async function refused(...argv: readonly string[]): Promise<string> {
@@ -32,3 +35,31 @@ test.each([
   [['--roles', 'sync,controllers', '--shared-identity'], /^KN1301/],
   [['--metrics-port', '9100'], /^KN1301/],
 ])('%j', async (args, message) => expect(await refused(...args)).toMatch(message))
+
+function providersFile(text: string, mode = 0o600): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'run-options-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'providers.yaml')
+  writeFileSync(file, text)
+  chmodSync(file, mode)
+  return ['--providers', file]
+}
+
+test.each<[string, string, RegExp]>([
+  ['a provider of this name is unknown', 'providers: [{name: proces}]', /^KN11032: .*did you mean process\?/],
+  ['an option is missing', 'providers: [{name: process}]', /^KN11034: .*dir is required/],
+  ['another user could replace the folder', 'providers: [{name: process, options: {dir: open}}]', /^KN1041/],
+  ['all is well', 'providers: [{name: process, options: {dir: nodes}}]', /^KN1301/],
+])('a providers file: %s', async (_, text, message) => {
+  const [flag = '', file = ''] = providersFile(text)
+  const open = join(file, '../open')
+  mkdirSync(open)
+  chmodSync(open, 0o777)
+  expect(await refused(flag, file)).toMatch(message)
+})
+
+test('a providers file that every user may write is refused', async () =>
+  expect(await refused(...providersFile('providers: []', 0o666))).toMatch(/^KN1041/))
+
+test('a providers file that is not there is refused', async () =>
+  expect(await refused('--providers', '/nowhere/providers.yaml')).toMatch(/^KN11030: .*ENOENT/))

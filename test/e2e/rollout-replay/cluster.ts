@@ -1,7 +1,7 @@
 // One cluster of real processes: the embedded server, controllers, Defender, and hollow agents; for replays of the simulator and for benchmarks.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -70,8 +70,7 @@ export class ProcessCluster {
 
   /** As somebody who runs the program would; again after `kill`. */
   run(role: Role, { onEnd }: RunOptions = {}): number {
-    const hollow = ['--hollow-nodes', this.hollowDir, '--hollow-kubeconfig', this.adminKubeconfig]
-    const own = role === 'controllers' ? [...hollow, '--hollow-lease', this.#lease] : []
+    const own = role === 'controllers' ? ['--providers', this.#providersFile()] : []
     const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]
     const child = spawn(process.execPath, [...MEMORY, join(ROOT, 'src/cli/main.ts'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -82,6 +81,13 @@ export class ProcessCluster {
     this.#roles.set(role, child)
     if (onEnd !== undefined) child.once('exit', () => void (this.#roles.get(role) === child && onEnd()))
     return child.pid ?? 0
+  }
+
+  #providersFile(): string {
+    const options = { dir: this.hollowDir, kubeconfig: this.adminKubeconfig, lease: this.#lease }
+    const file = join(this.folder, 'providers.json')
+    writeFileSync(file, JSON.stringify({ providers: [{ name: 'hollow', options }] }))
+    return file
   }
 
   /** Another process of the role beside the one that runs: it leads when that one does not any more. */

@@ -1,0 +1,41 @@
+// The page of infra providers: what a providers file looks like, and the options of each provider.
+import { fieldRows } from '#api/gen/field-rows.ts'
+import { code, join, table } from '#api/gen/markdown.ts'
+import type { ProviderDefinition } from '#providers/definition.ts'
+import { PROVIDERS } from '#providers/registry.ts'
+
+export const PROVIDER_PAGE = 'docs/reference/providers.md'
+
+const EXAMPLE = `providers:
+- name: static
+  options:
+    notes: /var/lib/kubenode/static
+- name: process
+  options:
+    dir: /var/lib/kubenode/nodes
+`
+
+export const providerPage = (providers: readonly ProviderDefinition[] = PROVIDERS): string =>
+  join([
+    '# Infra providers',
+    '<!-- Generated from src/providers by npm run gen. -->',
+    'Who makes, finds, restarts and removes the hosts of Machines. `kubenode run --providers FILE` (role controllers) serves the providers that the file lists, in YAML or JSON; `Machine.spec.provider.name` chooses one of them.',
+    `\`\`\`yaml\n${EXAMPLE}\`\`\``,
+    'Relative paths start at the folder of the file. The file and what its options name must be safe from other users of the host.',
+    ...providers.map(section),
+  ])
+
+const section = ({ name, doc, optionsSchema }: ProviderDefinition): string =>
+  join([
+    `## ${name}`,
+    doc,
+    table(
+      ['option', 'type', 'default', 'what it is'],
+      fieldRows(optionsSchema.schema, 'options').map((r) => [
+        code(r.path) + (r.required ? ' *' : ''),
+        r.type,
+        code(r.fallback),
+        r.doc,
+      ]),
+    ) + '\n\n\\* must be given',
+  ]).trimEnd()

@@ -1,0 +1,43 @@
+// What a provider says of itself before it is made: its name, its options, and how it is made of them. `registry.ts` lists all.
+import { type Field, type Out, str } from '#api/build.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { AgentConfigText } from './config-file.ts'
+import type { Provider } from './port.ts'
+
+/** What the program that serves a provider hands to it; credentials and places come in its options. */
+export interface ProviderTools {
+  readonly clock: Clock
+  readonly log: Logger
+  /** The text of agent.json as it should be now. */
+  readonly agentConfig?: AgentConfigText
+  /** The Node program, and the files of the programs of ours that hosts run. */
+  readonly node: string
+  readonly entries: Readonly<Record<'agent' | 'hollow', string>>
+  /** Folder in which Node keeps what it compiled. */
+  readonly compileCache?: string
+}
+
+export interface ProviderDefinition<Options extends object = object, Path extends string = string> {
+  /** What `Machine.spec.provider.name` says, and with which the ids of its hosts begin. */
+  readonly name: string
+  /** One sentence for the reference page. */
+  readonly doc: string
+  readonly optionsSchema: Field<Options, unknown>
+  /** Options that are paths. Relative ones start at the folder of the providers file, and no other user may be able to replace what is there. */
+  readonly paths: readonly Path[]
+  /** Needs no options and touches nothing: served also where nobody asks for it. */
+  readonly isAlwaysServed?: boolean
+  /** What it writes is also for other users, such as those inside of machines. */
+  readonly writesForOthers?: boolean
+  create(options: Options, tools: ProviderTools): Promise<Provider>
+}
+
+/** Of a provider with these options. */
+export type DefinitionFor<F extends Field<object>> = ProviderDefinition<Out<F>, keyof Out<F> & string>
+
+/** As Linux bounds them. */
+const LONGEST_PATH = 4096
+
+export const path = (doc: string): Field<string> =>
+  str(doc, { min: 1, max: LONGEST_PATH, pattern: '^[^\\x00-\\x1f]+$', says: 'a path' })

@@ -1,0 +1,32 @@
+// What a providers file may say of hosts that are agents without a machine.
+import { fallback, obj, refine } from '#api/build.ts'
+import { check } from '#api/extras.ts'
+import { duration } from '#api/fields.ts'
+import { durationMs } from '#lib/duration.ts'
+import { path, type DefinitionFor } from '../definition.ts'
+
+const aboveZero = check('a duration above zero', (value) =>
+  typeof value === 'string' && durationMs(value) === 0 ? 'must be longer than zero' : undefined,
+)
+
+const optionsSchema = obj('Options of the provider hollow.', {
+  dir: path('Folder of the hosts, one file each.'),
+  kubeconfig: path('Kubeconfig of the agents; they write for all their nodes.'),
+  lease: fallback(refine(duration('How often an agent renews its Lease.'), {}, { checks: [aboveZero] }), '10s'),
+})
+
+export const hollowDefinition: DefinitionFor<typeof optionsSchema> = {
+  name: 'hollow',
+  doc: 'Hosts that are an agent without a machine, thousands in one process, for tests of scale.',
+  optionsSchema,
+  paths: ['dir', 'kubeconfig'],
+  async create({ dir, kubeconfig, lease }, { clock, log, node, entries }) {
+    const { createHollowProvider } = await import('./provider.ts')
+    return createHollowProvider({
+      dir,
+      agents: (hosts) => [node, entries.hollow, '--hosts', hosts, '--kubeconfig', kubeconfig, '--lease', lease],
+      clock,
+      log,
+    })
+  },
+}

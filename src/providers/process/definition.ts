@@ -1,0 +1,26 @@
+// What a providers file may say of nodes that are processes of this host.
+import { obj } from '#api/build.ts'
+import { path, type DefinitionFor } from '../definition.ts'
+
+const optionsSchema = obj('Options of the provider process.', { dir: path('Folder of the nodes, one folder each.') })
+
+/** The whole agent shall stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping. */
+const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=4'] as const
+
+export const processDefinition: DefinitionFor<typeof optionsSchema> = {
+  name: 'process',
+  doc: 'Nodes that are a folder and processes of this host, for trying KubeNode out.',
+  optionsSchema,
+  paths: ['dir'],
+  async create({ dir }, { clock, log, node, entries, agentConfig, compileCache }) {
+    const { createProcessProvider } = await import('./provider.ts')
+    return createProcessProvider({
+      dir,
+      agent: (at) => [node, ...AGENT_MEMORY, entries.agent, '--root', at.dir],
+      clock,
+      log,
+      ...(compileCache !== undefined && { compileCache }),
+      ...(agentConfig !== undefined && { agentConfig }),
+    })
+  },
+}

@@ -1,0 +1,13 @@
+// Every provider that a program of ours can serve. A new one is a folder of its own and one line here.
+import type { ProviderDefinition } from './definition.ts'
+import { hollowDefinition } from './hollow/definition.ts'
+import { nspawnDefinition } from './nspawn/definition.ts'
+import { processDefinition } from './process/definition.ts'
+import { staticDefinition } from './static/definition.ts'
+
+export const PROVIDERS: readonly ProviderDefinition[] = [
+  staticDefinition,
+  processDefinition,
+  nspawnDefinition,
+  hollowDefinition,
+]
