@@ -147,12 +147,20 @@ export const syncErrors = errorTable({
     next: 'declare fewer or smaller objects',
   },
   KN7116: {
-    text: 'cannot {what}: the output is not JSON',
+    text: 'cannot {what}: line {line} of its output {problem}',
     next: 'remove code that writes to the render output',
   },
   KN7117: {
     text: 'cannot use commit {commit}: {first}{more}',
     next: 'correct it in a new commit; kubenode plan lists every problem',
+  },
+  KN7119: {
+    text: 'cannot {what}: {seen} has more than {limit}',
+    next: 'declare fewer or smaller objects',
+  },
+  KN7120: {
+    text: 'cannot {what}: its output has the {kind} {name} twice',
+    next: 'remove code that writes to the render output',
   },
   KN7202: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',

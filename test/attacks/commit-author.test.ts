@@ -11,6 +11,7 @@ import { placesIn } from '#declared/find-in-files.ts'
 import { textOf } from '#cli/commands/plan.ts'
 import { problemsIn, problemText } from '#sync/render/problems.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
+import { shownAnswer } from '#test/support/caged-code.ts'
 import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 
 const shellMonitor = {
@@ -100,7 +101,7 @@ const code = (text: string) => async (): Promise<Answer> => {
   const files = { 'fleet/main.ts': text }
   const request = { files, entry: 'fleet/main.ts', release: '', now: 0, seed: 1 }
   const { answer } = answered(await runCaged(weakest, request), 'render')
-  return { status: 0, text: JSON.stringify(answer) }
+  return { status: 0, text: shownAnswer(answer) }
 }
 
 const CAGED: readonly Attempt<void>[] = [

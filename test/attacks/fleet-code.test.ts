@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll } from 'vitest'
 import { createValidator } from '#api/validate.ts'
 import { messageOf } from '#lib/errors.ts'
-import { checkRendered } from '#sync/render/rendered.ts'
+import { atOnce } from '#lib/slices.ts'
+import { answered } from '#sync/render/answered.ts'
+import { checkingRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
 import { cagedCode, type Files, type Strength } from '#test/support/caged-code.ts'
 
@@ -268,10 +270,12 @@ report(order)`,
   ),
 ]
 
-/** What our side makes of an answer that holds this for `clusters`. */
-const believed = (clusters: string) => async (): Promise<Answer> => {
+/** What our side makes of an answer of these lines. */
+const believed = (lines: readonly string[]) => async (): Promise<Answer> => {
   try {
-    const targets = checkRendered(JSON.parse(clusters), createValidator())
+    const chunks = [Buffer.from([...lines, `{"end":${lines.length}}`, ''].join('\n'))]
+    const { answer } = answered({ kind: 'Answered', chunks, printed: '' }, 'render')
+    const targets = atOnce(checkingRendered(answer.clusters, createValidator()))
     return { status: 0, text: `believed ${[...targets.keys()].join()}` }
   } catch (e) {
     return { status: 0, text: messageOf(e) }
@@ -279,22 +283,27 @@ const believed = (clusters: string) => async (): Promise<Answer> => {
 }
 
 const ANSWERS: readonly Attempt<void>[] = [
-  { name: 'S28 a cluster that is called __proto__', attempt: believed('{"__proto__":[]}'), refused: /KN7107/ },
+  { name: 'S28 a cluster that is called __proto__', attempt: believed(['{"target":"__proto__"}']), refused: /KN7107/ },
   {
-    name: 'S28 a cluster twice: only the last one counts, for reviewers as for sync',
-    attempt: believed('{"a":[{"kind":"x"}],"a":[]}'),
-    refused: /believed a$/,
+    name: 'S28 a cluster twice, one for the reviewers and one for sync',
+    attempt: believed(['{"target":"a"}', '{"object":{"kind":"x"}}', '{"target":"a"}']),
+    refused: /KN7120/,
   },
   {
     name: 'S28 clusters without end',
-    attempt: believed(`{${Array.from({ length: 2_000 }, (_, i) => `"c${i}":[]`).join()}}`),
+    attempt: believed(Array.from({ length: 2_000 }, (_, i) => `{"target":"c${i}"}`)),
     refused: /KN7107/,
   },
-  { name: 'S28 a list for clusters', attempt: believed('[[]]'), refused: /KN7107/ },
-  { name: 'S28 an object for the list of a cluster', attempt: believed('{"a":{"length":1}}'), refused: /KN7107/ },
+  { name: 'S28 a list for a line', attempt: believed(['[[]]']), refused: /KN7116/ },
+  { name: 'S28 an object of no cluster', attempt: believed(['{"object":{"length":1}}']), refused: /KN7116/ },
+  {
+    name: 'S24 a line of a million keys, which would be parsed in one go',
+    attempt: believed(['{"target":"a"}', `{"object":{${Array.from({ length: 1e6 }, (_, i) => `"${i}":1`).join()}}}`]),
+    refused: /KN7119/,
+  },
   {
     name: 'S28 an object too deep to walk',
-    attempt: believed(`{"a":[${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}]}`),
+    attempt: believed(['{"target":"a"}', `{"object":${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`]),
     refused: /KN7107/,
   },
 ]

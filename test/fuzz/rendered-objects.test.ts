@@ -5,13 +5,14 @@ import { API_GROUP } from '#api/kind.ts'
 import { createValidator } from '#api/validate.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
+import { atOnce } from '#lib/slices.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { Random } from '#lib/random.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { createValidators } from '#schema/validate.ts'
 import { answered } from '#sync/render/answered.ts'
 import type { Targets } from '#delivery/desired.ts'
-import { checkRendered } from '#sync/render/rendered.ts'
+import { checkingRendered } from '#sync/render/rendered.ts'
 import {
   FUZZ_TIMEOUT_MS,
   mutatedBytes,
@@ -32,13 +33,14 @@ const EXAMPLES: readonly object[] = [
   ...KINDS.map((k) => ({ apiVersion: `${API_GROUP}/v1alpha1`, kind: k.kind, ...(k.example as object) })),
   ...BUILTIN,
 ]
-const TEXTS = EXAMPLES.map((o) => Buffer.from(JSON.stringify({ ok: true, clusters: { test: [o] } })))
+const linesOf = (lines: readonly unknown[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+const TEXTS = EXAMPLES.map((object) => Buffer.from(linesOf([{ target: 'test' }, { object }, { end: 2 }])))
 
 /** JSON text with a field twice, as JSON.stringify never writes it. */
 function withDuplicate(random: Random, text: string): string {
   const at = text.indexOf('{', random.below(text.length))
   const value = JSON.stringify(strangeValue(random))
-  const key = random.pick(['kind', 'metadata', 'name', '__proto__', 'spec', 'apiVersion', 'ok', 'clusters'])
+  const key = random.pick(['kind', 'metadata', 'name', '__proto__', 'spec', 'apiVersion', 'object', 'target', 'end'])
   return at === -1 ? text : `${text.slice(0, at + 1)}${JSON.stringify(key)}:${value},${text.slice(at + 1)}`
 }
 
@@ -49,8 +51,10 @@ function hostile(random: Random): string {
     random.below(6) === 0 ? random.pick(EXAMPLES) : mutatedJson(random, random.pick(EXAMPLES)),
   )
   const cluster = random.below(12) === 0 ? strangeText(random) : 'test'
-  const clusters = random.below(30) === 0 ? strangeValue(random) : { [cluster]: objects }
-  const text = JSON.stringify({ ok: random.below(30) === 0 ? strangeValue(random) : true, clusters })
+  const lines = [{ target: cluster }, ...objects.map((object) => ({ object }))]
+  const strange = random.below(15) === 0 ? [strangeValue(random)] : random.below(15) === 0 ? [lines[0]] : []
+  const end = random.below(30) === 0 ? strangeValue(random) : lines.length + strange.length
+  const text = linesOf([...lines, ...strange, { end }])
   return random.below(8) === 0 ? withDuplicate(random, text) : text
 }
 
@@ -86,12 +90,13 @@ function one(random: Random): string {
   const text = hostile(random)
   let targets: Targets
   try {
-    const { answer } = answered({ kind: 'Answered', text, printed: '' }, 'render commit 3f1c9e0a7b5d')
-    if (answer.ok !== true || !('clusters' in answer)) return 'no clusters'
-    targets = checkRendered(answer.clusters, validator)
+    const chunks = [Buffer.from(text)]
+    const { answer } = answered({ kind: 'Answered', chunks, printed: '' }, 'render commit 3f1c9e0a7b5d')
+    if ('error' in answer) return 'failed'
+    targets = atOnce(checkingRendered(answer.clusters, validator))
   } catch (e) {
     if (!isKubeNodeError(e)) throw e
-    expect(['KN7107', 'KN7109', 'KN7116']).toContain(e.code)
+    expect(['KN7107', 'KN7109', 'KN7116', 'KN7119', 'KN7120']).toContain(e.code)
     requireOneLine(e.message)
     return 'refused'
   }

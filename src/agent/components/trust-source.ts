@@ -1,4 +1,5 @@
 // Where a trust document may come from: below the artifact base, or else the one that came with the join bundle. Neither is believed for that.
+import { MAX_TRUST_BYTES } from '#api/trust/trust-document.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Files } from '../files/port.ts'
@@ -15,8 +16,6 @@ export interface TrustSourceDeps {
   readonly log: Logger
   readonly signal: AbortSignal
 }
-
-const MAX_TRUST_BYTES = 2 ** 20
 
 export async function newestTrust(deps: TrustSourceDeps): Promise<unknown> {
   const { fetcher, url, log, signal, files, dir } = deps

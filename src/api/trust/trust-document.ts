@@ -33,6 +33,8 @@ export type TrustVerdict =
   | { readonly kind: 'Accepted'; readonly trust: TrustDocument }
   | { readonly kind: 'Refused'; readonly reason: string }
 
+/** What is larger is fetched by no agent. */
+export const MAX_TRUST_BYTES = 1024 * 1024
 const MAX_KEYS = 32
 const MAX_REVOKED = 4096
 const MAX_FLOORS = 1024

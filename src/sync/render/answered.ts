@@ -1,18 +1,33 @@
-// Turns the end of a caged run into its answer, or into the error that says by which limit it ended.
+// Turns the end of a caged run into its answer, or into the error that says by which limit it ended. Reads line by line, so that others have a turn.
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { RenderAnswer } from './protocol.ts'
+import { printableLine } from '#lib/printable.ts'
+import { atOnce } from '#lib/slices.ts'
+import { MAX_FIELDS, MAX_LINE_BYTES, MAX_LINES, hasMoreFieldsThan, linesOf } from './answer-lines.ts'
 import type { CagedEnd } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-/** Made by code of the fleet: every field may be missing or of another type. */
-export type UncheckedAnswer = Partial<RenderAnswer>
+/** Made by code of the fleet: every value may be missing or of another type. */
+export interface UncheckedAnswer {
+  readonly clusters: ReadonlyMap<string, readonly unknown[]>
+  readonly modules: ReadonlyMap<string, unknown>
+  /** Whatever came before it, the run failed. */
+  readonly error?: unknown
+}
+
+export interface AnsweredRun {
+  readonly answer: UncheckedAnswer
+  readonly printed: string
+}
 
 /** `what` could not be done, as in `render commit 3f1c9e0a7b5d`. */
-export function answered(end: CagedEnd, what: string): { readonly answer: UncheckedAnswer; readonly printed: string } {
+export const answered = (end: CagedEnd, what: string): AnsweredRun => atOnce(answering(end, what))
+
+/** As `answered`, a line at a time. */
+export function* answering(end: CagedEnd, what: string): Generator<void, AnsweredRun> {
   switch (end.kind) {
     case 'Answered':
-      return { answer: answerIn(end.text, what), printed: end.printed }
+      return { answer: yield* answerIn(end.chunks, what), printed: end.printed }
     case 'Deadline':
       throw new KubeNodeError(syncErrors.KN7104({ what, deadlineMs: end.deadlineMs }))
     case 'PrintedTooMuch':
@@ -35,12 +50,90 @@ const lastLine = (printed: string): string => {
   return line === '' ? '' : `; output: ${line.slice(0, 300)}`
 }
 
-function answerIn(text: string, what: string): UncheckedAnswer {
-  try {
-    const answer: unknown = JSON.parse(text)
-    if (isObject(answer)) return answer
-  } catch (cause) {
-    throw new KubeNodeError(syncErrors.KN7116({ what }), { cause })
+function* answerIn(chunks: readonly Buffer[], what: string): Generator<void, UncheckedAnswer> {
+  const reading = new Reading(what)
+  for (const line of linesOf(chunks)) {
+    if (line === 'TooLong') throw reading.tooMuch(`${MAX_LINE_BYTES} bytes`)
+    if (line === 'Unfinished') throw reading.malformed('does not end')
+    if (line !== undefined) reading.take(line.bytes)
+    yield
   }
-  throw new KubeNodeError(syncErrors.KN7116({ what }))
+  return reading.finished()
 }
+
+/** That of the line itself, which holds the object. */
+const FIELDS_OF_LINE = 1
+const MAX_SHOWN_CHARS = 80
+
+class Reading {
+  readonly #what: string
+  readonly #clusters = new Map<string, unknown[]>()
+  readonly #modules = new Map<string, unknown>()
+  #last: { readonly target: string; readonly objects: unknown[] } | undefined
+  #lines = 0
+  #ended: { readonly error?: unknown } | undefined
+
+  constructor(what: string) {
+    this.#what = what
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#ended !== undefined) throw this.malformed('comes after the end')
+    if (this.#lines >= MAX_LINES)
+      throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit: `${MAX_LINES} lines` }))
+    if (hasMoreFieldsThan(MAX_FIELDS + FIELDS_OF_LINE, bytes)) throw this.tooMuch(`${MAX_FIELDS} fields and list items`)
+    this.#add(this.#parsed(bytes))
+    this.#lines++
+  }
+
+  #parsed(bytes: Buffer): Record<string, unknown> {
+    let value: unknown
+    try {
+      value = JSON.parse(bytes.toString('utf8'))
+    } catch (cause) {
+      throw this.malformed('is not JSON', cause)
+    }
+    if (!isObject(value)) throw this.malformed('is not an object')
+    return value
+  }
+
+  #add(line: Record<string, unknown>): void {
+    const { target, module, end } = line
+    if ('object' in line && this.#last !== undefined) this.#last.objects.push(line['object'])
+    else if (typeof target === 'string') {
+      if (this.#clusters.has(target)) throw this.#twice('cluster', target)
+      this.#last = { target, objects: [] }
+      this.#clusters.set(target, this.#last.objects)
+    } else if (typeof module === 'string') {
+      if (this.#modules.has(module)) throw this.#twice('module', module)
+      this.#modules.set(module, line['loaded'])
+    } else if ('error' in line) this.#ended = { error: line['error'] }
+    else if (end === this.#lines) this.#ended = {}
+    else throw this.malformed('is none that a render writes')
+  }
+
+  finished(): UncheckedAnswer {
+    if (this.#ended === undefined) throw this.malformed('is missing')
+    return { clusters: this.#clusters, modules: this.#modules, ...this.#ended }
+  }
+
+  malformed(problem: string, cause?: unknown): KubeNodeError {
+    const options = cause === undefined ? {} : { cause }
+    return new KubeNodeError(syncErrors.KN7116({ what: this.#what, line: this.#lines + 1, problem }), options)
+  }
+
+  tooMuch(limit: string): KubeNodeError {
+    const { target, objects } = this.#last ?? {}
+    const seen =
+      target === undefined || objects === undefined
+        ? `line ${this.#lines + 1} of its output`
+        : `object ${objects.length + 1} of ${shown(target)}`
+    return new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen, limit }))
+  }
+
+  #twice(kind: string, name: string): KubeNodeError {
+    return new KubeNodeError(syncErrors.KN7120({ what: this.#what, kind, name: shown(name) }))
+  }
+}
+
+const shown = (name: string): string => printableLine(name.slice(0, MAX_SHOWN_CHARS))

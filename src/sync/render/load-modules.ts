@@ -3,7 +3,8 @@ import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { answered } from './answered.ts'
+import { inSlices } from '#lib/slices.ts'
+import { answering } from './answered.ts'
 import type { Cage } from './cage.ts'
 import type { LoadedModule } from './protocol.ts'
 import { runCaged, type CageLimits } from './run-caged.ts'
@@ -31,9 +32,8 @@ export async function loadModules(
   const files = filesOf(dirname(folder), [...new Set([name, ...NEIGHBORS])])
   const entry = entries.map((path) => `${name}/${path}`)
   const end = await runCaged(options.cage, { files, entry, release: '', now: NOW, seed: SEED }, options.limits)
-  const { answer } = answered(end, `load the files of ${options.shown}`)
-  const modules = answer.ok === true && 'modules' in answer && isObject(answer.modules) ? answer.modules : {}
-  return new Map(entries.map((path) => [path, moduleOf(modules[`${name}/${path}`])]))
+  const { answer } = await inSlices(answering(end, `load the files of ${options.shown}`))
+  return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`))]))
 }
 
 /** What it says of itself was made beside code of strangers. */

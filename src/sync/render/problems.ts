@@ -1,5 +1,5 @@
 // Holds the objects of each cluster against each other, with the trust document of the same commit, and finds the files that are to be corrected.
-import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
@@ -42,7 +42,7 @@ export const problemsIn = (...given: Parameters<typeof findingProblems>): Render
 
 /** As `problemsIn`, cluster by cluster. */
 export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceOf): Generator<void, RenderedProblems> {
-  const trust = newestTrust(files)
+  const trust = yield* newestTrust(files)
   const found: (DeclaredProblem & { readonly cluster: string; readonly ref: string })[] = []
   for (const [cluster, { objects }] of targets) {
     yield
@@ -73,11 +73,16 @@ export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceO
 }
 
 /** Of several the one that agents would take last. */
-function newestTrust(files: Files): SignedTrust | undefined {
-  return Object.entries(files)
-    .filter(([path, text]) => path.endsWith('.json') && text.includes('"threshold"'))
-    .flatMap(([, text]) => trustIn(text) ?? [])
-    .toSorted((a, b) => b.document.sequence - a.document.sequence)[0]
+function* newestTrust(files: Files): Generator<void, SignedTrust | undefined> {
+  let newest: SignedTrust | undefined
+  for (const [path, text] of Object.entries(files)) {
+    if (!path.endsWith('.json') || text.length > MAX_TRUST_BYTES || !text.includes('"threshold"')) continue
+    yield
+    const trust = trustIn(text)
+    if (trust === undefined) continue
+    if (newest === undefined || trust.document.sequence > newest.document.sequence) newest = trust
+  }
+  return newest
 }
 
 function trustIn(text: string): SignedTrust | undefined {

@@ -25,10 +25,14 @@ export interface FleetError {
 /** What one module exports, or why it cannot be loaded. */
 export type LoadedModule = { readonly exports: unknown } | { readonly error: FleetError }
 
-export type RenderAnswer =
-  | { readonly ok: true; readonly clusters: Readonly<Record<string, readonly unknown[]>> }
-  | { readonly ok: true; readonly modules: Readonly<Record<string, LoadedModule>> }
-  | { readonly ok: false; readonly error: FleetError }
+/** One line of the answer, as JSON: so each can be bounded and read by itself. The last one is an error, or the count of those before it. */
+export type AnswerLine =
+  | { readonly target: string }
+  /** Of the target that was named last. */
+  | { readonly object: unknown }
+  | { readonly module: string; readonly loaded: LoadedModule }
+  | { readonly error: FleetError }
+  | { readonly end: number }
 
 /** Files of the fleet have addresses of their own, so that nothing on disk can be meant and no path of this machine shows up. */
 export const FLEET_ROOT = 'fleet:///'

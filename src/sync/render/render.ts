@@ -1,4 +1,5 @@
 // Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks what came out. Equal commits give equal bytes.
+import { createHash } from 'node:crypto'
 import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,12 +8,12 @@ import { inSlices } from '#lib/slices.ts'
 import { placesIn } from '#declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
-import { answered } from './answered.ts'
+import { answering } from './answered.ts'
 import type { FleetError } from './protocol.ts'
 import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
-import { runCaged, type CageLimits } from './run-caged.ts'
+import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface Rendered {
@@ -53,18 +54,28 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const request = { files, entry: ENTRY, release: '', now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
   const end = await runCaged(cage, request, limits)
   const what = `render commit ${short(commit)}`
-  const { answer, printed } = answered(end, what)
-  if (answer.ok !== true) throw fleetError(short(commit), answer.ok === false ? answer.error : undefined)
-  const clusters = 'clusters' in answer ? answer.clusters : undefined
+  const { answer, printed } = await inSlices(answering(end, what))
+  if ('error' in answer) throw fleetError(short(commit), answer.error)
   if (options.twice === true) {
     const again = await runCaged(cage, request, limits)
-    if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
+    if ((await inSlices(digesting(again))) !== (await inSlices(digesting(end))))
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
   const placeOf = placesIn(files)
-  const targets = await inSlices(checkingRendered(clusters, validator, placeOf))
+  const targets = await inSlices(checkingRendered(answer.clusters, validator, placeOf))
   const problems = await inSlices(findingProblems(targets, files, placeOf))
   return { commit, targets, cage: cage.level.layers, printed, ...problems }
+}
+
+/** Of the bytes of an answer, however they came; nothing equals what is none. */
+function* digesting(end: CagedEnd): Generator<void, string | symbol> {
+  if (end.kind !== 'Answered') return Symbol(end.kind)
+  const hash = createHash('sha256')
+  for (const chunk of end.chunks) {
+    hash.update(chunk)
+    yield
+  }
+  return hash.digest('hex')
 }
 
 const join = (path: string, folder: string): string => (path === '.' || path === '' ? folder : `${path}/${folder}`)
@@ -94,7 +105,7 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
 /** What only another commit mends: its code, and its files where they cannot be read as they are, or not in time. */
-const OF_THE_COMMIT = /^KN(71(0[1-7]|1[124567])|70(05|06|08|11|15|16|19))$/
+const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|20)|70(05|06|08|11|15|16|19))$/
 
 /** The same commit fails so again; anything else may have been the machine's doing. */
 export const isOfTheFleet = ({ code }: KubeNodeError): boolean => OF_THE_COMMIT.test(code)

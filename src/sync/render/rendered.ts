@@ -1,4 +1,4 @@
-// Believes what came out of a cage only after looking: every object identified, named once, valid for its kind. Bad ones are told apart from the good.
+// Believes what came out of a cage, and was bounded while it was read, only after looking: every object identified, named once, valid for its kind. Bad ones are told apart from the good.
 import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { formatProblem } from '#api/problem.ts'
@@ -30,31 +30,32 @@ const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const MAX_OBJECTS = 20_000
 /** What an API server takes is 1.5 MB; some of it is for what servers add. */
 const MAX_OBJECT_CHARS = 1_400_000
-/** No API server of ours takes more, and every later step visits each. */
-const MAX_FIELDS = 100_000
 /** Of one object, for a status and a plan. */
 const MAX_PROBLEM_CHARS = 2_000
 
-export const checkRendered = (...given: Parameters<typeof checkingRendered>): Targets =>
-  atOnce(checkingRendered(...given))
+type Listed = readonly unknown[]
+
+/** Of an object of clusters, all at once. */
+export const checkRendered = (
+  clusters: Readonly<Record<string, Listed>>,
+  ...given: [validator: Validator, placeOf?: PlaceOf]
+): Targets => atOnce(checkingRendered(new Map(Object.entries(clusters)), ...given))
 
 /** As `checkRendered`, object by object: some commits have a hundred thousand. */
 export function* checkingRendered(
-  clusters: unknown,
+  clusters: ReadonlyMap<string, Listed>,
   validator: Validator,
   placeOf: PlaceOf = () => undefined,
 ): Generator<void, Targets> {
-  if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
-    throw unusable('the rendering', `is not a map of at most ${MAX_TARGETS} clusters`)
+  if (clusters.size > MAX_TARGETS)
+    throw unusable('the rendering', `has ${clusters.size} clusters (limit ${MAX_TARGETS})`)
   const targets = new Map<string, RenderedTarget>()
-  for (const name of Object.keys(clusters).toSorted()) {
+  for (const [name, list] of [...clusters].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (!TARGET.test(name))
       throw unusable(`the target ${printableLine(JSON.stringify(name.slice(0, 80)))}`, 'is not a valid cluster name')
-    const list = clusters[name]
-    if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
     if (list.length > MAX_OBJECTS)
       throw unusable(`the target ${name}`, `has ${list.length} objects (limit ${MAX_OBJECTS})`)
-    targets.set(name, yield* checkTarget(name, list as readonly unknown[], { validator, placeOf }))
+    targets.set(name, yield* checkTarget(name, list, { validator, placeOf }))
   }
   return targets
 }
@@ -64,14 +65,13 @@ interface Checks {
   readonly placeOf: PlaceOf
 }
 
-function* checkTarget(target: string, list: readonly unknown[], checks: Checks): Generator<void, RenderedTarget> {
+function* checkTarget(target: string, list: Listed, checks: Checks): Generator<void, RenderedTarget> {
   const seen = new Set<string>()
   const objects: DesiredObject[] = []
   const rejected: Rejected[] = []
   for (const [i, value] of list.entries()) {
     yield
     const what = `object ${i + 1} of ${target}`
-    if (hasMoreThan(value, MAX_FIELDS)) throw unusable(what, `has more than ${MAX_FIELDS} fields and list items`)
     const object = identified(value, what)
     const ref = refOf(object)
     const key = refText(ref)
@@ -96,19 +96,6 @@ function identified(value: unknown, what: string): KubeObject {
   if (hasPrototypeKey(value))
     throw unusable(`${what}, ${object.kind} ${object.metadata.name ?? ''}`, 'has the key __proto__')
   return object
-}
-
-/** Gives up as soon as it knows. */
-function hasMoreThan(value: unknown, most: number): boolean {
-  const todo = [value]
-  for (let count = 0; todo.length > 0;) {
-    const next = todo.pop()
-    const inside = Array.isArray(next) ? (next as readonly unknown[]) : isObject(next) ? Object.values(next) : []
-    count += inside.length
-    if (count > most) return true
-    for (const v of inside) if (typeof v === 'object') todo.push(v)
-  }
-  return false
 }
 
 function hasPrototypeKey(value: unknown): boolean {

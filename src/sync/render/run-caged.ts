@@ -22,7 +22,7 @@ export const DEFAULT_MAX_PRINTED = 1024 * 1024
 const MAX_KEPT = 8 * 1024
 
 export type CagedEnd =
-  | { readonly kind: 'Answered'; readonly text: string; readonly printed: string }
+  | { readonly kind: 'Answered'; readonly chunks: readonly Buffer[]; readonly printed: string }
   | { readonly kind: 'Deadline'; readonly deadlineMs: number; readonly printed: string }
   | { readonly kind: 'AnswerTooLarge' | 'PrintedTooMuch'; readonly limit: number; readonly printed: string }
   | { readonly kind: 'OutOfMemory' | 'Superseded'; readonly printed: string }
@@ -69,8 +69,8 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
     if (stopped === 'Superseded') return { kind: stopped, printed }
     if (stopped === 'AnswerTooLarge') return { kind: stopped, limit: maxAnswerBytes, printed }
     if (stopped === 'PrintedTooMuch') return { kind: stopped, limit: maxPrintedBytes, printed }
-    const text = answer.text(maxAnswerBytes)
-    if (text !== '' && (end.code === 0 || end.code === 1)) return { kind: 'Answered', text, printed }
+    const { chunks } = answer
+    if (chunks.length > 0 && (end.code === 0 || end.code === 1)) return { kind: 'Answered', chunks, printed }
     if (/heap out of memory|Failed to allocate memory|Allocation failed/i.test(errors))
       return { kind: 'OutOfMemory', printed }
     return { kind: 'Ended', how: howEnded(end), printed }
@@ -111,7 +111,7 @@ function gather(stream: Readable, limit: number, tooMuch: () => void, count = { 
     return undefined
   })
   stream.on('error', () => undefined)
-  return { text: (max: number) => Buffer.concat(chunks).subarray(0, max).toString('utf8') }
+  return { chunks, text: (max: number) => Buffer.concat(chunks).subarray(0, max).toString('utf8') }
 }
 
 /** Also reaps what was left behind in the group; in a namespace everything ends with its first process. */

@@ -3,9 +3,9 @@ import { readFileSync, writeSync } from 'node:fs'
 import {
   ANSWER_FD,
   FLEET_ROOT,
+  type AnswerLine,
   type FleetError,
   type LoadedModule,
-  type RenderAnswer,
   type RenderRequest,
 } from '../protocol.ts'
 import { freeze, seal } from './freeze.ts'
@@ -18,13 +18,27 @@ const exit = (process as unknown as { reallyExit(code: number): never }).reallyE
 const listen = process.on.bind(process)
 const { permission } = process as unknown as { readonly permission?: { readonly drop?: (scope: string) => void } }
 
-function answer(value: RenderAnswer): void {
-  const bytes = Buffer.from(stringify(value))
+/** Many lines are written at once, and few are held. */
+const PIECE_CHARS = 256 * 1024
+
+function answer(lines: Iterable<AnswerLine>): void {
+  let piece = ''
+  for (const line of lines) {
+    piece += `${stringify(line)}\n`
+    if (piece.length < PIECE_CHARS) continue
+    send(piece)
+    piece = ''
+  }
+  send(piece)
+}
+
+function send(text: string): void {
+  const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length;) at += writeSync(ANSWER_FD, bytes, at)
 }
 
 function fail(error: unknown): never {
-  answer({ ok: false, error: describe(error) })
+  answer([{ error: describe(error) }])
   return exit(1)
 }
 
@@ -59,21 +73,40 @@ function decoded(path: string): string {
 const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
 const { entry } = request
 
-async function synthesize(path: string): Promise<RenderAnswer> {
+async function synthesize(path: string): Promise<Iterable<AnswerLine>> {
   await import(`${FLEET_ROOT}${path}`)
   if (synthesis !== undefined && synthesis.caught.apps.length > 0)
-    return { ok: true, clusters: Object.fromEntries(synthesis.objectsByTarget(synthesis.caught)) }
-  return { ok: false, error: { kind: 'NothingSynthesised', message: `${path} ends without app.synth()`, at: path } }
+    return withEnd(linesOf(synthesis.objectsByTarget(synthesis.caught)))
+  return [{ error: { kind: 'NothingSynthesised', message: `${path} ends without app.synth()`, at: path } }]
+}
+
+function* linesOf(targets: ReadonlyMap<string, readonly unknown[]>): Generator<AnswerLine> {
+  for (const [target, objects] of targets) {
+    yield { target }
+    // JSON leaves out what is undefined.
+    for (const object of objects) yield { object: object ?? null }
+  }
+}
+
+function* withEnd(lines: Iterable<AnswerLine>): Generator<AnswerLine> {
+  let end = 0
+  for (const line of lines) {
+    yield line
+    end++
+  }
+  yield { end }
 }
 
 /** Each by itself: one that cannot be loaded hides none. */
-async function load(paths: readonly string[]): Promise<RenderAnswer> {
-  const modules: Record<string, LoadedModule> = {}
-  for (const path of paths)
-    modules[path] = await import(`${FLEET_ROOT}${path}`)
+async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
+  const lines: AnswerLine[] = []
+  for (const path of paths) {
+    const loaded: LoadedModule = await import(`${FLEET_ROOT}${path}`)
       .then((exports: unknown) => ({ exports: plain(exports) }))
       .catch((error: unknown) => ({ error: describe(error) }))
-  return { ok: true, modules }
+    lines.push({ module: path, loaded })
+  }
+  return withEnd(lines)
 }
 
 /** Here, so that one that is no data hides none either. */

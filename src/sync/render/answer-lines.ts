@@ -1,0 +1,66 @@
+// Cuts the answer of a cage into its lines of JSON, each small enough to be parsed in one go: code of strangers wrote them.
+
+/** Five times the largest object that a server stores; so much text is parsed within some tens of milliseconds. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024
+/** No API server of ours takes more, and each costs far more time than its bytes, here and in every later step. */
+export const MAX_FIELDS = 100_000
+/** Objects of the smallest size that there is, until the whole answer is too large. */
+export const MAX_LINES = 1_000_000
+
+const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44]
+/** `{` and `[`, and what ends them. */
+const OPENING = new Map([
+  [123, 125],
+  [91, 93],
+])
+
+export type Line = { readonly bytes: Buffer } | 'TooLong' | 'Unfinished'
+
+/** Nothing for a piece that ends no line. After what is no line of bytes comes none. */
+export function* linesOf(chunks: readonly Buffer[]): Generator<Line | undefined> {
+  let begun: Buffer[] = []
+  let length = 0
+  for (const chunk of chunks) {
+    for (let from = 0; from < chunk.length;) {
+      const newline = chunk.indexOf(NEWLINE, from)
+      const end = newline === -1 ? chunk.length : newline
+      begun.push(chunk.subarray(from, end))
+      length += end - from
+      from = end + 1
+      if (length > MAX_LINE_BYTES) {
+        yield 'TooLong'
+        return
+      }
+      if (newline === -1) break
+      const [first, ...more] = begun
+      yield { bytes: first === undefined || more.length > 0 ? Buffer.concat(begun) : first }
+      begun = []
+      length = 0
+    }
+    yield undefined
+  }
+  if (length > 0) yield 'Unfinished'
+}
+
+/** Fields and list items in the text of JSON, before it is parsed; gives up as soon as it knows. */
+export function hasMoreFieldsThan(most: number, json: Buffer): boolean {
+  // Each takes a byte, and a comma or a bracket.
+  if (json.length < 2 * most) return false
+  let count = 0
+  for (let at = 0; at < json.length && count <= most; at++) {
+    const byte = json[at] ?? 0
+    if (byte === QUOTE) at = endOfText(json, at)
+    else if (byte === COMMA || (OPENING.has(byte) && json[at + 1] !== OPENING.get(byte))) count++
+  }
+  return count > most
+}
+
+function endOfText(json: Buffer, begin: number): number {
+  for (let at = begin + 1; ; at++) {
+    at = json.indexOf(QUOTE, at)
+    if (at === -1) return json.length
+    let slashes = 0
+    while (json[at - 1 - slashes] === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return at
+  }
+}
