@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { readContent } from './request-content.ts'
 
 const requestOf = async (commonName: string): Promise<string> => signingRequest(await newPrivateKey(), { commonName })

@@ -9,7 +9,7 @@ import {
   agentLeaseName,
   machineUidGroup,
 } from '#api/names.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'

@@ -14,7 +14,7 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { issueCertificate } from '#apiserver/auth/certificates.ts'
+import { issueCertificate } from '#lib/x509/certificates.ts'
 import { isUnauthorized } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'

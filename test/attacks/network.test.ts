@@ -117,7 +117,7 @@ interface Client {
 /** What three forged reviews get from the webhook of the Defender, and how often its guard was asked. */
 async function forge(path: string, client: Client = {}, clientCa?: string, silentConnections = 0) {
   let asked = 0
-  const certificate = await newCertificate('127.0.0.1', systemClock.now())
+  const certificate = newCertificate('127.0.0.1', systemClock.now())
   const paths = new SecretPaths(systemClock, () => 'known')
   paths.propose()
   const server = new WebhookServer({

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, machineUidGroup } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { noBootstrappers } from '#apiserver/auth/judge-subject.ts'
 import { joinersAreAgents } from '#identity/agent-request.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'

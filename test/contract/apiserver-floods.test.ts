@@ -3,9 +3,9 @@
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { issueCertificate } from '#apiserver/auth/certificates.ts'
+import { issueCertificate } from '#lib/x509/certificates.ts'
 import { loggerTo, type LogFields } from '#lib/log.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { Requests, type Reply } from '#test/support/api-requests.ts'
 
 const NAMESPACE = '/api/v1/namespaces/default'

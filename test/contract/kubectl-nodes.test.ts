@@ -1,7 +1,7 @@
 // kubectl as an operator of nodes uses it: cordon, drain within budgets, taints, certificates, rights of others, logs without a node.
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
 import { fresh, Kubectl } from '#test/support/kubectl.ts'
 

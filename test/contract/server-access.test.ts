@@ -1,7 +1,7 @@
 // Who may do what: impersonation, roles and their escalation, reviews, tokens, certificates, admission policies.
 import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests, type SendOptions } from '#test/support/api-requests.ts'

@@ -298,7 +298,7 @@ describe('as time goes by', () => {
   })
 
   test.concurrent('finished requests for certificates are forgotten', async () => {
-    const { newPrivateKey, signingRequest } = await import('#lib/signing-request.ts')
+    const { newPrivateKey, signingRequest } = await import('#lib/x509/signing-request.ts')
     const path = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
     const request = Buffer.from(await signingRequest(await newPrivateKey(), { commonName: 'ada' })).toString('base64')
     const made = await later.made(path, {

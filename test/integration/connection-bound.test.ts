@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).toReversed()) await end()
 })
 
-const certificate = await newCertificate('127.0.0.1', systemClock.now())
+const certificate = newCertificate('127.0.0.1', systemClock.now())
 
 async function serve(tls: boolean) {
   const clock = new VirtualClock(0)

@@ -36,7 +36,7 @@ import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
@@ -198,7 +198,7 @@ test('a restart serves the same certificate on another port, and the registratio
 
 test('a certificate that runs out is made anew without a restart', async () => {
   const before = await registered()
-  const old = await newCertificate('127.0.0.1', Date.now() - 300 * 86_400_000)
+  const old = newCertificate('127.0.0.1', Date.now() - 300 * 86_400_000)
   const data = { 'ca.crt': old.ca, 'tls.crt': old.cert, 'tls.key': old.key }
   const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]))
   await admin.patch(SECRETS, secretKey, { type: 'merge', value: { data: encoded } as never })

@@ -2,7 +2,7 @@
 import https from 'node:https'
 import { requestPem } from '#agent/join/request.ts'
 import { DOOR_PATH } from '#api/names.ts'
-import { newPrivateKey } from '#lib/signing-request.ts'
+import { newPrivateKey } from '#lib/x509/signing-request.ts'
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 
 export interface DoorPlace {

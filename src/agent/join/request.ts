@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import {

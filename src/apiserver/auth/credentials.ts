@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:cry
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
+import { issueCertificate, newAuthority, type KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
 const AUTHORITY_DAYS = 3_650

@@ -1,7 +1,7 @@
 // One path that strangers may ask, with or without a certificate that is still good: who installs the server says what it answers. Nobody's rights stand
 // behind it, and each address is a client of its own, so that a flood from one lengthens its own queue only.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { KeyAndCertificate } from '../auth/certificates.ts'
+import type { KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { encodeJson } from '../codec/json.ts'
 import type { Client, Gate } from '../flow/gate.ts'
 import type { FlowLevel } from '../flow/levels.ts'

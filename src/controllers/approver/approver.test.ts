@@ -11,7 +11,7 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { secretType } from '#nodes/objects.ts'
 import { readmission } from '#identity/readmitted.ts'

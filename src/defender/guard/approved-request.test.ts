@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { reviewApproval } from './approved-request.ts'
 
 const AGENT = {

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createValidator } from '#api/validate.ts'
@@ -35,7 +36,7 @@ let server: WebhookServer
 let port: number
 
 beforeAll(async () => {
-  certificate = await newCertificate('127.0.0.1', NOW)
+  certificate = newCertificate('127.0.0.1', NOW)
   server = new WebhookServer({
     certificate,
     paths,
@@ -182,7 +183,7 @@ describe('S18: what strangers may send', () => {
   })
 
   test('a client that trusts another authority does not talk to it', async () => {
-    const { ca } = await newCertificate('127.0.0.1', NOW)
+    const { ca } = newCertificate('127.0.0.1', NOW)
     await expect(send('{}', { ca })).rejects.toThrow(/certificate|signature/)
   })
 
@@ -192,6 +193,31 @@ describe('S18: what strangers may send', () => {
 })
 
 describe('the certificate', () => {
+  /** Certificates know whole seconds. */
+  const AT = Math.floor(NOW / 1_000) * 1_000
+
+  test.each([
+    ['an address', '127.0.0.1'],
+    ['an address of version 6', 'fd00::1'],
+    ['a name', 'webhook.example.org'],
+    ['a name of numbers', '10.1'],
+  ])('is for %s, from a day ago to a year ahead, by an authority of its own', (_, host) => {
+    const made = newCertificate(host, AT)
+    const [own, ca] = [new X509Certificate(made.cert), new X509Certificate(made.ca)]
+    expect([own.subject, own.issuer, ca.issuer]).toEqual([
+      'CN=kubenode-webhook',
+      'CN=kubenode-webhook-ca',
+      'CN=kubenode-webhook-ca',
+    ])
+    expect([own.verify(ca.publicKey), own.ca, ca.ca, own.keyUsage]).toEqual([true, false, true, ['1.3.6.1.5.5.7.3.1']])
+    expect([own, ca].map((c) => [AT - c.validFromDate.getTime(), c.validToDate.getTime() - AT])).toEqual([
+      [86_400_000, 365 * 86_400_000],
+      [86_400_000, 365 * 86_400_000],
+    ])
+    expect(own.checkPrivateKey(createPrivateKey(made.key))).toBe(true)
+    expect([isUsable(made, host, AT), isUsable(made, 'elsewhere.example.org', AT)]).toEqual([true, false])
+  })
+
   test('is kept and shared, and made anew when its life runs out or the host changes', async () => {
     const clock = new VirtualClock(NOW)
     const fake = new FakeKube({ clock, random: seededRandom(1) })

@@ -12,7 +12,7 @@ import {
 } from '#api/names.ts'
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
 import { silentLogger } from '#lib/log.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { keyRecord } from '../agent-key.ts'
 import type { CertificateRequest } from '../certificate-request.ts'

@@ -1,13 +1,14 @@
 // The name in a certificate or a request for one: written from a subject, read for what the server decides by.
-import { der, dottedId, inside, objectId, sequence, TAG, type DerValue } from '../der.ts'
+import { der, dottedId, inside, objectId, sequence, TAG, type DerValue } from './der.ts'
+import { ID } from './object-ids.ts'
 
 export interface Subject {
   readonly commonName: string
   readonly organizations?: readonly string[]
 }
 
-const COMMON_NAME = objectId('550403') // 2.5.4.3
-const ORGANIZATION = objectId('55040a') // 2.5.4.10
+const COMMON_NAME = objectId(ID.commonName)
+const ORGANIZATION = objectId(ID.organization)
 
 const part = (type: Buffer, value: string): Buffer =>
   der(TAG.set, sequence(type, der(TAG.utf8String, Buffer.from(value, 'utf8'))))

@@ -8,8 +8,8 @@ import {
 import * as fc from 'fast-check'
 import { webcrypto } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { dottedId, objectId, readDer } from '../der.ts'
-import { newPrivateKey, signingRequest } from '../signing-request.ts'
+import { dottedId, objectId, readDer } from './der.ts'
+import { newPrivateKey, signingRequest } from './signing-request.ts'
 import { readName } from './name.ts'
 import { readSigningRequest, requestParts } from './read-request.ts'
 

@@ -1,6 +1,7 @@
 // A request for a certificate (PKCS #10) as it was posted: read strictly, its signature checked. What cannot be read throws.
 import { createPublicKey, verify, type KeyObject } from 'node:crypto'
-import { bytesOfOnlyPem, der, dottedId, inside, objectId, readDer, TAG, type DerValue } from '../der.ts'
+import { bytesOfOnlyPem, der, dottedId, inside, objectId, readDer, TAG, type DerValue } from './der.ts'
+import { ID } from './object-ids.ts'
 import { readName } from './name.ts'
 
 export interface SigningRequest {
@@ -26,8 +27,8 @@ export interface RequestParts {
 
 /** `[0]`: the attributes of a request. */
 const ATTRIBUTES = 0xa0
-const EXTENSION_REQUEST = objectId('2a864886f70d01090e') // 1.2.840.113549.1.9.14
-const ALTERNATIVE_NAMES = objectId('551d11') // 2.5.29.17
+const EXTENSION_REQUEST = objectId(ID.extensionRequest)
+const ALTERNATIVE_NAMES = objectId(ID.alternativeNames)
 
 /** Of version 1, which is written 0. */
 const VERSION = der(TAG.integer, Buffer.from([0]))
@@ -68,15 +69,20 @@ function requestedExtensions(attributes: DerValue | undefined): ReadonlyMap<stri
   return found
 }
 
+interface Algorithm {
+  readonly key: string
+  readonly hash: string | null
+}
+
 /** By the object identifier of the algorithm; anything else counts as not signed. */
-const ALGORITHMS: ReadonlyMap<string, { readonly key: string; readonly hash: string | null }> = new Map([
-  ['2a8648ce3d040302', { key: 'ec', hash: 'sha256' }],
-  ['2a8648ce3d040303', { key: 'ec', hash: 'sha384' }],
-  ['2a8648ce3d040304', { key: 'ec', hash: 'sha512' }],
-  ['2a864886f70d01010b', { key: 'rsa', hash: 'sha256' }],
-  ['2a864886f70d01010c', { key: 'rsa', hash: 'sha384' }],
-  ['2a864886f70d01010d', { key: 'rsa', hash: 'sha512' }],
-  ['2b6570', { key: 'ed25519', hash: null }],
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
+  [ID.ecdsaWithSha256, { key: 'ec', hash: 'sha256' }],
+  [ID.ecdsaWithSha384, { key: 'ec', hash: 'sha384' }],
+  [ID.ecdsaWithSha512, { key: 'ec', hash: 'sha512' }],
+  [ID.rsaWithSha256, { key: 'rsa', hash: 'sha256' }],
+  [ID.rsaWithSha384, { key: 'rsa', hash: 'sha384' }],
+  [ID.rsaWithSha512, { key: 'rsa', hash: 'sha512' }],
+  [ID.ed25519, { key: 'ed25519', hash: null }],
 ])
 
 interface Signed {

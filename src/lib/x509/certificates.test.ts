@@ -10,10 +10,10 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { bitString, der, objectId, octets, pem, sequence, TAG } from '#lib/der.ts'
-import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { bitString, der, objectId, octets, pem, sequence, TAG } from './der.ts'
+import { newPrivateKey, signingRequest } from './signing-request.ts'
 import { issueCertificate, newAuthority, signRequest } from './certificates.ts'
-import { readSigningRequest } from '#lib/x509/read-request.ts'
+import { readSigningRequest } from './read-request.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const validity = { now: NOW, days: 365 }
@@ -52,6 +52,23 @@ describe('a certificate', () => {
     expect(read.verify(read.publicKey)).toBe(true)
     expect(read.checkPrivateKey(createPrivateKey(authority.key))).toBe(true)
     expect(extensionsOf(authority.certificate)).toEqual({ '2.5.29.19': true, '2.5.29.15': true, '2.5.29.14': false })
+    const oracle = new x509.X509Certificate(authority.certificate)
+    expect(oracle.getExtension(x509.BasicConstraintsExtension)?.pathLength).toBe(0)
+    expect(oracle.getExtension(x509.KeyUsagesExtension)?.usages).toBe(x509.KeyUsageFlags.keyCertSign)
+  })
+
+  test('signs servers and clients, and no authority that it did not mean', () => {
+    const below = issueCertificate(authority, { subject: { commonName: 'x' }, validity, usage: 'server' })
+    const second = issueCertificate(below, { subject: { commonName: 'y' }, validity, usage: 'client' })
+    expect(new X509Certificate(below.certificate).ca).toBe(false)
+    expect(new X509Certificate(second.certificate).checkIssued(new X509Certificate(below.certificate))).toBe(false)
+  })
+
+  test('is good from five minutes ago, or from as long ago as is asked for', () => {
+    const from = (earlierMs?: number) =>
+      new X509Certificate(newAuthority('x', { ...validity, ...(earlierMs !== undefined && { earlierMs }) }).certificate)
+        .validFromDate
+    expect([from(), from(86_400_000)].map((d) => NOW - d.getTime())).toEqual([300_000, 86_400_000])
   })
 
   test('of a server names its hosts, in each way in which an address is written', () => {

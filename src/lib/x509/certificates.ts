@@ -1,4 +1,4 @@
-// Makes certificates: our own authority, the serving certificate, client certificates, and answers to signing requests. Written from
+// The one maker of certificates: authorities, certificates of servers and clients, and answers to signing requests. Written from
 // a few dozen DER values: the library that knows all of X.509 cost a first start a third of its time.
 import {
   createHash,
@@ -21,13 +21,14 @@ import {
   sequence,
   TAG,
   type DerValue,
-} from '#lib/der.ts'
-import { nameOf, type Subject } from '#lib/x509/name.ts'
-import { requestParts } from '#lib/x509/read-request.ts'
+} from './der.ts'
+import { nameOf, type Subject } from './name.ts'
+import { ID } from './object-ids.ts'
+import { requestParts } from './read-request.ts'
 
 const DAY_MS = 86_400_000
-/** Clocks of clients may be behind ours. */
-const BACKDATED_MS = 5 * 60_000
+/** Clocks of those who check it may be behind ours. */
+const EARLIER_MS = 5 * 60_000
 
 export interface KeyAndCertificate {
   /** PEM. */
@@ -38,10 +39,12 @@ export interface KeyAndCertificate {
 export interface Validity {
   readonly now: number
   readonly days: number
+  /** How much sooner than now it is good; five minutes when left out. */
+  readonly earlierMs?: number
 }
 
-const ECDSA_WITH_SHA256 = sequence(objectId('2a8648ce3d040302')) // 1.2.840.10045.4.3.2
-const RSA_WITH_SHA256 = sequence(objectId('2a864886f70d01010b'), der(0x05)) // 1.2.840.113549.1.1.11, NULL
+const ECDSA_WITH_SHA256 = sequence(objectId(ID.ecdsaWithSha256))
+const RSA_WITH_SHA256 = sequence(objectId(ID.rsaWithSha256), der(0x05)) // NULL
 
 /** Explicit tags of a certificate: its version, its extensions. */
 const VERSION = 0xa0
@@ -49,18 +52,21 @@ const EXTENSIONS = 0xa3
 const VERSION_3 = der(VERSION, der(TAG.integer, Buffer.from([2])))
 
 const TRUE = der(TAG.boolean, Buffer.from([0xff]))
-const SUBJECT_KEY = objectId('551d0e') // 2.5.29.14
+const SUBJECT_KEY = objectId(ID.subjectKey)
 
 const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, octets(value))
 const critical = (id: Buffer, value: Buffer): Buffer => sequence(id, TRUE, octets(value))
 
+/** Authorities of ours sign certificates of servers and clients, never other authorities. */
+const NO_AUTHORITY_BELOW = der(TAG.integer, Buffer.from([0]))
+
 const basicConstraints = (isAuthority: boolean): Buffer =>
-  critical(objectId('551d13'), isAuthority ? sequence(TRUE) : sequence()) // 2.5.29.19
+  critical(objectId(ID.basicConstraints), isAuthority ? sequence(TRUE, NO_AUTHORITY_BELOW) : sequence())
 const subjectKey = (id: Buffer): Buffer => extension(SUBJECT_KEY, octets(id))
-const authorityKey = (id: Buffer): Buffer => extension(objectId('551d23'), sequence(der(0x80, id))) // 2.5.29.35
-const extendedUsage = (ids: readonly Buffer[]): Buffer => extension(objectId('551d25'), sequence(...ids)) // 2.5.29.37
+const authorityKey = (id: Buffer): Buffer => extension(objectId(ID.authorityKey), sequence(der(0x80, id)))
+const extendedUsage = (ids: readonly Buffer[]): Buffer => extension(objectId(ID.extendedUsage), sequence(...ids))
 const alternativeNames = (hosts: readonly string[]): Buffer =>
-  extension(objectId('551d11'), sequence(...hosts.map(generalName))) // 2.5.29.17
+  extension(objectId(ID.alternativeNames), sequence(...hosts.map(generalName)))
 
 /** Bits of KeyUsage, the first bit of the first byte being 0; all that is asked for here lies in one byte. */
 const KEY_USAGE = {
@@ -70,18 +76,17 @@ const KEY_USAGE = {
   dataEncipherment: 3,
   keyAgreement: 4,
   keyCertSign: 5,
-  crlSign: 6,
 } as const
 
 /** As DER wants it: no zero bits at the end. */
 function keyUsage(bits: readonly number[]): Buffer {
   const byte = bits.reduce((all, bit) => all | (0x80 >> bit), 0)
   const unused = 7 - Math.max(...bits)
-  return critical(objectId('551d0f'), der(TAG.bitString, Buffer.from([unused, byte]))) // 2.5.29.15
+  return critical(objectId(ID.keyUsage), der(TAG.bitString, Buffer.from([unused, byte])))
 }
 
-const CLIENT_AUTH = objectId('2b06010505070302') // 1.3.6.1.5.5.7.3.2
-const SERVER_AUTH = objectId('2b06010505070301') // 1.3.6.1.5.5.7.3.1
+const CLIENT_AUTH = objectId(ID.clientAuth)
+const SERVER_AUTH = objectId(ID.serverAuth)
 
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/
 
@@ -135,13 +140,13 @@ interface Content {
 function certificate(key: string, { issuer, subject, publicKey, validity, extensions }: Content): string {
   const privateKey = createPrivateKey(key)
   const algorithm = privateKey.asymmetricKeyType === 'rsa' ? RSA_WITH_SHA256 : ECDSA_WITH_SHA256
-  const { now, days } = validity
+  const { now, days, earlierMs = EARLIER_MS } = validity
   const content = sequence(
     VERSION_3,
     serialNumber(),
     algorithm,
     issuer,
-    sequence(time(now - BACKDATED_MS), time(now + days * DAY_MS)),
+    sequence(time(now - earlierMs), time(now + days * DAY_MS)),
     subject,
     publicKey,
     der(EXTENSIONS, sequence(...extensions)),
@@ -160,12 +165,7 @@ function newKeys(): { readonly key: string; readonly publicKey: Buffer } {
 export function newAuthority(commonName: string, validity: Validity): KeyAndCertificate {
   const { key, publicKey } = newKeys()
   const name = nameOf({ commonName })
-  const { keyCertSign, crlSign, digitalSignature } = KEY_USAGE
-  const extensions = [
-    basicConstraints(true),
-    keyUsage([keyCertSign, crlSign, digitalSignature]),
-    subjectKey(keyId(publicKey)),
-  ]
+  const extensions = [basicConstraints(true), keyUsage([KEY_USAGE.keyCertSign]), subjectKey(keyId(publicKey))]
   return { key, certificate: certificate(key, { issuer: name, subject: name, publicKey, validity, extensions }) }
 }
 

@@ -3,7 +3,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { bitString, der, objectId, pem, sequence, TAG } from './der.ts'
-import { nameOf, type Subject } from './x509/name.ts'
+import { ID } from './object-ids.ts'
+import { nameOf, type Subject } from './name.ts'
 
 /** A new private key (ECDSA, P-256), in PEM. */
 export async function newPrivateKey(): Promise<string> {
@@ -14,7 +15,7 @@ export async function newPrivateKey(): Promise<string> {
 /** `[0] IMPLICIT`: the attributes of a request, of which there are none. */
 const ATTRIBUTES = 0xa0
 
-const ECDSA_WITH_SHA256 = objectId('2a8648ce3d040302') // 1.2.840.10045.4.3.2
+const ECDSA_WITH_SHA256 = objectId(ID.ecdsaWithSha256)
 
 /** A request for a certificate over the key, in PEM. */
 export async function signingRequest(key: string, of: Subject): Promise<string> {
