@@ -1,15 +1,17 @@
-// A FleetSource makes sync act: read a Secret, write as itself, take over what another source wrote. Who writes one gets none of it that they could not do
-// themselves, or were given by name.
+// FleetSources, Releases and Clusters make sync act: read a Secret, write as itself, take over what another source wrote. Who writes one gets none of it that
+// they could not do themselves, or were given by name.
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 
-const secretOf = (object: 'object' | 'oldObject'): string => `${object}.spec.?secretRef.?name.orValue('')`
+const nameIn = (object: 'object' | 'oldObject', field: string): string => `${object}.?${field}.?name.orValue('')`
+const secretOf = (object: 'object' | 'oldObject'): string => nameIn(object, 'spec.?secretRef')
 const isSame = (field: string): string => `object.spec.?${field} == oldObject.spec.?${field}`
 
 /** As syncSecretsNamespace of src/api/names.ts says. */
 const secretsNamespace = `(request.namespace == ${quoted(SYSTEM_NAMESPACE)} ? ${quoted(CLUSTERS_NAMESPACE)} : request.namespace)`
-const mayReadSecret = `authorizer.group('').resource('secrets').namespace(${secretsNamespace}).name(${secretOf('object')}).check('get').allowed()`
+const mayRead = (secret: string): string =>
+  `authorizer.group('').resource('secrets').namespace(${secretsNamespace}).name(${secret}).check('get').allowed()`
 
 /** Asked for the whole cluster: all rights in one namespace do not hold it. */
 const mayGoBeyond = `authorizer.group(${quoted(API_GROUP)}).resource('fleetsources').subresource('unlimited').check('create').allowed()`
@@ -27,20 +29,20 @@ const sources: AdmissionPolicy = {
       expression: any(
         `${secretOf('object')} == ''`,
         all('oldObject != null', isSame('secretRef'), isSame('url')),
-        mayReadSecret,
+        mayRead(secretOf('object')),
       ),
       message: 'who names the Secret of a FleetSource, or its url beside one, needs the right to read that Secret',
     },
     {
-      // Without it sync acts with its own rights.
+      // Without it sync acts with its own rights: who says which repository, branch and folder it follows, past which stages and limits, acts as sync.
       expression: any(
         'has(object.spec.writes)',
-        all('oldObject != null', '!has(oldObject.spec.writes)'),
+        all('oldObject != null', 'object.spec == oldObject.spec'),
         isProgram('sync'),
         mayGoBeyond,
       ),
       message:
-        'a FleetSource without spec.writes needs the right to create fleetsources/unlimited in the whole cluster',
+        'a FleetSource without spec.writes, and each change of its spec, needs the right to create fleetsources/unlimited in the whole cluster',
     },
     {
       expression: any(
@@ -54,4 +56,56 @@ const sources: AdmissionPolicy = {
   ],
 }
 
-export const sourcePolicies: readonly AdmissionPolicy[] = [sources]
+/** A Release says which commit of a source sync applies, and how far it came: sync alone writes it, for all sources. */
+const releases: AdmissionPolicy = {
+  name: 'kubenode-releases',
+  rules: [
+    {
+      apiGroups: [API_GROUP],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE'],
+      resources: ['releases', 'releases/status'],
+    },
+  ],
+  matchConditions: [],
+  variables: [],
+  validations: [
+    {
+      expression: any(
+        isProgram('sync'),
+        all('oldObject != null', 'object.spec == oldObject.spec', 'object.?status == oldObject.?status'),
+        mayGoBeyond,
+      ),
+      message:
+        'Releases are written by sync; another writer needs the right to create fleetsources/unlimited in the whole cluster',
+    },
+  ],
+}
+
+/** Sync sends what it applies, and the credentials of the Secret, to the server that the Secret names. */
+const namesKubeconfig = (field: string): string =>
+  any(
+    `${nameIn('object', field)} == ''`,
+    all('oldObject != null', `object.?${field} == oldObject.?${field}`),
+    mayRead(nameIn('object', field)),
+  )
+
+const clusters: AdmissionPolicy = {
+  name: 'kubenode-clusters',
+  rules: [
+    {
+      apiGroups: [API_GROUP],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE'],
+      resources: ['clusters', 'clusters/status'],
+    },
+  ],
+  matchConditions: [],
+  variables: [],
+  validations: ['spec.?kubeconfigSecretRef', 'status.?kubeconfigSecret'].map((field) => ({
+    expression: namesKubeconfig(field),
+    message: 'who names the kubeconfig of a Cluster needs the right to read that Secret',
+  })),
+}
+
+export const sourcePolicies: readonly AdmissionPolicy[] = [sources, releases, clusters]

@@ -23,6 +23,9 @@ export const OWN_NAMESPACES = [
 /** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
 export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)
 
+/** The name of the Secret with the kubeconfig of a Cluster, where no annotation says for which Cluster it is. */
+export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
+
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and yet no commit declares it: everybody's objects without one are there, the Service of the API server among them. */
@@ -89,6 +92,8 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** Components, separated by commas, that another source declares; `*` for all. */
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
+  /** On a Secret with a kubeconfig: the Cluster that it is for, as namespace/name. */
+  cluster: 'kubenode.io/cluster',
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
   /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */

@@ -1,6 +1,6 @@
 // What the hub is told by hand, since git cannot know it: how to reach each cluster, and which repository to follow.
 import { readFileSync } from 'node:fs'
-import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, kubeconfigSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -10,8 +10,6 @@ import type { Layout } from './layout.ts'
 
 const secrets = coreKind('Secret')
 
-/** Named by `kubeconfigSecretRef` of the Clusters in fleet/clusters. */
-export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 export const KUBECONFIG_KEY = 'kubeconfig'
 
 const how = { fieldManager: FIELD_MANAGERS.cli, force: true } as const

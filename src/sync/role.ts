@@ -76,8 +76,7 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
   parts.clusters.onChange((old, now) => {
-    if (specChanged(old, now) || old?.status?.kubeconfigSecret?.name !== now?.status?.kubeconfigSecret?.name)
-      openReleases()
+    if (specChanged(old, now)) openReleases()
   })
   parts.holds.onChange(() => {
     everySource()

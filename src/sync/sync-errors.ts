@@ -178,6 +178,10 @@ export const syncErrors = errorTable({
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} {detail}',
     next: 'put the kubeconfig there',
   },
+  KN7303: {
+    text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} is not for this cluster',
+    next: 'name the Secret {expected}, or annotate it with {annotation}: {id}',
+  },
   KN7401: {
     text: 'cannot follow FleetSource {source} beside {other}: {missing} has no spec.writes',
     next: 'list in spec.writes of each source the kinds and namespaces that it may write',

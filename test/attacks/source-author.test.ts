@@ -91,4 +91,75 @@ const FLEET_SOURCES: readonly Attempt[] = [
   },
 ]
 
+/** The only source of its hub: sync follows it with its own rights. */
+const ofSync = async (world: AttackWorld): Promise<void> => {
+  await given(world, [
+    { apiGroups: ['kubenode.io'], resources: ['fleetsources', 'releases', 'releases/status'], verbs: ['*'] },
+  ])
+  await madeBy(world, SOURCES, sourceOf('fleet', { interval: '1m' }))
+}
+const edits =
+  (as: 'tenant' | 'installer' | 'sync', body: object, query = '') =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await ofSync(world)
+    return world.ask(world.who[as], 'PATCH', `${SOURCES}/fleet${query}`, { body })
+  }
+const OF_SYNC: Readonly<Record<string, object>> = {
+  'to their repository': { url: 'https://evil.example.org/fleet' },
+  'to their branch': { ref: { branch: 'theirs' } },
+  'to their folder': { path: 'theirs' },
+  'past the stages of its pipeline': { tracks: [{ name: 'all', pipelineRef: { name: 'at-once' } }] },
+  'past the limit of deletions': { prune: { guard: '100%' } },
+}
+const RELEASES = SOURCES.replace('fleetsources', 'releases')
+const release = (name: string) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Release',
+  metadata: { name },
+  spec: { source: 'fleet', track: 'all', pipeline: 'p', commit: 'a'.repeat(40), digests: {} },
+})
+
+const WHAT_SYNC_FOLLOWS: readonly Attempt[] = [
+  ...Object.entries(OF_SYNC).map(([where, spec]): Attempt => ({
+    name: `S25 who may edit the FleetSource that sync follows as itself leads it ${where}`,
+    attempt: edits('tenant', { spec }),
+    control: edits('installer', { spec }, '?dryRun=All'),
+    refused: BEYOND,
+  })),
+  {
+    name: 'S25 who may edit the FleetSource that sync follows as itself makes it anew',
+    attempt: async (world) => {
+      await ofSync(world)
+      return world.ask(world.who.tenant, 'POST', `${SOURCES}?dryRun=All`, { body: sourceOf('anew', {}) })
+    },
+    // Nothing of it makes sync act.
+    control: edits('tenant', { metadata: { labels: { team: 'platform' } } }),
+    refused: BEYOND,
+  },
+  {
+    name: 'S25 who may edit Releases has sync apply a commit that no branch has',
+    attempt: async (world) => {
+      await ofSync(world)
+      return world.ask(world.who.tenant, 'POST', RELEASES, { body: release('theirs') })
+    },
+    control: async (world) =>
+      world.ask(world.who.installer, 'POST', `${RELEASES}?dryRun=All`, { body: release('own') }),
+    refused: BEYOND,
+  },
+  {
+    name: 'S25 who may edit Releases says that a stage succeeded',
+    attempt: async (world) => {
+      await ofSync(world)
+      await madeBy(world, RELEASES, release('open'))
+      return world.ask(world.who.tenant, 'PATCH', `${RELEASES}/open/status`, {
+        body: { status: { phase: 'Succeeded' } },
+      })
+    },
+    control: async (world) =>
+      world.ask(world.who.tenant, 'PATCH', `${RELEASES}/open`, { body: { metadata: { labels: { seen: 'yes' } } } }),
+    refused: BEYOND,
+  },
+]
+
 tryOnServers('who may write one FleetSource', FLEET_SOURCES)
+tryOnServers('who may edit what sync follows', WHAT_SYNC_FOLLOWS)

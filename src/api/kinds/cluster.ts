@@ -99,7 +99,7 @@ const spec = rule(
       controlPlane: optional(unserved(controlPlane, HOSTED)),
       kubeconfigSecretRef: optional(
         secretRef(
-          'Secret with the kubeconfig of an existing cluster: in the same namespace, or in kubenode-clusters for a Cluster in kubenode-system.',
+          'Secret with the kubeconfig of an existing cluster: in the same namespace, or in kubenode-clusters for a Cluster in kubenode-system. Its name is cluster- with the name of the Cluster, or its annotation kubenode.io/cluster is namespace/name of the Cluster.',
         ),
       ),
       network: optional(
@@ -234,7 +234,7 @@ export const cluster = defineKind({
   ],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
-    spec: { kubeconfigSecretRef: { name: 'prod-1-kubeconfig' }, stage: 'prod' },
+    spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },
   },
 })
 

@@ -1,6 +1,6 @@
 // Clients of the clusters, made from the kubeconfigs in the hub's Secrets; made anew when a Secret changes.
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { syncSecretsNamespace } from '#api/names.ts'
+import { ANNOTATIONS, kubeconfigSecretName, syncSecretsNamespace } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -39,7 +39,7 @@ export class Connections {
     const cached = user === undefined ? id : `${id} ${user}`
     const known = this.#known.get(cached)
     if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
-    const ref = cluster.status?.kubeconfigSecret ?? cluster.spec.kubeconfigSecretRef
+    const ref = cluster.spec.kubeconfigSecretRef
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
     const from = syncSecretsNamespace(namespace)
     const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
@@ -51,6 +51,17 @@ export class Connections {
           namespace: from,
           ref: ref.name,
           detail: secret === undefined ? 'does not exist' : `has no key ${ref.key ?? DEFAULT_KEYS.join(' or ')}`,
+        }),
+        { retry: 'later' },
+      )
+    if (!isFor(secret, cluster))
+      throw new KubeNodeError(
+        syncErrors.KN7303({
+          id,
+          namespace: from,
+          ref: ref.name,
+          expected: kubeconfigSecretName(name),
+          annotation: ANNOTATIONS.cluster,
         }),
         { retry: 'later' },
       )
@@ -104,6 +115,13 @@ function closeAll({ client, program }: ClusterConnection): void {
 
 function close(client: KubeClient): void {
   if ('close' in client && typeof client.close === 'function') client.close()
+}
+
+/** A Cluster that names the Secret of another would have that cluster's content replaced by its own, past the stages and gates of the other. */
+function isFor({ metadata }: KubeObject, cluster: Cluster): boolean {
+  const { namespace = '', name = '' } = cluster.metadata
+  const declared = metadata.annotations?.[ANNOTATIONS.cluster]
+  return declared === undefined ? metadata.name === kubeconfigSecretName(name) : declared === `${namespace}/${name}`
 }
 
 function kubeconfigIn(secret: KubeObject, key: string | undefined): string | undefined {

@@ -1,0 +1,93 @@
+// Which kubeconfig sync opens for a Cluster: the one that was put there for it, whatever a Cluster says.
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS, CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { Connections, SECRET } from './connections.ts'
+
+const kubeconfigOf = (server: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server } }],
+    users: [{ name: 'u', user: { token: 'secret' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  })
+
+const clusterNamed = (name: string, more: Partial<Cluster> = {}, namespace: string = SYSTEM_NAMESPACE): Cluster => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name, namespace },
+  spec: { kubeconfigSecretRef: { name: `cluster-${name}` }, deletionPolicy: 'Orphan' },
+  ...more,
+})
+const pointingAt = (name: string): Pick<Cluster, 'spec'> => ({
+  spec: { kubeconfigSecretRef: { name }, deletionPolicy: 'Orphan' },
+})
+
+async function hub(secrets: Readonly<Record<string, Readonly<Record<string, string>>>>) {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1) })
+  const client = fake.client({ actor: 'sync' })
+  for (const [id, annotations] of Object.entries(secrets)) {
+    const [namespace = '', name = ''] = id.split('/')
+    const data = { kubeconfig: Buffer.from(kubeconfigOf(`https://${name}.example.org`)).toString('base64') }
+    await client.create(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, annotations }, data })
+  }
+  const opened: string[] = []
+  const connections = new Connections({
+    client,
+    clock,
+    connect: (config) => {
+      opened.push(config.server)
+      return client
+    },
+  })
+  return { connections, opened }
+}
+
+const PROD = `${CLUSTERS_NAMESPACE}/cluster-prod`
+const open = async (
+  secrets: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  cluster: Cluster,
+): Promise<readonly string[]> => {
+  const { connections, opened } = await hub(secrets)
+  await connections.to(cluster, undefined)
+  return opened
+}
+
+test('a Secret that is named after the Cluster is for it', async () => {
+  expect(await open({ [PROD]: {} }, clusterNamed('prod'))).toEqual(['https://cluster-prod.example.org'])
+})
+
+test('a Secret of any name is for the Cluster that its annotation names', async () => {
+  const annotations = { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` }
+  const secrets = { [`${CLUSTERS_NAMESPACE}/from-capi`]: annotations }
+  expect(await open(secrets, clusterNamed('prod', pointingAt('from-capi')))).toEqual(['https://from-capi.example.org'])
+})
+
+test('S25 a Cluster does not open the kubeconfig of another', async () => {
+  await expect(open({ [PROD]: {} }, clusterNamed('test', pointingAt('cluster-prod')))).rejects.toThrow(/KN7303/)
+})
+
+test('S25 a name does not count against the annotation', async () => {
+  const secrets = { [PROD]: { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/other` } }
+  await expect(open(secrets, clusterNamed('prod'))).rejects.toThrow(/KN7303/)
+})
+
+test('S25 a Cluster of that name in another namespace is another Cluster', async () => {
+  const secrets = { 'shop/from-capi': { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` } }
+  await expect(open(secrets, clusterNamed('prod', pointingAt('from-capi'), 'shop'))).rejects.toThrow(/KN7303/)
+})
+
+test('S25 the status of a Cluster names no kubeconfig', async () => {
+  const status = { kubeconfigSecret: { name: 'cluster-other' } }
+  const secrets = {
+    [PROD]: {},
+    [`${CLUSTERS_NAMESPACE}/cluster-other`]: { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` },
+  }
+  expect(await open(secrets, clusterNamed('prod', { status }))).toEqual(['https://cluster-prod.example.org'])
+})
