@@ -1,8 +1,11 @@
 // One vitest project a layer of tests, so that `npm run ok` can run the quick layers alone.
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { isFull } from './test/support/full.ts'
+
+const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.ts'])]
 
 const project = (name: string, include: string[], testTimeout = 10_000) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
+  test: { name, include, exclude, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
 })
 
 export default defineConfig({

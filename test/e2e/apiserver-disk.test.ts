@@ -13,9 +13,9 @@ import { startedApiServer, type ServerProcess } from '#test/support/apiserver-pr
 import { LossyDisk } from '#test/support/power-loss.ts'
 import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/storage-batches.ts'
 import { injecting, noStrace, recording, run, type Injection } from '#test/support/strace.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
 const CHILD = join(import.meta.dirname, '../support/storage-child.ts')
-const FULL = process.env['KUBENODE_TEST_FULL'] === '1'
 const seed = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9))
 const why = noStrace()
 
@@ -72,7 +72,7 @@ async function faulty(injection: Omit<Injection, 'files'>) {
 /** One of the first calls, where files are opened, one that is surely in the middle of the work, and some of all. */
 function places(calls: number): readonly number[] {
   const random = seededRandom(seed)
-  const any = Array.from({ length: FULL ? 60 : 3 }, () => 1 + Math.floor(random.next() * calls))
+  const any = Array.from({ length: inFull(60, 3) }, () => 1 + Math.floor(random.next() * calls))
   return [1 + Math.floor(random.next() * 4), Math.ceil(calls / 10), ...any]
 }
 
@@ -180,7 +180,7 @@ describe(`a loss of power (seed ${seed})`, () => {
     for (const event of events) {
       disk.see(event)
       if (event.kind === 'Said' && event.text.startsWith('stored')) acknowledged++
-      if (random.next() > (FULL ? 0.5 : 40 / events.length)) continue
+      if (random.next() > (isFull ? 0.5 : 40 / events.length)) continue
       const at = join(root, `loss-${looks++}`)
       mkdirSync(at)
       disk.leave(folder, at, random)

@@ -12,10 +12,10 @@ import { startedApiServer, type ServerProcess } from '#test/support/apiserver-pr
 import { LossyDisk } from '#test/support/power-loss.ts'
 import type { Reply, WatchLine } from '#test/support/api-requests.ts'
 import { noStrace, recording, type Recording } from '#test/support/strace.ts'
+import { inFull } from '#test/support/full.ts'
 
-const FULL = process.env['KUBENODE_TEST_FULL'] === '1'
 const base = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e6))
-const seeds = Array.from({ length: FULL ? 50 : 3 }, (_, i) => base + i)
+const seeds = Array.from({ length: inFull(50, 1) }, (_, i) => base + i)
 const CLIENTS = 6
 const WATCHERS = 3
 const ROUNDS = 3

@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodies, cel, directives, json, keys, leaves, schemas } from '#test/support/arbitrary-api.ts'
 import { startFuzzed, type FuzzedServer, type Shot } from '#test/support/fuzz-api.ts'
+import { inFull } from '#test/support/full.ts'
 
-const FULL = process.env['KUBENODE_TEST_FULL'] === '1'
-const RUNS = FULL ? 4_000 : 120
+const RUNS = inFull(4_000, 120)
 const CORPUS = JSON.parse(readFileSync(join(import.meta.dirname, 'corpus/apiserver.json'), 'utf8')) as readonly Shot[]
 
 let server: FuzzedServer
@@ -136,7 +136,7 @@ const kindOfPath = (path: string) => ({
 
 const LIMITS = {
   numRuns: RUNS,
-  interruptAfterTimeLimit: FULL ? 100_000 : 8_000,
+  interruptAfterTimeLimit: inFull(100_000, 8_000),
   markInterruptAsFailure: false,
 } as const
 

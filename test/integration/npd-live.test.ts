@@ -10,10 +10,11 @@ import { seededRandom, type Random } from '#lib/random.ts'
 import { NO_NPD, isNpdPresent, npdJson, npdText } from '../contract/npd-corpus.ts'
 import { freePort, npdProgram, problemMetrics, startNpd, syslogLine } from '../support/npd-program.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'
+import { inFull } from '#test/support/full.ts'
 
 const program = npdProgram(process.env)
 const first = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)
-const seeds = Array.from({ length: process.env['KUBENODE_TEST_FULL'] === '1' ? 20 : 1 }, (_, n) => first + n)
+const seeds = Array.from({ length: inFull(20, 1) }, (_, n) => first + n)
 const LINES = 3_000
 
 const object = (v: unknown): Readonly<Record<string, unknown>> => (isObject(v) ? v : {})

@@ -1,5 +1,6 @@
 // The command that `kubenode rollback` prints, run in repositories with many commits and merges: afterwards the fleet declares exactly what was wanted.
 import { execFileSync } from 'node:child_process'
+import { inFull } from '#test/support/full.ts'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -122,7 +123,7 @@ const stateNow = (repo: Repo) => {
 }
 
 describe('the printed command', () => {
-  test.each(Array.from({ length: 12 }, (_, seed) => seed))(
+  test.each(Array.from({ length: inFull(12, 4) }, (_, seed) => seed))(
     'gives exactly what was wanted after twenty commits and merges (seed %i)',
     async (seed) => {
       const random = seededRandom(seed)

@@ -1,5 +1,6 @@
 // S27: two FleetSources write the same clusters. Neither overwrites, prunes or forges what is the other's, and each goes on when the other is hostile or broken.
 import { afterEach, expect, test } from 'vitest'
+import { ONLY_IN_FULL, isFull } from '#test/support/full.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { release } from '#api/kinds/release.ts'
@@ -281,7 +282,11 @@ test('S27 a source that breaks or is deleted leaves its objects and stops nobody
 
 const managersOf = (object: KubeObject | undefined) => object?.metadata.managedFields?.map((m) => m.manager)
 
-test('S27 objects of a release that had one manager for all sources are marked, and lose what git drops', async () => {
+test('S27 objects of a release that had one manager for all sources are marked, and lose what git drops', async ({
+  skip,
+}) => {
+  // Sync looks at what rests once a minute.
+  if (!isFull) skip(ONLY_IN_FULL)
   const { b, client, has } = await twoSources(null)
   b.repository.commit(fleet(`config('shared/a', '1', { keep: 'x', gone: 'x' })`, HUB))
   const stop = await b.start()

@@ -8,8 +8,8 @@ import { LanguageServer } from '#test/support/language-server.ts'
 import { type DeclaredField, declaredFields } from './declared-fields.ts'
 import { isTest, ROOT, sourceFiles } from './source-files.ts'
 import { PARTS_OF_UNSERVED, UNSERVED_SPEC, UNWRITTEN_STATUS, USED_AS } from './unserved.ts'
+import { ONLY_IN_FULL, isFull } from '#test/support/full.ts'
 
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 const fields = declaredFields()
 const isIn = (id: string, place: string): boolean => id === place || id.startsWith(`${place}.`)
 const isUnwritten = (id: string): boolean => Object.keys(UNWRITTEN_STATUS).some((place) => isIn(id, place))
@@ -49,11 +49,12 @@ test('the name of every field stands in some part', () => {
 })
 
 test('every field is read or written by some part', async ({ skip }) => {
-  if (!isFull) skip('it takes a minute of a processor: KUBENODE_TEST_FULL=1')
+  if (!isFull) skip(ONLY_IN_FULL)
   expect(await unusedOf(asked)).toEqual([])
 }, 600_000)
 
-test('the check would find a field that nobody reads', async () => {
+test('the check would find a field that nobody reads', async ({ skip }) => {
+  if (!isFull) skip(ONLY_IN_FULL)
   const known = fields.filter((f) => f.id === 'cluster spec.network')
   expect(await unusedOf(known)).toEqual(['cluster spec.network'])
 }, 120_000)

@@ -6,6 +6,7 @@ import { DEFAULT_LEADER_TIMES, type LeaderContext, LeaderElection } from '#runti
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { inFull } from '#test/support/full.ts'
 import { seeds } from '#test/support/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { type Invariant, type Simulation, checkSeeds, firstViolation } from './harness.ts'
@@ -27,6 +28,7 @@ const LEDGER = { namespace: 'default', name: 'ledger' }
 const LEASE = { namespace: 'kubenode-system', name: 'defender' }
 /** So often that a pause has a fair chance to fall between a read and its write. */
 const EVERY_MS = 100
+const SEEDS = inFull(100, 15)
 
 type Book = (process: SimProcess, term: LeaderContext) => Promise<unknown>
 
@@ -112,8 +114,8 @@ function simulation(write: Book): Simulation {
 }
 
 describe('F15 two candidates', () => {
-  test('100 seeds of pauses, partitions and crashes: one leader in the end, and no booking undone', async () => {
-    await checkSeeds(simulation(book), seeds(100))
+  test(`${SEEDS} seeds of pauses, partitions and crashes: one leader in the end, and no booking undone`, async () => {
+    await checkSeeds(simulation(book), seeds(SEEDS))
   })
 
   test('a leader that writes without fence and version is found within 100 seeds', async () => {

@@ -4,8 +4,8 @@
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 const FULL_INPUTS = 100_000
 /** Between two inputs; the slowest takes some 50 ms on a busy machine. */
 const HANG_MS = 60_000
@@ -23,7 +23,7 @@ export interface Campaign {
 }
 
 /** Time for a campaign: in full some of them take minutes. */
-export const FUZZ_TIMEOUT_MS = isFull ? 1_200_000 : 120_000
+export const FUZZ_TIMEOUT_MS = inFull(1_200_000, 120_000)
 
 export async function runCampaign({ name, quick, one, mustSee }: Campaign): Promise<void> {
   const seed = Number(process.env['KUBENODE_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))

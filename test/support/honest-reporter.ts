@@ -1,6 +1,7 @@
 // Adds up what a test run really did, and fails it when a file holds no test or a test was skipped without saying why.
 import { appendFileSync } from 'node:fs'
 import type { Reporter, TestCase, TestModule, TestRunEndReason, SerializedError, Vitest } from 'vitest/node'
+import { isFull } from './full.ts'
 
 export interface Totals {
   readonly passed: number
@@ -54,6 +55,7 @@ export default class HonestReporter implements Reporter {
     )
     const failed = totals.failed + broken.length + errors.length
     for (const t of tests) if (t.state === 'skipped' && t.note) console.log(` skipped: ${t.name}: ${t.note}`)
+    if (!isFull) console.log(` left out: files called *.full.test.ts: npm run ok:full`)
     for (const c of complaints) console.error(` dishonest: ${c}`)
     console.log(` Totals  ${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
     if (failed > 0) process.exitCode = 1

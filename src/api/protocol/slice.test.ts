@@ -5,6 +5,7 @@ import { explore, type Model, type Move } from './explore.ts'
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
 import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
 import { nextSlicePhase, type SlicePhase } from './slice.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
 interface Permit {
   readonly phase: PermitPhase
@@ -67,9 +68,8 @@ interface Size {
 const ENDED: readonly ComponentState[] = ['Healthy', 'RolledBack', 'Failed']
 
 /** The full form walks every state by itself, without the merging of `mergedKey`: eight times the states. */
-const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
 /** The full form takes ten seconds a model, and two minutes beside twenty other programs. */
-const TIMEOUT_MS = IS_FULL ? 600_000 : 10_000
+const TIMEOUT_MS = inFull(600_000, 10_000)
 
 const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Requested' || permit?.phase === 'Granted'
 
@@ -353,7 +353,7 @@ describe('a slice', { timeout: TIMEOUT_MS }, () => {
     ['one machine, two permits, two attempts', { machines: 1, permits: 2, attempts: 2 }],
     ['two machines, one permit', { machines: 2, permits: 1, attempts: 1 }],
   ])('never has a machine between versions that no budget counts, and always ends: %s', (_, size) => {
-    const { states, violation } = explore(IS_FULL ? slice(size) : merged(slice(size)))
+    const { states, violation } = explore(isFull ? slice(size) : merged(slice(size)))
     expect(violation).toBeUndefined()
     expect(states.length).toBeGreaterThan(500)
     // The good end is among them, so nothing above holds because nothing ever happens.
@@ -372,12 +372,12 @@ describe('a slice', { timeout: TIMEOUT_MS }, () => {
   ])('is found broken by %s', (_, bug, message) => {
     const model = slice({ machines: 1, permits: 1, attempts: 2 }, bug)
     expect(explore(merged(model)).violation?.message).toContain(message)
-    if (IS_FULL) expect(explore(model).violation?.message).toContain(message)
+    if (isFull) expect(explore(model).violation?.message).toContain(message)
   })
 
   test.each([
     ['one machine', { machines: 1, permits: 1, attempts: 2 }],
-    ...(IS_FULL
+    ...(isFull
       ? [
           ['two permits', { machines: 1, permits: 2, attempts: 2 }] as const,
           ['two machines', { machines: 2, permits: 1, attempts: 1 }] as const,

@@ -10,8 +10,9 @@ import { ARCHIVE_LIMITS, readTar } from '#agent/components/tar.ts'
 import { tarOf } from '#agent/testing/tar.ts'
 import { messageOf } from '#lib/errors.ts'
 import { packFolder } from './pack.ts'
+import { inFull } from '#test/support/full.ts'
 
-const RUNS = process.env['KUBENODE_TEST_FULL'] === '1' ? 1_000 : 150
+const RUNS = inFull(1_000, 150)
 
 let dir = ''
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-pack-'))))

@@ -7,11 +7,11 @@ import { type ConformanceTools, conformanceFor } from '../conformance.ts'
 import { machineLayout } from './layout.ts'
 import { type NspawnProvider, createNspawnProvider } from './provider.ts'
 import { ensureTree, hasTree, treePath } from './tree.ts'
+import { isFull } from '#test/support/full.ts'
 
 /** Trees are dear to build and outlive test runs. */
 const CACHE = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
 const tree = { cache: CACHE, log: silentLogger }
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 
 async function needsRootAndTree(context: TestContext): Promise<void> {
   if (process.getuid?.() !== 0) context.skip('systemd machines need root')

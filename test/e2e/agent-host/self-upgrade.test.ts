@@ -10,6 +10,7 @@ import { agentRelease, release } from '#agent/testing/release.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { HostMachine, noMachines } from './machine.ts'
+import { isFull } from '#test/support/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
@@ -17,7 +18,6 @@ const AGENT = '/mnt/agent'
 const UNIT = 'kubenode-agent.service'
 const SLEEPER = 'kubenode-sleeper.service'
 /** A copy that is silent is given up after minutes, so that is tried in full runs alone. */
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 
 const missing = noMachines()
 const bench = new AgentBench()

@@ -5,7 +5,8 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { noStrace } from '../../support/strace.ts'
 import { beaconRelease } from '../../integration/agent-bench.ts'
-import { KillBench, isFull, kills, seed, timeoutMs } from './killing.ts'
+import { KillBench, kills, seed, timeoutMs } from './killing.ts'
+import { isFull } from '#test/support/full.ts'
 
 const SAMPLES = 4
 const AMONG = 60

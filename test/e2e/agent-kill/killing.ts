@@ -7,9 +7,9 @@ import { execPath } from 'node:process'
 import { processesOfNode } from '#agent/supervise/mark.ts'
 import { seededRandom } from '#lib/random.ts'
 import { AgentBench, eventually } from '../../integration/agent-bench.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
 const AGENT = join(import.meta.dirname, '../../../src/cli/agent-main.ts')
-export const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 export const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)
 /** More than any of the stories has; beyond the last one nothing is killed and the loop ends. */
 const MOST = 400
@@ -51,7 +51,7 @@ export const killing = (n: number): readonly string[] => [
 ]
 
 /** The rest of a test of this kind takes so long. */
-export const timeoutMs = isFull ? 3_000_000 : 150_000
+export const timeoutMs = inFull(3_000_000, 150_000)
 
 export class KillBench extends AgentBench {
   contentInUse(): string | undefined {

@@ -13,7 +13,8 @@ import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { noStrace } from '../../support/strace.ts'
 import { MACHINE, beaconRelease, eventually } from '../../integration/agent-bench.ts'
-import { KillBench, isFull, killing, kills, seed, timeoutMs } from './killing.ts'
+import { KillBench, killing, kills, seed, timeoutMs } from './killing.ts'
+import { isFull } from '#test/support/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SAMPLES = 1

@@ -3,10 +3,10 @@ import { seeds } from '#test/support/scheduler.ts'
 import { type Simulation, checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { defenderSimulation } from './world.ts'
+import { inFull } from '#test/support/full.ts'
 
-const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
-const SEEDS = IS_FULL ? 1_000 : 60
-const MANY_MS = IS_FULL ? 1_800_000 : 180_000
+const SEEDS = inFull(1_000, 60)
+const MANY_MS = inFull(1_800_000, 180_000)
 /** A run takes a third of a second of one core, and there are a hundred; a busy machine gives a tenth of a core. */
 const EVERY_WRITE_MS = 400_000
 

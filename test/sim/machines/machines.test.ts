@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { machineSimulation } from './simulation.ts'
+import { inFull } from '#test/support/full.ts'
 
 /** A seed is twelve phases of minutes each; a full run has more of them. */
-const SEEDS = process.env['KUBENODE_TEST_FULL'] === '1' ? 100 : 12
+const SEEDS = inFull(100, 12)
 
 describe('machines and their sets', () => {
   test('without faults they do what each phase asks for', async () => {

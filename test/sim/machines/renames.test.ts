@@ -11,9 +11,9 @@ import { seededRandom } from '#lib/random.ts'
 import { describeRun, referenceRun, simulate } from '../harness.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import { type RenameOptions, type Step, STEPS, renameSimulation, storyOf } from './renames.ts'
+import { inFull } from '#test/support/full.ts'
 
-const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
-const SEEDS = IS_FULL ? 300 : 25
+const SEEDS = inFull(300, 25)
 
 /** Those that neither lose machines nor let the Defender's clocks disagree. */
 const FAULTS: readonly FaultKind[] = [
@@ -59,7 +59,7 @@ describe('sets that are renamed, replaced, deleted and made again', () => {
       ]
       expect(wanted.filter((w) => !happened.has(w))).toEqual([])
     },
-    IS_FULL ? 1_800_000 : 900_000,
+    inFull(1_800_000, 900_000),
   )
 })
 

@@ -1,5 +1,6 @@
 // F46: commits, failures and people in any order, over two stages: production never gets what test has seen fail, and what is older stops nothing.
 import { describe, expect, test } from 'vitest'
+import { inFull } from '#test/support/full.ts'
 import type { Baseline, KnownFailure } from '#api/kinds/inventory.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -11,7 +12,7 @@ import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
 import { clustersToLookAt, isOver, planRelease } from '#sync/release/stages.ts'
 
-const SEEDS = 300
+const SEEDS = inFull(300, 60)
 const STEPS = 40
 const SET = 'MachineComponentSet.kubenode.io/base'
 const RULE = 'NodeRemedier.kubenode.io/disk'

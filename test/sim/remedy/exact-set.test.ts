@@ -9,6 +9,7 @@ import { RuleBook } from '#faults/active-rule.ts'
 import { type NodeView, nodeView } from '#faults/node-view.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
 import { seeds } from '#test/support/scheduler.ts'
+import { inFull } from '#test/support/full.ts'
 
 const NODES = 10_000
 const FAILURES = 1_000
@@ -92,7 +93,7 @@ function broken(random: Random): ReadonlySet<number> {
   return chosen
 }
 
-const SEEDS = process.env['KUBENODE_TEST_FULL'] === '1' ? 10 : 2
+const SEEDS = inFull(10, 2)
 
 test.each(seeds(SEEDS))(
   'F19 of ten thousand lookalikes exactly the thousand that failed are repaired, seed %i',

@@ -3,11 +3,11 @@ import { seeds } from '#test/support/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, referenceRun, simulate } from '../harness.ts'
 import { controllers, morePhases, remedySimulation } from './simulation.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
 /** A thousand where there is time. */
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
-const SEEDS = isFull ? 1_000 : 10
-const MORE_SEEDS = isFull ? 1_000 : 3
+const SEEDS = inFull(1_000, 4)
+const MORE_SEEDS = inFull(1_000, 1)
 /** A refused supersession that nobody tried again; two nodes that fell silent while others were asked about. */
 const HARD = process.env['SIM_SEED'] === undefined ? [296, 446, 845] : []
 const FULL_MS = 7_200_000
@@ -111,7 +111,7 @@ describe('repairs', () => {
       Object.entries(simulation.invariants ?? {}).filter(([name]) => name !== 'withinLimits'),
     )
     const split = { ...simulation, invariants, actors: () => [controllers(undefined, 'twin'), ...simulation.actors()] }
-    for (const seed of seeds(isFull ? 50 : 2)) {
+    for (const seed of seeds(inFull(50, 1))) {
       const { violations } = await simulate(split, seed)
       expect(violations.filter((v) => v.oracle === 'O3')).toEqual([])
     }
@@ -127,7 +127,7 @@ describe('repairs', () => {
         Object.entries(simulation.invariants ?? {}).filter(([name]) => name !== 'withinLimits'),
       )
       const reference = await referenceRun(remedySimulation())
-      for (const seed of seeds(isFull ? 200 : 3)) {
+      for (const seed of seeds(inFull(200, 2))) {
         const { violations } = await simulate({ ...simulation, invariants }, seed, { reference })
         expect([seed, violations.filter((v) => v.oracle === 'O3')]).toEqual([seed, []])
       }

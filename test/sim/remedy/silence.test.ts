@@ -3,8 +3,7 @@ import { seeds } from '#test/support/scheduler.ts'
 import { expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
 import { HASTY, jobsOf, silencePhases, silenceSimulation } from './silence.ts'
-
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
+import { inFull } from '#test/support/full.ts'
 
 test('F20 a machine that alone falls silent is rebooted under the shipped rule; a rack, and a third of all, are not touched', async () => {
   const simulation = silenceSimulation()
@@ -29,13 +28,13 @@ test('F20 a machine that alone falls silent is rebooted under the shipped rule; 
   expect(jobs).toContain('n0 rung 0 Succeeded')
 })
 
-const SEEDS = isFull ? 1_000 : 1
+const SEEDS = inFull(1_000, 1)
 /** A clock that is set back by two hours; a grant whose telling is refused. */
 const HARD = process.env['SIM_SEED'] === undefined ? [59, 255] : []
 
 test(
   `F16 F20 ${SEEDS} seeds of faults, and two hard ones, end as if nothing had gone wrong`,
-  { timeout: isFull ? 7_200_000 : 600_000 },
+  { timeout: inFull(7_200_000, 600_000) },
   async () => {
     await checkSeeds(silenceSimulation(), new Set([...HARD, ...seeds(SEEDS)]))
   },

@@ -9,16 +9,16 @@ import { describeSeed, runSeed, storyOf, told } from './simulation.ts'
 import { editedByHand } from './git-stories.ts'
 import { setStories } from './set-stories.ts'
 import { stories, storyNamed } from './stories.ts'
+import { inFull, isFull } from '#test/support/full.ts'
 
-const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
 /** Half a second of one core each: every story once in each change, more than a thousand before a release. */
-const SEEDS = IS_FULL ? 1_100 : stories.length
-const SPLIT_SEEDS = IS_FULL ? 60 : 2
-const SET_SEEDS = IS_FULL ? 60 : 2
+const SEEDS = isFull ? 1_100 : stories.length
+const SPLIT_SEEDS = inFull(60, 2)
+const SET_SEEDS = inFull(60, 2)
 const FULL_MS = 4 * 3_600_000
-const TIMEOUT_MS = IS_FULL ? FULL_MS : 900_000
+const TIMEOUT_MS = isFull ? FULL_MS : 900_000
 /** Each so many runs are made twice. */
-const REPLAYED = IS_FULL ? 50 : 6
+const REPLAYED = inFull(50, 6)
 
 const addTo = (all: Map<string, number>, more: Readonly<Record<string, number>>): void => {
   for (const [what, times] of Object.entries(more)) all.set(what, (all.get(what) ?? 0) + times)

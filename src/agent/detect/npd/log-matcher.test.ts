@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compileRegex, regexProblem } from '#lib/regex.ts'
 import { LogMatcher } from './log-matcher.ts'
 import { lookAt } from './pattern-look.ts'
+import { inFull } from '#test/support/full.ts'
 
 /** As Go does it, without any shortcut: the whole buffer, each time. */
 function* plainly(patterns: readonly string[], size: number): Generator<readonly string[], void, string> {
@@ -75,7 +76,7 @@ const word = fc.constantFrom(
   ' ',
 )
 const line = fc.array(word, { maxLength: 5 }).map((w) => w.join(''))
-const RUNS = process.env['KUBENODE_TEST_FULL'] === '1' ? 20_000 : 1_500
+const RUNS = inFull(20_000, 1_500)
 
 test('with or without its shortcuts a matcher finds what Go would find', () => {
   fc.assert(

@@ -15,8 +15,9 @@ import { parseMonitor, parseMonitorText } from '#api/agent-config/monitor-config
 import { osVersion } from './os-release.ts'
 import { lookAt } from './pattern-look.ts'
 import { parseServiceState } from './service-state.ts'
+import { inFull } from '#test/support/full.ts'
 
-const RUNS = process.env['KUBENODE_TEST_FULL'] === '1' ? 20_000 : 400
+const RUNS = inFull(20_000, 400)
 const text = fc.string({ unit: 'binary', maxLength: 200 })
 
 test('any text', () => {

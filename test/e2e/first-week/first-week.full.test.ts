@@ -16,11 +16,11 @@ import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
 import { addLamp, edit, keyOf, setVersion } from './lamp.ts'
 import { addRule, report } from './own-rule.ts'
+import { inFull } from '#test/support/full.ts'
 
 const NODES = 3
-const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 /** Kills in a settle window, in each direction. */
-const KILLS = isFull ? 20 : 2
+const KILLS = inFull(20, 2)
 
 let fleet: TestFleet
 let seen: Observer
