@@ -11,8 +11,6 @@ const KEPT = [
   'required',
   'minProperties',
   'maxProperties',
-  'minItems',
-  'maxItems',
   'minLength',
   'maxLength',
   'pattern',
@@ -34,6 +32,9 @@ export function ajvSchemaOf(schema: ApiSchema): SchemaObject {
   if (typeof schema.additionalProperties === 'object')
     out['additionalProperties'] = ajvSchemaOf(schema.additionalProperties)
   if (schema.items !== undefined) out['items'] = ajvSchemaOf(schema.items)
+  // A time has them for the server (see `time`); here its type says enough.
+  if (schema.type === 'array')
+    for (const key of ['minItems', 'maxItems'] as const) if (schema[key] !== undefined) out[key] = schema[key]
   Object.assign(out, uniqueness(schema))
   return out
 }

@@ -246,6 +246,10 @@ const requests =
     return ask(who.agentA, 'POST', '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All', { body })
   }
 
+const condition = (lastTransitionTime: unknown) => ({
+  status: { conditions: [{ type: 'DiskPressure', status: 'True', reason: 'Full', message: '', lastTransitionTime }] },
+})
+
 const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 writes the status of another Machine',
@@ -269,6 +273,13 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: ({ ask, who }) => ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, phase('Ready')),
     refused: /an agent does not say .*phase/,
   },
+  ...[[], ['2026-01-01T00:00:00Z'], {}, 1].map((time): Attempt => ({
+    name: `S24 stores ${JSON.stringify(time)} as a time`,
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status?dryRun=All`, condition(time)),
+    control: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status?dryRun=All`, { body: condition('2026-01-01T00:00:00Z') }),
+    refused: /^422.*lastTransitionTime/,
+  })),
   { name: 'S25 deletes its Machine', attempt: thief('DELETE', `${OURS}/machines/m-a`), refused: 403 },
   {
     name: 'S25 changes what its Machine is to run',

@@ -56,7 +56,7 @@ function bounds(schema: ApiSchema): string {
   const parts = [
     between(schema, 'minimum', 'maximum', ''),
     schema['x-kubernetes-int-or-string'] === true ? '' : between(schema, 'minLength', 'maxLength', ' characters'),
-    between(schema, 'minItems', 'maxItems', ' items'),
+    schema.type === 'array' ? between(schema, 'minItems', 'maxItems', ' items') : '',
     between(schema, 'minProperties', 'maxProperties', ' keys'),
     maxBytes === undefined ? '' : `≤ ${maxBytes} bytes of JSON`,
     says ?? '',
