@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { commentsIn } from '#test/support/comments.ts'
 import { AVOIDED, AVOIDED_IN_STATUS, avoidedIn } from '#test/support/plain-english.ts'
 import { spokenIn } from '#test/support/spoken.ts'
 import { ROOT, filesUnder } from './source-files.ts'
@@ -81,5 +82,17 @@ test.each(documents.flatMap(asFiles).map((path) => [path] as const))('%s is in p
         ({ word, instead }) => `${path}:${i + 1}: "${word}" in "${text.trim().slice(0, 120)}"; ${instead}`,
       ),
     )
+  expect(found).toEqual([])
+})
+
+/** Folders whose comments are in plain English. It grows until it names them all; then it is `src`, `test`, `deploy`, `bench`, `rules` and `fleet`. */
+const COMMENTS_DONE = ['fleet', 'src/windows']
+
+test.each(COMMENTS_DONE)('the comments in %s are in plain English', (folder) => {
+  const found = filesUnder(folder).flatMap((path) =>
+    commentsIn(path, read(path)).flatMap(({ line, text }) =>
+      avoidedIn(text).map(({ word, instead }) => `${path}:${line}: "${word}" in "${text.slice(0, 160)}"; ${instead}`),
+    ),
+  )
   expect(found).toEqual([])
 })
