@@ -13,6 +13,7 @@ const linted = (make: Make) => async (): Promise<Answer> => {
   try {
     for (const name of ['rules', 'fleet']) mkdirSync(join(folder, name))
     writeFileSync(join(folder, 'rules/good.cases.ts'), 'export const rule = {}; export const cases = []')
+    writeFileSync(join(folder, 'outside.ts'), '')
     writeFileSync(join(folder, 'outside.txt'), 'ladder: a line of a file of this machine')
     make(folder)
     let text = ''
@@ -32,6 +33,11 @@ const link = (to: string, at = 'rules/link.ts'): Make => {
   return (folder) => symlinkSync(to === 'outside' ? join(folder, 'outside.txt') : to, join(folder, at))
 }
 
+/** An error that says it was thrown in another file. */
+const thrownIn = (place: string): Make =>
+  rule('bad.cases.ts', `const e = new Error('no'); e.stack = 'fleet:///${place}:7:1'; throw e`)
+const NOT_TOLD = /^(?!.*outside)(?!.*link).*bad\.cases\.ts: KN1342(?!.*:7\))/s
+
 /** Looked at like any other, and the rest of the folder, too. */
 const NOT_READ = /^(?!.*link\.ts).*good\.cases\.ts/s
 
@@ -43,6 +49,19 @@ const ATTEMPTS: readonly Attempt<void>[] = [
     name: 'S28 a fleet that is a link to all files of the machine',
     attempt: linted(link('/', 'fleet/link')),
     refused: NOT_READ,
+  },
+  ...['rules/../outside.ts', '../outside.ts', 'outside.ts', 'rules/link.ts'].map((place): Attempt<void> => ({
+    name: `S28 a rule that asks by the place of its error whether ${place} is there`,
+    attempt: linted((folder) => {
+      link('outside')(folder)
+      thrownIn(place)(folder)
+    }),
+    refused: NOT_TOLD,
+  })),
+  {
+    name: 'S28 a case that asks by a link of the name of its rule whether a file is there',
+    attempt: linted((folder) => symlinkSync(join(folder, 'outside.ts'), join(folder, 'rules/good.ts'))),
+    refused: /^(?!.*good\.ts).*good\.cases\.ts/s,
   },
   {
     name: 'S28 a rule that is no data, to hide what is wrong with the others',

@@ -62,7 +62,8 @@ export async function ruleFiles(folder: string, cwd: string, cage: () => Promise
   if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
   const reported = conditionsOfFleet(join(root, '..', 'fleet'))
   const modules = await loadModules(root, files, { cage: await cage(), shown: folder })
-  const loaded = files.map((file) => ruleFile(file, modules.get(file), { root, cwd, reported }))
+  const names = new Set(all.filter((f) => f.isFile).map((f) => f.path))
+  const loaded = files.map((file) => ruleFile(file, modules.get(file), { root, cwd, reported, names }))
   return [...loaded, ...withoutCases(root, all, cwd)]
 }
 
@@ -113,18 +114,20 @@ interface Roots {
   readonly cwd: string
   /** Conditions that the agents' configuration reports. */
   readonly reported: ReadonlySet<string>
+  /** Of all files below the root. Nothing else is looked for: whether a link leads to something is not for those who read the report. */
+  readonly names: ReadonlySet<string>
 }
 
 /** One file that cannot be used says so among the others. */
-function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, reported }: Roots): RuleFile {
+function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, reported, names }: Roots): RuleFile {
   const name = file.slice(0, -ENDING.length)
   const shown = shownPath(cwd, join(root, file))
-  const beside = join(root, `${name}.ts`)
+  const beside = `${name}.ts`
   if (module === undefined || 'error' in module) {
     const { message = 'it was not loaded', at } = module?.error ?? {}
-    // The place is below the folder above; its first part is the file that is to be corrected.
-    const [, path = file, line = ''] = /^(?:[^/]+\/)?(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
-    const broken = existsSync(join(root, path)) ? shownPath(cwd, join(root, path)) : shown
+    // The place is below the folder above: the file that is to be corrected may be one of the fleet.
+    const [, path = '', line = ''] = /^(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
+    const broken = path === '' ? shown : shownPath(cwd, join(root, '..', path))
     const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`
     return notUsable(name, broken, numbered(cliErrors.KN1342({ file: broken, why })))
   }
@@ -141,7 +144,7 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
   const problems = createValidator().problems(nodeRemedier, object)
   const base = {
     name,
-    path: existsSync(beside) ? shownPath(cwd, beside) : shown,
+    path: names.has(beside) ? shownPath(cwd, join(root, beside)) : shown,
     casesPath: shown,
     cases: malformed.length > 0 ? [] : (cases as readonly RuleCase[]),
     caseProblems: malformed,

@@ -18,11 +18,13 @@ const MAX_FILES = 20_000
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_DEPTH = 32
 
+const LINE_AND_COLUMN = /(:\d+){1,2}$/
+
 /** The moment of a lint decides nothing. */
 const NOW = 0
 const SEED = 1
 
-/** `entries` are paths below the folder; so are the keys of the answer. Errors name files from the folder above. */
+/** `entries` are paths below the folder; so are the keys of the answer. Errors name one of the files, from the folder above, or none. */
 export async function loadModules(
   folder: string,
   entries: readonly string[],
@@ -33,11 +35,11 @@ export async function loadModules(
   const entry = entries.map((path) => `${name}/${path}`)
   const end = await runCaged(options.cage, { files, entry, release: '', now: NOW, seed: SEED }, options.limits)
   const { answer } = await inSlices(answering(end, `load the files of ${options.shown}`))
-  return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`))]))
+  return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`), files)]))
 }
 
-/** What it says of itself was made beside code of strangers. */
-function moduleOf(value: unknown): LoadedModule {
+/** What it says of itself was made beside code of strangers: its place may be any path of this machine, and only those of the files are told. */
+function moduleOf(value: unknown, files: Readonly<Record<string, string>>): LoadedModule {
   if (isObject(value) && 'exports' in value) return { exports: value['exports'] }
   const error = isObject(value) && isObject(value['error']) ? value['error'] : {}
   const { message, at } = error
@@ -45,7 +47,7 @@ function moduleOf(value: unknown): LoadedModule {
     error: {
       kind: 'Thrown',
       message: typeof message === 'string' ? message : 'it cannot be loaded',
-      ...(typeof at === 'string' && { at }),
+      ...(typeof at === 'string' && Object.hasOwn(files, at.replace(LINE_AND_COLUMN, '')) && { at }),
     },
   }
 }
