@@ -8,7 +8,7 @@ export const unwellComponent = (component: string): NodeRemedierInput['spec'] =>
     when: {
       all: [
         { fact: 'conditions', path: `/${condition}/status`, operator: 'equal', value: 'True' },
-        // No version can be run: neither a restart nor an installation helps, and a person is told by the Machine.
+        // No version can be run: neither a restart nor an installation helps. The Machine reports it to users.
         { fact: 'conditions', path: `/${condition}/reason`, operator: 'notEqual', value: 'ComponentFailed' },
       ],
     },

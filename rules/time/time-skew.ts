@@ -6,7 +6,7 @@ export const timeSkew = (keeper: string): NodeRemedierInput['spec'] => ({
   when: {
     all: [
       conditionIs('NTPProblem', 'True'),
-      // Where the peers of the zone are off as well, their time server is: nothing on the node would help.
+      // When the peers in the zone are off as well, the fault is their time server and no repair of the node can fix it.
       { fact: 'peers', path: '/zone/NTPProblem', operator: 'ratioBelow', value: 0.3 },
     ],
   },

@@ -15,7 +15,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** setTimeout fires at once above 2^31-1; longer waits are capped, callers look again. */
+/** setTimeout fires at once above 2^31-1; longer waits are capped and callers check the time themselves. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {

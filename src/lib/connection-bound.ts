@@ -1,5 +1,5 @@
-// How many connections a small server holds, so that silent ones cost only each other their place: beyond the bound the one that serves nobody is dropped,
-// not who comes next. Who is dropped is decided in connectionToDrop, which is pure.
+// Limits how many connections a small server keeps open. Beyond the bound an idle connection is dropped, not the newcomer, so silent clients cost only each
+// other. The decision is in connectionToDrop, which is pure.
 import type { Server } from 'node:http'
 import { type Socket, isIPv6 } from 'node:net'
 import type { Clock, Timer } from './clock.ts'
@@ -30,8 +30,8 @@ export interface Held {
 }
 
 /**
- * First those that never asked anything, of them who holds the most, of those the one that is quiet for longest. The last of `held` is the newcomer, which goes only
- * if all others are at work.
+ * Connections that never sent a request go first: of the peer that holds the most of them, the one idle longest. The last of `held` is the newcomer, which is
+ * dropped only if all others serve a request.
  */
 export function connectionToDrop<T extends Held>(
   held: readonly T[],

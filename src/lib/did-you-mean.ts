@@ -1,9 +1,9 @@
-// The known word that somebody most likely meant, for "did you mean" in messages.
+// The known word that a user most likely meant, for "did you mean" in messages.
 
 /** Longer words are not compared: the table below grows with the square. */
 const MAX_WORD_CHARS = 128
 
-/** Whoever has more names to choose from is not helped by one, and each takes some microseconds. */
+/** With more names to choose from, one suggestion does not help, and each comparison takes some microseconds. */
 const MAX_CANDIDATES = 1_000
 
 /** The nearest of `known` within a third of the word's length, rounded up; undefined when none is near. */
@@ -25,7 +25,7 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
   return best
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours. */
+/** Insertions, deletions, substitutions and swaps of adjacent characters. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)

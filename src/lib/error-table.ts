@@ -3,7 +3,7 @@
 
 export type ErrorCode = `KN${number}`
 
-/** Values stand in braces: "cannot fetch {place}: {why}". */
+/** Values are in braces: "cannot fetch {place}: {why}". */
 export interface ErrorText {
   /** What cannot be done, to which object, and what was observed. */
   readonly text: string

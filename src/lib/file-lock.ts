@@ -1,5 +1,5 @@
-// A lock on a file that the kernel gives to one process and takes back when it ends, however it ends. Only the owner of the folder can
-// take it: unlike an abstract socket or a port it cannot be occupied by another user.
+// A lock on a file that the kernel grants to one process and releases when the process ends, however it ends. Only the owner of the folder can take it: unlike
+// an abstract socket or a port, another user cannot occupy it.
 import { chmodSync, closeSync, constants, lstatSync, openSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
@@ -32,7 +32,7 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
 
 const isHeldByAnother = (e: unknown): boolean => e instanceof Error && /locked|busy/.test(e.message)
 
-/** Looks without keeping anybody out for longer than the look takes. */
+/** Keeps other processes out only while the check itself runs. */
 export function isFileLocked(file: string): boolean {
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false
   const sqlite = process.getBuiltinModule('node:sqlite')
@@ -63,7 +63,7 @@ function ownFile(file: string): void {
   try {
     closeSync(openSync(file, CREATE, OWN))
   } catch (e) {
-    // somebody who starts at the same moment made it
+    // another process that starts at the same moment created it
     if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
   }
 }

@@ -57,7 +57,7 @@ const HTML_UNSAFE = /[<>&\u2028\u2029]/g
 export const goJsonString = (text: string): string =>
   JSON.stringify(text.toWellFormed()).replace(HTML_UNSAFE, (c) => `\\u${hex(c.charCodeAt(0), 4)}`)
 
-/** How deep a value is printed; a message needs no more, and recursion stays bounded. */
+/** How deep a value is printed: enough for a message, and recursion stays bounded. */
 const DEEPEST_PRINTED = MAX_JSON_DEPTH
 
 /** encoding/json: keys sorted as those of a Go map, or in their own order as those of a Go struct. */

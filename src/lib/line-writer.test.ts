@@ -1,4 +1,4 @@
-// A log on a disk that fills up, behind a pipe that nobody reads, or gone.
+// A log on a disk that fills up, behind a pipe without a reader, or on a closed descriptor.
 import { describe, expect, test } from 'vitest'
 import { lineWriter } from './line-writer.ts'
 

@@ -1,5 +1,5 @@
-// Node's http, taken without its ES module: making that one reads each of its exports once, and some of them (WebSocket and its kin) load a whole
-// fetch library, a quarter of the start of a small program, which nobody here calls.
+// Node's http, loaded without its ES module: creating that module reads every export once, and some of them (WebSocket and related classes) load a whole fetch
+// library that we never call. That is a quarter of the start of a small program.
 import type http from 'node:http'
 import { getBuiltinModule } from 'node:process'
 

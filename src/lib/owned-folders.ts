@@ -47,7 +47,7 @@ function namesIn(parent: string): readonly string[] {
   }
 }
 
-/** Undefined for what is not a folder of ours: links and folders of other users are left alone. */
+/** Undefined for a folder that is not ours: links and folders of other users are left alone. */
 function ageOf(path: string, now: number): number | undefined {
   try {
     const stat = lstatSync(path)

@@ -1,5 +1,5 @@
-// Keeps a folder and what is in it to its owner, whatever the umask is and was. Invariant: it never opens anything to anybody, and
-// never uses what another user put there.
+// Makes a folder and its content accessible to its owner only, whatever the umask is and was. Invariant: it never opens anything to other users, and never uses
+// files that another user put there.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from './errors.ts'
@@ -33,7 +33,7 @@ export function makeFolders(path: string): void {
   mkdirSync(path, { mode: FOLDER_MODE })
 }
 
-/** Makes the folder, or closes one that is there to everybody else. Answers how many files and folders were open. */
+/** Creates the folder, or closes an existing one to other users. Returns how many files and folders were open. */
 export function makePrivateFolder(path: string, { isSealed = () => false }: PrivateFolderOptions = {}): number {
   makeFolders(path)
   // a link that the owner made leads to the folder
@@ -54,7 +54,7 @@ export function makePrivateFolder(path: string, { isSealed = () => false }: Priv
   return closed
 }
 
-/** Somebody else's is refused: what it contains may be there for us to trust it. */
+/** A folder of another user is refused: its content may have been put there to make us trust it. */
 export function requireOwn(path: string, stat: Pick<Stats, 'uid'> = lstatSync(path)): void {
   const own = process.geteuid?.()
   if (own !== undefined && stat.uid !== own) throw new KubeNodeError(libErrors.KN1040({ path, uid: stat.uid, own }))

@@ -41,11 +41,11 @@ export class RegexError extends KubeNodeError {
 
 const shorten = (pattern: string): string => (pattern.length <= 120 ? pattern : `${pattern.slice(0, 120)}…`)
 
-/** Names and durations: the same few patterns stand at hundreds of places of a schema, and compiling one takes as long as matching it a thousand times. */
+/** Names and durations: the same few patterns occur at hundreds of places of a schema, and compiling one takes as long as matching it a thousand times. */
 const SHARED_LENGTH = 256
 const SHARED_PATTERNS = 512
 
-/** What somebody still holds or held a moment ago. A Regex has no state, so that sharing it cannot be seen. */
+/** Expressions still referenced, or referenced until the last garbage collection. A Regex has no state, so sharing one has no visible effect. */
 const shared = new Map<string, WeakRef<Regex>>()
 
 /** Throws RegexError. */

@@ -12,5 +12,5 @@ function rootAbove(folder: string): string {
 
 let known: string | undefined
 
-/** No path of ours depends on how deep the file lies that asks for it. */
+/** Our paths do not depend on how deep the calling file lies. */
 export const releaseRoot = (): string => (known ??= rootAbove(import.meta.dirname))

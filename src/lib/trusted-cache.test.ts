@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-/** A cache in which somebody left a build. */
+/** A cache in which another user left a build. */
 function planted(): string {
   const build = join(cache, 'programs/0123')
   mkdirSync(build, { recursive: true })

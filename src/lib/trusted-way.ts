@@ -1,5 +1,5 @@
-// Whether another user could put something else in the place of a folder, as sshd's StrictModes asks: each folder on the way from the root, and each
-// link, belongs to root or to us, and nobody else may write to it. Invariant: what cannot be read counts as another user's.
+// Checks whether another user could replace a folder, like sshd's StrictModes: each folder and link on the path from the root belongs to root or to us, and
+// only its owner may write to it. Invariant: a path that cannot be read counts as another user's.
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
@@ -139,7 +139,7 @@ function gidOf(): number {
 }
 
 export interface WayOptions {
-  /** The running program. Whoever can change the folders above it is trusted already: they are warned of, not refused. */
+  /** The running program. Users who can change the folders above it are trusted already: print a warning, do not refuse. */
   readonly program?: string | undefined
   readonly onWarning?: (doubt: Doubt) => void
   /** The caller closes the folder itself to others, and refuses one that is not its own. */

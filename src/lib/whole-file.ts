@@ -46,7 +46,7 @@ function emptied(path: string): string {
   return path
 }
 
-/** A descriptor that appends to a regular file of ours with this one name. */
+/** A descriptor that appends to a regular file that we own and that has only this name. */
 export function openLog(path: string, mode = OWN): number {
   const file = openedOwn(path, mode)
   if (file !== undefined) return file
@@ -54,13 +54,13 @@ export function openLog(path: string, mode = OWN): number {
   return openSync(path, NEW | O_APPEND, mode)
 }
 
-/** Whoever keeps something in a folder of that name keeps it. */
+/** A folder of that name with content is kept. */
 function removePlanted(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path)
   else rmSync(path, { force: true })
 }
 
-/** Undefined for what is something else. A pipe that nobody reads from must not keep us waiting. */
+/** Undefined for anything but a regular file of our own. A pipe without a reader must not block us. */
 function openedOwn(path: string, mode: number): number | undefined {
   let file: number
   try {

@@ -106,7 +106,7 @@ export async function build(options: BuildOptions): Promise<Entries> {
   }
 }
 
-/** Changes with every edit of ours, every package and every Node. */
+/** Changes with every edit, every package and every Node version. */
 function fingerprintOf(root: string): string {
   const files = ['src', 'deploy'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

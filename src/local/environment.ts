@@ -1,4 +1,4 @@
-// All that a program of the local fleet gets of an environment; nothing of ours.
+// The whole environment of a program of the local fleet; nothing is inherited from ours.
 export const programEnv = (compileCache: string | undefined): Readonly<Record<string, string>> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',

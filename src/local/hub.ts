@@ -1,4 +1,4 @@
-// What the hub is told by hand, since git cannot know it: how to reach each cluster, and which repository to follow.
+// What git cannot tell the hub: how to reach each cluster, and which repository to follow.
 import { readFileSync } from 'node:fs'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, kubeconfigSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'

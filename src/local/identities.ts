@@ -82,7 +82,7 @@ function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, k
   })
 }
 
-/** Leaves a kubeconfig of the identity in `path`, made anew only when the one there is no good any more. */
+/** Leaves a kubeconfig of the identity in `path`; creates a new one only when the existing one is no longer valid. */
 export async function provideIdentity(
   admin: KubeClient,
   cluster: Cluster,

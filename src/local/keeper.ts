@@ -28,7 +28,7 @@ export interface KeeperOptions {
 const SEMI_SPACE_MB = 8
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
-/** A process that ran for so long did well; its next end starts counting anew. */
+/** After a run of this length the restart counter is reset. */
 const GOOD_RUN_MS = 30_000
 /** What a program gets to drain before it is killed. Everything they write is safe against a kill; this only saves a lease its time. */
 const STOP_MS = 4_000
@@ -40,7 +40,7 @@ const memoryFlags = (heapMb: number): readonly string[] => [
   '--expose-gc',
 ]
 
-/** Undefined where there is no room for it, or its folder is gone: the program runs without a log then. */
+/** Undefined when the disk is full or the folder was deleted: the program then runs without a log. */
 function openedLog(path: string): number | undefined {
   try {
     return openLog(path)
@@ -89,7 +89,7 @@ export class Keeper {
     const { node, entry, logs, env, clock } = this.#o
     const { name, args, heapMb } = kept.program
     const log = openedLog(join(logs, `${name}.log`))
-    // Standard input is a pipe that we never write to: its end tells the child that we are gone, also after a kill -9.
+    // Standard input is a pipe that we never write to: when it closes, the child knows that we ended, also after a kill -9.
     const child = spawn(node, [...memoryFlags(heapMb), entry, ...args], {
       stdio: ['pipe', log ?? 'ignore', log ?? 'ignore'],
       env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },

@@ -1,5 +1,5 @@
-// One fleet a data folder: the first start holds a lock that the kernel takes back when its process ends, however that ends. Which process holds it,
-// and since when, lies in a file beside it, for people.
+// One fleet per data folder: the first start takes a lock that the kernel releases when its process ends, however that ends. A file beside it tells people
+// which process holds the lock, and since when.
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -8,7 +8,7 @@ import { makeFolders } from '#lib/private-folder.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
-/** Somebody who only looks at the lock holds it for less than this. */
+/** A process that only checks the lock holds it for less than this. */
 const LOOKED_AT_MS = 500
 
 export interface LockFiles {

@@ -1,4 +1,4 @@
-// Says what is waited for once the wait is long enough for a person to wonder.
+// Prints what the program waits for once the wait is long enough for a person to wonder.
 import type { Clock } from '#lib/clock.ts'
 
 /** People wait so long without a word. */
@@ -7,7 +7,7 @@ export const QUIET_MS = 2_000
 export interface Patience {
   readonly clock: Pick<Clock, 'after'>
   readonly say: (line: string) => void
-  /** Ends the wait; the work may go on. */
+  /** Ends the wait; the operation itself may continue. */
   readonly signal?: AbortSignal
 }
 

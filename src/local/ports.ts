@@ -1,4 +1,4 @@
-// Ports of the API servers: chosen free once, remembered, and said clearly when somebody else took one since.
+// Ports of the API servers: free ones are chosen once and remembered; a clear error names the port when another program has taken it since.
 import { createServer } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
 import { ALL_CLUSTERS } from './layout.ts'

@@ -1,4 +1,4 @@
-// Which programs each cluster of the local fleet has, what each of them is told, and when they lead there.
+// Which programs each cluster of the local fleet runs, with which arguments, and when they lead there.
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -22,7 +22,7 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
 /** All of it is on this machine; a free port, since several defenders are. */
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
 
-/** Which programs each cluster has, and what each of them is told. */
+/** Which programs each cluster runs, and with which arguments. */
 export class Programs {
   readonly #layout: Layout
   readonly #keeper: Keeper

@@ -15,7 +15,7 @@ export const SIZE_FILE = 'fleet/clusters/size.json'
 
 const GIT_TIMEOUT_MS = 60_000
 
-/** What git is told always: nothing of the user's hooks, and a name for commits where the user has none. */
+/** Always passed to git: none of the user's hooks, and a name for commits when the user has none. */
 async function git(cwd: string, args: readonly string[]): Promise<string> {
   try {
     const { stdout } = await run('git', ['-c', 'core.hooksPath=/dev/null', ...args], {

@@ -50,7 +50,7 @@ export function createScreen(
 
   return {
     say(line) {
-      // What is said goes above the picture, which follows it unchanged.
+      // Log lines are printed above the display, which is redrawn unchanged below them.
       if (isTerminal && drawn > 0) redraw([...line.split('\n'), ...last])
       else write(`${line}\n`)
     },

@@ -1,4 +1,4 @@
-// Looks at a local fleet from outside: the same summary that its display shows, and whether it is as the newest commit says.
+// Reads a local fleet from outside: the same summary that its display shows, and whether it matches the newest commit.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -48,7 +48,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     while (!isUp(layout)) {
-      // Only a fleet that somebody is starting is worth waiting for.
+      // Wait only when another process is starting the fleet.
       if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
       await waitFor(`the local fleet in ${data} to start its servers`)
     }

@@ -159,7 +159,7 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
 
-/** After a start the statuses are still those of before: nobody is Ready who was not heard of since. */
+/** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
 export const unheard = ({ clusters }: FleetSeen, since: number): readonly string[] =>
   clusters.flatMap((c) => {
     const silent = c.machines.filter((m) => !isHeard(c, m, since)).length

@@ -85,7 +85,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   // A folder that is something else is left as it is.
   if (!existsSync(layout.state)) readState(layout)
   const open = closeFolder(layout)
-  // Made by somebody else meanwhile, where all may make folders.
+  // Created by another process meanwhile, in a folder where all users may create folders.
   requireTrusted(options)
   if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
   const unlock = takeLock(layout)
@@ -107,7 +107,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.say('stopping all processes')
     for (const client of clients) client.close()
-    // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
+    // Programs and nodes first, so that no program restarts an agent; API servers last, so that programs can finish their last writes.
     const names = [...keeper.pids().keys()]
     const patience = { clock: systemClock, say: (line: string) => options.screen.say(line) }
     const toEnd = (isMeant: (name: string) => boolean) => () =>
@@ -141,7 +141,7 @@ interface Start {
   readonly keeper: Keeper
   readonly entries: Entries
   readonly options: UpOptions
-  /** Whoever connects is put here. */
+  /** Every opened connection is added here. */
   readonly opened: Closable[]
   readonly began: number
   /** The same moment by the clock on the wall, which leases carry. */
@@ -169,7 +169,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       args: ['apiserver', '--data', apiserver, '--port', String(ports[name])],
     })
   }
-  // What is declared is made ready while the servers come up.
+  // Prepare the declared files while the servers start.
   const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
   const declared = provideFleet(layout, files, options)
   declared.catch(() => undefined)

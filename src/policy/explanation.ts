@@ -1,5 +1,5 @@
-// Why a rule is true, false or unknown: the tree its author wrote, each leaf with what was wanted and what was seen. Worked out only when somebody
-// asks, by the same bound tests that the engine ran; a property holds its verdict against the engine's.
+// Why a rule is true, false or unknown: the tree its author wrote, each leaf with the expected and the observed value. Built only on request, with the same
+// bound tests that the engine ran; a property compares its verdict with the engine's.
 import { isObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import { MAX_SHOWN_CHARS, MAX_SHOWN_ITEMS } from './limits.ts'

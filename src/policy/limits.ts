@@ -1,4 +1,4 @@
-// The bounds of the rule language. A rule comes from a file or an object that anybody may write, and is asked for every node of a cluster.
+// The bounds of the rule language. A rule comes from a file or an object that any user may write, and is evaluated for every node of a cluster.
 
 /** What the API allows for one rule (an annotation-sized tree); larger ones are programs, not rules. */
 export const MAX_RULE_BYTES = 16 * 1024
@@ -24,7 +24,7 @@ export const MAX_REGEX_PROGRAM = 1_000
 /** The same for all regexes of one rule. */
 export const MAX_RULE_REGEX_PROGRAM = 2_000
 
-/** A text that a regex still looks at, four times the longest condition message; a longer one is unknown. */
+/** Longest text that a regex is run on, four times the longest condition message; a longer one is unknown. */
 export const MAX_REGEX_SEEN_CHARS = 4 * 1_024
 
 /** Strings in a rule: the longest that a Kubernetes condition message may have. */
@@ -37,7 +37,7 @@ export const MAX_VALUE_ITEMS = 64
 export const MAX_PATH_TOKENS = 8
 export const MAX_DECORATORS = 3
 
-/** A text in a fact that the other text operators still look at; a longer one is unknown, never half judged. */
+/** Longest text in a fact that the other text operators read; a longer one is unknown, never half judged. */
 export const MAX_SEEN_CHARS = 64 * 1024
 
 /** Elements of a list in a fact that an operator still walks through; a longer one is unknown. */
@@ -46,7 +46,7 @@ export const MAX_SEEN_ITEMS = 10_000
 /** Characters of all elements of a list that is walked with an operator for texts; more is unknown. */
 export const MAX_SEEN_LIST_CHARS = 16 * 1024
 
-/** Problems listed for one rule; the first twenty are enough to go on. */
+/** Problems listed for one rule; twenty are enough to start fixing it. */
 export const MAX_PROBLEMS = 20
 
 /** What an explanation shows of a seen value. */

@@ -1,4 +1,5 @@
-// Holds a rule against its cases: does each come out as it says, does the rule fire in one and not in another, and does every leaf decide somewhere.
+// Checks a rule against its cases: does each give the stated result, does the rule fire in one and not in another, and does every leaf decide at least one
+// case.
 import type { RuleCase } from '#api/rule-case.ts'
 import { type Explanation, type LeafExplanation, explainTerm } from './explanation.ts'
 import { nodeFacts } from './node-vocabulary.ts'

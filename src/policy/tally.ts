@@ -1,5 +1,5 @@
-// How many of a group of peers are so: the facts behind counts and ratios. Peers of whom nobody can tell keep both ends open: the true
-// count lies between `count` and `count + unknown`.
+// How many peers of a group meet a test: the facts behind counts and ratios. Unknown peers leave both ends open: the true count lies between `count` and `count
+// + unknown`.
 import { isObject } from '#lib/json.ts'
 import type { Verdict } from './verdict.ts'
 

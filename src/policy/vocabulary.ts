@@ -13,7 +13,7 @@ export type Shape =
       readonly unknownAs?: string
     }
   | { readonly type: 'number' | 'boolean' | 'time' | 'version'; readonly doc?: string }
-  /** `{ count, total, unknown }`: of `total` peers `count` are so, and of `unknown` more nobody can tell. */
+  /** `{ count, total, unknown }`: of `total` peers `count` meet the test, and for `unknown` more it is not known. */
   | { readonly type: 'tally'; readonly doc?: string }
   | { readonly type: 'list'; readonly items: Shape; readonly doc?: string }
   | { readonly type: 'object'; readonly fields: { readonly [field: string]: Shape }; readonly doc?: string }

@@ -1,7 +1,7 @@
 // Keeps the agent.json of hosts as it is declared for their cluster. Only hosts whose text may differ are read and written.
 import { readText, writeWhole } from './process/record.ts'
 
-/** The text of agent.json as it should be now; undefined: agents keep what they have. */
+/** The desired text of agent.json; undefined: agents keep their current file. */
 export type AgentConfigText = () => Promise<string | undefined>
 
 export class ConfigFiles {

@@ -8,7 +8,7 @@ export interface ConformanceTools {
   readonly until: (holds: () => Promise<boolean>) => Promise<void>
   /** Parameters that the provider needs for a host. */
   readonly params?: Readonly<Record<string, string>>
-  /** A provider that was started anew, as after a crash of ours; the same one where there is no difference. */
+  /** A provider that was restarted, as after a crash; the same one where that makes no difference. */
   readonly restarted?: () => Promise<Provider>
 }
 

@@ -9,9 +9,9 @@ import type { Provider } from './port.ts'
 export interface ProviderTools {
   readonly clock: Clock
   readonly log: Logger
-  /** The text of agent.json as it should be now. */
+  /** The desired text of agent.json. */
   readonly agentConfig?: AgentConfigText
-  /** The Node program, and the files of the programs of ours that hosts run. */
+  /** The Node program, and the files of our programs that run on hosts. */
   readonly node: string
   readonly entries: Readonly<Record<'agent' | 'hollow', string>>
   /** Folder in which Node keeps what it compiled. */
@@ -26,7 +26,7 @@ export interface ProviderDefinition<Options extends object = object, Path extend
   readonly optionsSchema: Field<Options, unknown>
   /** Options that are paths. Relative ones start at the folder of the providers file, and no other user may be able to replace what is there. */
   readonly paths: readonly Path[]
-  /** Needs no options and touches nothing: served also where nobody asks for it. */
+  /** Needs no options and touches nothing: served even when the configuration does not name it. */
   readonly isAlwaysServed?: boolean
   /** What it writes is also for other users, such as those inside of machines. */
   readonly writesForOthers?: boolean

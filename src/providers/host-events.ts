@@ -1,4 +1,4 @@
-// Who listens to a provider, and what they are told.
+// The listeners of a provider and the events they receive.
 import type { HostEvent } from './port.ts'
 
 export class HostEvents {

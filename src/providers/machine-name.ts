@@ -8,7 +8,7 @@ const LONGEST_MACHINE = 253
 /** Only such names become folders: no slash, no leading dot. */
 export const isMachineName = (name: string): boolean => name.length <= LONGEST_MACHINE && MACHINE.test(name)
 
-/** Undefined for ids of other providers, and for what no machine of ours is called. */
+/** Undefined for ids of other providers, and for names that our machines cannot have. */
 export function machineIn(scheme: string, providerID: string): string | undefined {
   const machine = providerID.slice(scheme.length)
   return providerID.startsWith(scheme) && isMachineName(machine) ? machine : undefined

@@ -46,7 +46,7 @@ export interface Provider {
   /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */
   readonly isHostKept?: boolean
   create(request: HostRequest, signal?: AbortSignal): Promise<CreateResult>
-  /** Undefined only when the provider is sure that there is no such host; otherwise it throws. */
+  /** Undefined only when the provider is sure that the host does not exist; otherwise it throws. */
   get(providerID: string, signal?: AbortSignal): Promise<Host | undefined>
   /** All hosts that this provider made for the cluster: for orphans. */
   list(signal?: AbortSignal): Promise<readonly Host[]>
@@ -56,6 +56,6 @@ export interface Provider {
   reboot(providerID: string, signal?: AbortSignal): Promise<'Ordered' | 'Gone'>
   /** Calls `heard` for what happens from now on; ends with the signal. A provider without events returns at once. */
   events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
-  /** What the provider does all the while, such as keeping agents alive; ends with the signal. Whoever makes the provider runs it, once. */
+  /** The provider's background work, such as keeping agents alive; ends with the signal. The program that creates the provider calls it, once. */
   run?(signal: AbortSignal): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Every provider that a program of ours can serve. A new one is a folder of its own and one line here.
+// Every provider that our programs can serve. A new one is a folder of its own and one line here.
 import type { ProviderDefinition } from './definition.ts'
 import { hollowDefinition } from './hollow/definition.ts'
 import { nspawnDefinition } from './nspawn/definition.ts'

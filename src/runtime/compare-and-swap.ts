@@ -1,6 +1,6 @@
-// Changes one object only from a state that was looked at: read, decide, write over exactly that version, a bounded number of times.
-// After a lost reply it reads again, so `mutate` must recognise its own earlier change and answer `Keep`. Whoever holds the version that it wrote last may
-// write over that without reading: where it is not the server's any more, the write is refused and everything begins with a read.
+// Changes one object only from a state that was read: read, decide, write over exactly that version, a bounded number of times. After a lost reply it reads
+// again, so `mutate` must recognize its own earlier change and answer `Keep`. A caller that holds the version it wrote last may write over that without a read:
+// if the server has a newer one, the write is rejected and the next attempt begins with a read.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient, WriteOptions } from '#kube/client.ts'
@@ -35,7 +35,7 @@ export interface SwapOptions<T extends KubeObject = KubeObject> extends WriteOpt
   /** Asked right before each write, such as `leader.isLeader`. */
   readonly mayWrite?: () => boolean
   readonly attempts?: number
-  /** What the first attempt may write over. Nothing else is ever concluded from it: that all is well is told only of what was read. */
+  /** The version that the first attempt may write over. It is used for nothing else: success is reported only after reading the object back. */
   readonly held?: T | undefined
 }
 

@@ -1,5 +1,5 @@
 // The controller loop: takes keys from its queue, has each reconciled under a deadline, and turns the outcome into the next turn of that key.
-// One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without holding up another.
+// One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without delaying another key.
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
@@ -14,7 +14,7 @@ import { Refill } from './refill.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface ReconcileContext {
-  /** Names this one look at the key in every log line and request of it. */
+  /** Names this reconcile in every log line and request it makes. */
   readonly reconcileId: string
   /** Aborts at the deadline and when the controller stops. */
   readonly signal: AbortSignal
@@ -48,14 +48,14 @@ export interface ControllerState {
   readonly inWork: number
   /** Keys whose reconcile ignored its signal and still runs. */
   readonly hung: readonly string[]
-  /** Monotonic time of the last outcome, or of the last look at an empty queue. */
+  /** Monotonic time of the last outcome, or of the last time the queue was found empty. */
   readonly lastProgressAt: number
 }
 
 /** Four requests in flight hide the round trip; more only fills the server's queue. */
 const DEFAULT_WORKERS = 4
 const DEFAULT_TIMEOUT_MS = 30_000
-/** Shorter than the grace a pod gets by default (30 s), so that the lease is still given back in order. */
+/** Shorter than the grace period a pod gets by default (30 s), so that the lease is still released in order. */
 const DEFAULT_DRAIN_MS = 10_000
 /** What a reconcile gets to clean up after its signal before its worker leaves it behind. */
 const ABORT_GRACE_MS = 2_000
@@ -110,8 +110,8 @@ export class Controller {
   }
 
   /**
-   * Starts nothing new and lets what runs finish for `drainMs`; what is left then is told to end, and left behind when it does not.
-   * Answers whether everything ended.
+   * Starts nothing new and waits up to `drainMs` for running reconciles; then aborts the rest and leaves behind those that do not end. Returns whether all
+   * ended.
    */
   async stop(drainMs = DEFAULT_DRAIN_MS): Promise<boolean> {
     const { clock } = this.#options

@@ -1,5 +1,5 @@
-// The client that controllers under leader election get: it writes only while the term lasts, and destroys only with preconditions.
-// What a paused ex-leader still had in flight then either names an object that nobody touched since, or is refused by the server.
+// The client that controllers under leader election get: it writes only while the term lasts, and destroys only with preconditions. A request that a paused
+// former leader still had in flight then either hits an unchanged object or is rejected by the server.
 import { KubeNodeError } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'

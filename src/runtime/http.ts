@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 const TEXT = 'text/plain; charset=utf-8'
-/** A scraper that is slower than this is gone. */
+/** A scraper that is slower than this has lost its connection. */
 const REQUEST_TIMEOUT_MS = 10_000
 /** An answer is ready at once; who does not read it keeps no place for it. */
 const LONGEST_ANSWER_MS = 2_000
@@ -80,7 +80,7 @@ export class StatusHttp {
           .catch(() => response.destroy())
       },
     )
-    // An answer ends its connection: nobody keeps a place by having asked once.
+    // Close the connection after each answer, so that no client keeps its place after one request.
     this.#server.maxRequestsPerSocket = 1
     boundConnections(this.#server, {
       most: MOST_CONNECTIONS,

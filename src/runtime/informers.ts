@@ -1,4 +1,4 @@
-// The caches of one process: one list-watch a kind, whoever asks for it, and an honest word on whether a cache may be decided upon.
+// The caches of one process: one list-watch per kind, shared by all users of that kind, and a reliable answer to whether a cache is fresh enough for decisions.
 import type { Clock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
@@ -16,12 +16,12 @@ import { runtimeErrors } from './runtime-errors.ts'
 
 export interface SharedInformer<T extends KubeObject = KubeObject> {
   readonly type: ResourceType<T>
-  /** A string is the name of a cluster-scoped object. What is returned is shared: never change it. */
+  /** A string is the name of a cluster-scoped object. The returned object is shared: never change it. */
   get(key: ObjectKey | string): T | undefined
   list(): readonly T[]
-  /** Throws for an index that nobody declared. */
+  /** Throws for an index that was not declared. */
   byIndex(index: string, value: string): readonly T[]
-  /** `old` undefined: new; `now` undefined: gone. What is cached already is told as new. Returns what takes the handler away. */
+  /** `old` undefined: created; `now` undefined: deleted. Cached objects are reported as created first. Returns a function that removes the handler. */
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void
   /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
   readonly isSynced: boolean
@@ -38,7 +38,7 @@ export interface SharedOptions<T extends KubeObject> {
 }
 
 export interface Informers {
-  /** The one cache of this kind; the same object for everybody who asks. May be called before and after `start`. */
+  /** The one cache of this kind; every caller gets the same object. May be called before and after `start`. */
   of<T extends KubeObject>(type: ResourceType<T>, options?: SharedOptions<T>): SharedInformer<T>
   all(): readonly SharedInformer[]
   /** Runs every cache that was asked for, and each that is asked for later. */
@@ -165,7 +165,7 @@ class Cache<T extends KubeObject = KubeObject> implements SharedInformer<T> {
     return this.informer.silentForMs()
   }
 
-  /** Run once, whoever asks first. */
+  /** Runs once, for the first caller. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.informer.run(signal)
     return this.#running
@@ -189,7 +189,7 @@ function tell(log: Logger, notice: InformerNotice): void {
 /** A server sends a bookmark each minute; a reflector gives a silent watch up after at most 2.5 of them and needs time to come back. */
 export const STALE_AFTER_MS = 180_000
 
-/** Throws unless each cache is complete and was heard of lately. Whoever may disrupt calls it first: unknown blocks. */
+/** Throws unless each cache is complete and had recent news from the server. Call it before any disruption: unknown blocks. */
 export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = STALE_AFTER_MS): void {
   for (const cache of caches) {
     const what = qualifiedPlural(cache.type)
@@ -203,7 +203,7 @@ export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = S
   }
 }
 
-/** How soon to look again after `requireFresh` refused; undefined for any other error. It is no failure of the key, and must not count as one. */
+/** How soon to retry after `requireFresh` threw; undefined for any other error. This is not a failure of the key, and must not count as one. */
 export function blindFor(error: unknown): number | undefined {
   if (!isKubeNodeError(error)) return undefined
   return error.code === runtimeErrors.KN3050.code

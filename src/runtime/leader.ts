@@ -1,5 +1,5 @@
 // Leader election on a Lease. Leadership ends by our own monotonic clock, counted from before the last renewal was sent,
-// so it is over here before anybody else may take it, whether or not a timer, a reply or this process got to run.
+// so it ends here before another candidate may take it, even if a timer or a reply is late or this process was stopped.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -38,13 +38,13 @@ export const DEFAULT_LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, renewDeadlin
 export interface LeaderContext {
   /** Aborts when the term ends. Only a hint: a process that was stopped learns late; `isLeader` knows at once. */
   readonly signal: AbortSignal
-  /** Grows with every term, whoever holds it. */
+  /** Grows with every term, regardless of the holder. */
   readonly term: number
   readonly isLeader: () => boolean
 }
 
 export interface LeaderOptions {
-  /** A client of its own, so that no queue of other writes can hold up a renewal (F14). */
+  /** A client of its own, so that a queue of other writes cannot delay a renewal (F14). */
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: Random
@@ -160,7 +160,7 @@ export class LeaderElection {
     this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
   }
 
-  /** Also when it is in our own name: then the reply to our taking it was lost, and nobody else uses the name. */
+  /** Also when the lease is in our own name: then the reply to our acquisition was lost, and no other process uses the name. */
   #isFree(lease: Lease, sighting: Sighting, monotonic: number): boolean {
     if (lease.metadata.uid === undefined || holderOf(lease) === this.#options.identity) return true
     return isOver(lease, sighting, monotonic, this.#times.leaseMs)

@@ -21,7 +21,7 @@ export function newLease(key: ObjectKey): Lease {
   return { apiVersion: apiVersionOf(leaseType), kind: 'Lease', metadata: { name, ...(namespace && { namespace }) } }
 }
 
-/** A holder that others count as leader; an empty name means given back. */
+/** A holder that others count as leader; an empty name means released. */
 export const holderOf = (lease: Lease): string | undefined => lease.spec?.holderIdentity || undefined
 
 export const transitionsOf = (lease: Lease): number => lease.spec?.leaseTransitions ?? 0
@@ -42,7 +42,7 @@ export const renewed = (lease: Lease, now: number): Lease => ({
   spec: { ...lease.spec, renewTime: microTimestamp(now) },
 })
 
-/** Kept for its transitions; one second, so that even a client that looks at times alone takes it soon. */
+/** Keeps the count of transitions; lasts one second, so that a client that polls rarely can take it soon as well. */
 export const givenBack = (lease: Lease, now: number): Lease => ({
   ...lease,
   spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTimestamp(now) },
@@ -59,7 +59,7 @@ export function sighted(lease: Lease, before: Sighting | undefined, monotonic: n
   return before?.version === version ? before : { version, at: monotonic }
 }
 
-/** Over when given back, or when nobody touched the Lease for its whole duration while we looked. */
+/** Over when released, or when its holder did not renew it for its whole duration while we watched. */
 export function isOver(lease: Lease, sighting: Sighting, monotonic: number, durationMs: number): boolean {
   if (holderOf(lease) === undefined) return true
   const promisedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000

@@ -1,5 +1,5 @@
-// Runs one program: HTTP first, then caches, then leadership, then controllers; and the same backwards, within a bounded time.
-// It runs once. Whoever loses leadership ends, and starts again as a new process with an empty memory.
+// Runs one program: HTTP first, then caches, then leadership, then controllers; shutdown is the reverse, within a bounded time. It runs once: a process that
+// loses leadership ends, and a new process starts with empty memory.
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -98,13 +98,13 @@ export class Manager {
     return ended
   }
 
-  /** Who is told to end while it starts does so with an error, and that is no failure. */
+  /** A part stopped during startup exits with an error; this is expected. */
   #unstarted(error: unknown): Ended {
     if (this.#context.signal.aborted) return { reason: 'Stopped', left: [] }
     return { reason: 'FailedToStart', left: [], error }
   }
 
-  /** From standby to the end of the controllers; the lease is given back only after their last write. */
+  /** From standby to the end of the controllers; the lease is released only after their last write. */
   async #lead(): Promise<Ended> {
     const term = this.#awaitTerm()
     this.#phase = 'Standby'

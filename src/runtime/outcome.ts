@@ -1,11 +1,11 @@
-// What one look at a key came to, and the one place where errors turn into queue behaviour.
+// The result of one reconcile of a key, and the one place where errors turn into queue behavior.
 import { isApiError } from '#kube/errors.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 
 export type Outcome =
   /** Nothing more to do until something changes. */
   | { readonly kind: 'Done' }
-  /** All well; look again after this long even if nothing changes. */
+  /** Succeeded; reconcile again after this time even if nothing changes. */
   | { readonly kind: 'Requeue'; readonly afterMs: number }
   /** Something failed: again with the key's backoff. */
   | { readonly kind: 'Retry'; readonly error: unknown }
@@ -18,12 +18,12 @@ export const retry = (error: unknown): Outcome => ({ kind: 'Retry', error })
 export const doneOrAfter = (afterMs: number | undefined): Outcome =>
   afterMs === undefined ? done : requeueAfter(afterMs)
 
-/** When a key that failed is looked at again. */
+/** When a failed key is retried. */
 export type NextTry =
   | { readonly kind: 'Backoff' }
   /** The server said when; the key's backoff counts on beside it. */
   | { readonly kind: 'NotBefore'; readonly afterMs: number }
-  /** Only a person can change this: an edit wakes the key at once, otherwise it is looked at rarely. */
+  /** Only a person can fix this: an edit wakes the key at once, otherwise it is retried rarely. */
   | { readonly kind: 'Parked'; readonly afterMs: number }
 
 /** A repaired outside cause (a role, a quota) shows up within this time although no watch tells of it. */

@@ -1,8 +1,8 @@
-// Lets something that many events ask for take half of the time at most: after a look that took long, what comes is gathered for as long. A look that is
-// short follows at once, so one event among quiet is never held up.
+// Limits work that many events request to half of the time: after a run that took long, events are gathered for just as long. A short run follows at once, so a
+// single event is not delayed.
 import type { Clock } from '#lib/clock.ts'
 
-/** Whatever a look takes, news is not held up longer. */
+/** However long a run takes, news is not delayed by more than this. */
 const MOST_MS = 250
 
 export class Pace {

@@ -52,7 +52,7 @@ export type Recheck<T> =
   | { readonly kind: 'Same'; readonly object: T }
   | { readonly kind: 'Stale'; readonly seen: string }
 
-/** Reads the object again right before harm is done to what it stands for (a drain, a reboot), where no precondition can go along. */
+/** Reads the object again right before a disruption of the thing it represents (a drain, a reboot), which cannot carry a precondition. */
 export async function recheck<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,

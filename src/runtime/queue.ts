@@ -1,5 +1,5 @@
-// The work queue: which key is worked on next. A key is never handed out twice at once and never forgotten while it is dirty;
-// adding it ten times before it is looked at is adding it once.
+// The work queue: decides which key is reconciled next. A key is never handed out twice at once and never forgotten while it is dirty; adding it ten times
+// before it is taken is the same as adding it once.
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { type Backoff, DEFAULT_BACKOFF, backoffDelay } from './backoff.ts'
@@ -13,7 +13,7 @@ export interface QueueOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
   readonly random: Random
   readonly backoff?: Backoff
-  /** Distinct keys that wait, are delayed or in work. Keys beyond it are refused as `Full`, and the caller must look again later. */
+  /** Distinct keys that wait, are delayed or are being reconciled. Further keys are refused as `Full`, and the caller must add them again later. */
   readonly capacity?: number
 }
 
@@ -118,7 +118,7 @@ export class WorkQueue<K = string> {
     this.#failures.delete(key)
   }
 
-  /** The next key, or undefined at once when none is ready. Whoever takes a key owes a `done`. */
+  /** The next key, or undefined at once when none is ready. The caller must call `done` for each key taken. */
   tryTake(): K | undefined {
     const key = this.#lanes.shift()
     if (key !== undefined) this.#processing.add(key)
@@ -151,7 +151,7 @@ export class WorkQueue<K = string> {
     this.#settle()
   }
 
-  /** Takes no more keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
+  /** Accepts no further keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
   shutDown({ discard = false }: { readonly discard?: boolean } = {}): void {
     this.#shutDown = true
     this.#timer?.timer.cancel()

@@ -29,7 +29,7 @@ export interface Plan<A extends Action> {
 /** How one action went: as a write does, or it was given up before. */
 export type ActionOutcome =
   | WriteOutcome<unknown>
-  /** Looked at again right before, the ground of the decision no longer held; nothing was done. */
+  /** Checked again right before the action: the reason for the decision no longer held, and nothing was done. */
   | { readonly kind: 'Outdated'; readonly reason: string }
   /** An action before it did not succeed. */
   | { readonly kind: 'NotTried' }
@@ -53,7 +53,7 @@ export interface ReconcileSteps<Seen, Config, A extends Action, S> {
   readonly status?: (seen: Seen, plan: Plan<A>, results: readonly ActionResult<A>[]) => S | undefined
   /** Writes the status, if it differs from what was seen. */
   readonly writeStatus?: (status: S, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome | undefined>
-  /** Hears of every plan before it is carried out, for events and metrics. */
+  /** Receives every plan before it is carried out, for events and metrics. */
   readonly onPlan?: (plan: Plan<A>, key: string, context: ReconcileContext) => void
 }
 

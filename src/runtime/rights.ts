@@ -1,5 +1,5 @@
-// Whether a role may write what its work ends in. It is asked before the work begins and while it goes on: a leader without a right would keep
-// out the one that has it.
+// Checks whether a role may write the results of its work, before it leads and while it leads: a leader without a right would keep out the candidate that has
+// it.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -21,7 +21,7 @@ export interface Right {
 export const rightText = ({ verb, group, resource, namespace }: Right): string =>
   `not allowed to ${verb} ${resource}${group === '' ? '' : ` in API group ${group}`}${namespace === undefined ? '' : ` in namespace ${namespace}`}`
 
-/** A right that is taken away holds up the cluster for so long at most, before another candidate may lead. */
+/** Longest time that a leader without a right blocks the cluster before another candidate may lead. */
 export const RIGHTS_MS = 30_000
 
 const reviewType: ResourceType = {

@@ -1,4 +1,4 @@
-// Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT ends the process at once: somebody insists.
+// Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT ends the process at once: the user insists.
 
 type Name = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
@@ -19,7 +19,7 @@ export interface Shutdown {
 export interface ShutdownOptions {
   /** Ends the process. */
   readonly exit: (code: number) => void
-  /** SIGHUP was ignored when the process started, as under nohup: it goes on being ignored. Node itself forgets that. */
+  /** SIGHUP was ignored when the process started, as under nohup: keep ignoring it, because Node itself resets that. */
   readonly ignoresHangup: boolean
 }
 

@@ -21,7 +21,7 @@ interface Watched {
 }
 
 const DEFAULT_EVERY_MS = 1_000
-/** A look that comes this much later than planned means that the whole process was stopped: nobody's silence counts. */
+/** A check that comes this many intervals late means that the whole process was stopped: no silence counts. */
 const MISSED_LOOKS = 5
 
 export class Watchdog {

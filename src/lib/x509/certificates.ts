@@ -57,7 +57,7 @@ const SUBJECT_KEY = objectId(ID.subjectKey)
 const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, octets(value))
 const critical = (id: Buffer, value: Buffer): Buffer => sequence(id, TRUE, octets(value))
 
-/** Authorities of ours sign certificates of servers and clients, never other authorities. */
+/** Our authorities sign certificates of servers and clients, never other authorities. */
 const NO_AUTHORITY_BELOW = der(TAG.integer, Buffer.from([0]))
 
 const basicConstraints = (isAuthority: boolean): Buffer =>
@@ -256,6 +256,6 @@ export function signRequest(
       ...(request.alternativeNames === undefined ? [] : [request.alternativeNames.whole]),
     ],
   })
-  // The name and the alternative names were written by whoever asks: what cannot be read is not handed out.
+  // The requester wrote the name and the alternative names: if the result cannot be read, it is not handed out.
   return new X509Certificate(issued).toString()
 }

@@ -112,7 +112,7 @@ export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
 const bodyOfPem = (text: string, label: string): string | undefined =>
   new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(text)?.[1]
 
-/** The same of a text that holds one block and no more: of two, others may go by the other one. */
+/** The same for a text that holds exactly one block: with two, another reader may use the other one. */
 export function bytesOfOnlyPem(text: string, label: string): Buffer {
   const begins = text.split('-----BEGIN').length - 1
   if (begins > 1) throw new SyntaxError(`${begins} PEM blocks where one is wanted`)

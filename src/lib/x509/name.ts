@@ -38,7 +38,7 @@ export function readName(name: DerValue): NameRead {
   return { commonName: commonNames[0] ?? '', organizations, others }
 }
 
-/** What may stand in each kind of text: bytes beyond ASCII are other letters to others where they are not said to be UTF-8. */
+/** Allowed content of each kind of text: bytes beyond ASCII are different letters to different readers unless the text is declared as UTF-8. */
 const TEXTS: ReadonlyMap<number, RegExp> = new Map([
   [TAG.utf8String, /^\P{Cc}*$/u],
   [TAG.printableString, /^[ -~]*$/],

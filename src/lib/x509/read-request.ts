@@ -33,7 +33,7 @@ const ALTERNATIVE_NAMES = objectId(ID.alternativeNames)
 /** Of version 1, which is written 0. */
 const VERSION = der(TAG.integer, Buffer.from([0]))
 
-/** Requests have some 400 bytes, with many names a few thousand; what reads longer ones would be kept busy by whoever posts them. */
+/** Requests have some 400 bytes, with many names a few thousand; longer ones would only keep the reader busy. */
 const MOST_CHARACTERS = 65_536
 
 export function requestParts(requestPem: string): RequestParts {
@@ -54,7 +54,7 @@ export function requestParts(requestPem: string): RequestParts {
   }
 }
 
-/** By identifier. Of two of a kind somebody else may go by the other one. */
+/** By identifier. With two of a kind, another reader may use the other one. */
 function requestedExtensions(attributes: DerValue | undefined): ReadonlyMap<string, DerValue> {
   const found = new Map<string, DerValue>()
   for (const attribute of attributes === undefined ? [] : inside(attributes, ATTRIBUTES)) {

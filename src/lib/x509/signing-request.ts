@@ -1,5 +1,5 @@
-// Keys and certificate signing requests (PKCS #10), for whoever gets a client certificate from a cluster. Written by hand from a dozen DER values:
-// a library for all of X.509 costs every agent ten megabytes and as much time as the rest of its start.
+// Keys and certificate signing requests (PKCS #10) for programs that get a client certificate from a cluster. Written by hand from a dozen DER values: a
+// library for all of X.509 costs every agent ten megabytes and as much time as the rest of its start.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { bitString, der, objectId, pem, sequence, TAG } from './der.ts'

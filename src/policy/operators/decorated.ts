@@ -1,4 +1,4 @@
-// The operator that a name such as `not:someFact:startsWith` stands for: one operator under json-rules-engine's decorators, three-valued.
+// Resolves a name such as `not:someFact:startsWith` to its operator: one operator under json-rules-engine's decorators, three-valued.
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { MAX_DECORATORS, MAX_SEEN_LIST_CHARS } from '../limits.ts'
 import { conjunction, disjunction, negate } from '../verdict.ts'
@@ -148,7 +148,7 @@ function unknownWord(what: string, word: string, known: readonly string[]): Misf
   }
 }
 
-/** The operators that look at a shape, for messages. */
+/** The operators for a shape, for messages. */
 export const operatorsFor = (shape: Shape): string =>
   `${describeShape(shape)} takes ${[...OPERATORS.values()]
     .filter((o) => o.fits(shape))

@@ -1,5 +1,5 @@
-// What an operator is: which shapes it looks at, which values it is compared with, and a test that says unknown for anything it cannot judge.
-// The value is bound once, when the rule is compiled: wrong types, regexes and ranges are found then, not at three in the morning.
+// What an operator is: the shapes it accepts, the values it is compared with, and a test that answers unknown for anything it cannot judge. The value is bound
+// once, when the rule is compiled, so wrong types, regexes and ranges are found then, not at three in the morning.
 import { isObject } from '#lib/json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_ITEMS } from '../limits.ts'
 import { RULE_CODES } from '../problem.ts'
@@ -32,7 +32,7 @@ export interface Operator {
   readonly name: string
   readonly doc: string
   readonly readAs: ReadAs
-  /** The shapes it looks at, in words. */
+  /** The accepted shapes, in words. */
   readonly looksAt: string
   readonly fits: (shape: Shape) => boolean
   readonly bind: (value: unknown, shape: Shape) => Bound | Misfit

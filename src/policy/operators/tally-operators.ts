@@ -1,4 +1,4 @@
-// Operators over tallies: counts and ratios over peers. Decided only when the peers of whom nobody can tell could not turn the answer.
+// Operators over tallies: counts and ratios over peers. Decided only when the unknown peers could not change the answer.
 import { seenTally } from '../tally.ts'
 import type { Tally } from '../tally.ts'
 import { badValue, bound, wrongType } from './operator.ts'

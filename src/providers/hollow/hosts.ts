@@ -24,7 +24,7 @@ export function machineOfFile(file: string): string | undefined {
   return isMachineName(name) ? name : undefined
 }
 
-/** Undefined when there is no such host. One that cannot be understood is none: nobody could have made it but a person. */
+/** Undefined when there is no such host. A file that cannot be parsed counts as no host: only a person could have written it. */
 export async function readHost(dir: string, machine: string): Promise<HollowHost | undefined> {
   const text = await readText(hostFile(dir, machine))
   try {

@@ -1,4 +1,4 @@
-// How a hollow host shall behave, as `Machine.spec.provider.params` says it: versions that fail, slow fetching, silence, lies, a kubelet. Pure.
+// How a hollow host behaves, as declared in `Machine.spec.provider.params`: versions that fail, slow fetching, silence, lies, a kubelet. Pure.
 import { durationMs } from '#lib/duration.ts'
 
 export interface HollowParams {
@@ -9,7 +9,7 @@ export interface HollowParams {
   readonly lies: ReadonlySet<string>
   readonly stageMs: number
   readonly isSilent: boolean
-  /** Its Node and the heartbeat of that are somebody else's. */
+  /** Another program owns its Node and the Node's heartbeat. */
   readonly hasKubelet: boolean
 }
 

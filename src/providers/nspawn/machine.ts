@@ -50,7 +50,7 @@ export async function mountRoot({ upper, work, root }: MachineLayout, tree: stri
   await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
 }
 
-/** Lazy, when somebody still looks inside: the mount goes with the last of them. */
+/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. */
 export async function unmountRoot({ root }: MachineLayout): Promise<void> {
   while (await isMounted(root)) await run('umount', ['-l', root])
 }
@@ -198,7 +198,7 @@ export const runIn = (
 const ENDS_WITHIN_MS = 10_000
 const LOOK_EVERY_MS = 25
 
-/** As when the power is cut: the supervisor first, so that nobody starts it again, then PID 1, and with it everything inside. */
+/** As when the power is cut: the supervisor first, so that it cannot restart the machine, then PID 1, and with it everything inside. */
 export async function cutPower(
   machine: MachineLayout,
   supervisor: ProcessId | undefined,
@@ -208,7 +208,7 @@ export async function cutPower(
   const leader = supervisor && (await leaderOf(supervisor))
   if (supervisor !== undefined) await signalExactly(supervisor, 'SIGKILL')
   if (leader !== undefined) await signalExactly(leader, 'SIGKILL')
-  // What hangs in the kernel ends only when its cause is gone, as it would with the power.
+  // A process that hangs in the kernel ends only when the cause of the hang ends, as it would with the power.
   await onPowerOff()
   for (let waited = 0; waited < ENDS_WITHIN_MS; waited += LOOK_EVERY_MS) {
     const left = await membersOf(machine)

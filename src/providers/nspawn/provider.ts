@@ -1,5 +1,5 @@
-// Real systemd machines on this host: they boot, have a journal, reboot and power off for real. Everything the provider knows is on disk, so one that
-// starts later goes on where this one ended. Needs root. The kernel is the host's: one machine at a time for tests that provoke it.
+// Real systemd machines on this host: they boot, have a journal, reboot and power off for real. The provider keeps all its state on disk, so after a restart it
+// continues where it stopped. Needs root. The kernel is the host's: run one machine at a time in tests that provoke it.
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -36,9 +36,9 @@ export interface NspawnProviderOptions {
   readonly log: Logger
   /** What runs as the agent inside, and what of this host it needs there. Without it machines only boot. */
   readonly agent?: { readonly exec: readonly string[]; readonly readOnly: readonly Mounted[] }
-  /** The text of agent.json as it should be now. */
+  /** The desired text of agent.json. */
   readonly agentConfig?: AgentConfigText
-  /** Called each time a machine is switched off: whoever makes something hang inside lets it go here, as a power cycle would. */
+  /** Called each time a machine is switched off: a test that makes a process hang inside releases it here, as a power cycle would. */
   readonly onPowerOff?: (machine: string) => Promise<void>
 }
 
@@ -64,7 +64,7 @@ class Nspawn implements NspawnProvider {
   readonly #options: NspawnProviderOptions
   readonly #turns = new Turns()
   readonly #events = new HostEvents(NSPAWN_SCHEME)
-  /** Boot ids that were told of, to notice reboots from inside. */
+  /** Boot ids already reported, to notice reboots from inside. */
   readonly #boots = new Map<string, string>()
 
   readonly #configs: ConfigFiles
@@ -134,7 +134,7 @@ class Nspawn implements NspawnProvider {
     return this.#events.listen(heard, signal)
   }
 
-  /** Finishes what a crash of ours cut off, and tells of machines that rebooted by themselves. */
+  /** Finishes operations that a crash interrupted, and reports machines that rebooted by themselves. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {

@@ -54,7 +54,7 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
   if (await isThere(join(path, COMPLETE))) return path
   const { suite = SUITE, mirror, packages = PACKAGES, cache, log } = options
   await mkdir(cache, { recursive: true, mode: 0o755 })
-  // Whoever builds at the same time builds beside us, and the first to finish wins.
+  // Concurrent builds use folders of their own; the first to finish wins.
   const folders = { parent: cache, prefix: `${basename(path)}.building-`, maxAgeMs: 2 * BUILD_WITHIN_MS }
   sweepOwnedFolders(folders)
   const building = makeOwnedFolder(folders)

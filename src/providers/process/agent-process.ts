@@ -11,7 +11,7 @@ import { providersErrors } from '../providers-errors.ts'
 /** How the agent of a node is run: a program and its arguments, such as node, its entry file and `--root <dir>`. */
 export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args: string[]]
 
-/** All that an agent gets of an environment; nothing of ours. */
+/** The whole environment of an agent; nothing is inherited from ours. */
 const environment = (node: NodeLayout, compileCache: string | undefined): Record<string, string> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',

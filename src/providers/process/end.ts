@@ -3,7 +3,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { NodeLayout } from './layout.ts'
 import { processes, processesOf, signalExactly } from './proc.ts'
 
-/** New ones may be started while old ones are ended: the agent goes first, and the rounds repeat until a look finds nobody. */
+/** New processes may start while old ones are ended: the agent is ended first, and the rounds repeat until none is found. */
 const ROUNDS = 40
 const BETWEEN_ROUNDS_MS = 50
 

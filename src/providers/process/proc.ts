@@ -67,7 +67,7 @@ export async function isAlive(id: ProcessId): Promise<boolean> {
   return (await identify(id.pid))?.startTime === id.startTime
 }
 
-/** Signals exactly this process; false when it is gone. */
+/** Signals exactly this process; false when it has ended. */
 export async function signalExactly(id: ProcessId, signal: NodeJS.Signals): Promise<boolean> {
   if (!(await isAlive(id))) return false
   try {

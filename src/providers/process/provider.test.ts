@@ -10,7 +10,7 @@ import { type NodeLayout, nodeLayout } from './layout.ts'
 import { processes, processesOf, signalExactly } from './proc.ts'
 import { createProcessProvider } from './provider.ts'
 
-/** Stands in for an agent: starts a component in a session of its own, without our mark and from elsewhere, and then stays. */
+/** A substitute for an agent: starts a component in a session of its own, without our mark and from another folder, and then stays. */
 const AGENT = `
 mkdir -p "$2/root/opt"
 cp /bin/sleep "$2/root/opt/service"

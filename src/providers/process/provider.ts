@@ -1,4 +1,4 @@
-// Nodes without a cloud: a directory and processes on this machine. Everything it knows is on disk, so a provider that starts later goes on where this one ended.
+// Nodes without a cloud: a directory and processes on this machine. The provider keeps all its state on disk, so after a restart it continues where it stopped.
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -24,14 +24,14 @@ export interface ProcessProviderOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly newBootId?: () => string
-  /** The text of agent.json as it should be now; without it agents keep what they have, new ones their defaults. */
+  /** The desired text of agent.json; without it existing agents keep their file and new ones use the defaults. */
   readonly agentConfig?: AgentConfigText
   /** Folder in which Node keeps what it compiled; from their environment it also serves the entry file of agents, which saves a third of their start. */
   readonly compileCache?: string
 }
 
 export const PROCESS_SCHEME = 'process://'
-/** A look at a node costs two small reads; a crashed agent is noticed within half a second. */
+/** A check of a node costs two small reads; a crashed agent is noticed within half a second. */
 const LOOK_EVERY_MS = 500
 
 export async function createProcessProvider(options: ProcessProviderOptions): Promise<Provider> {
@@ -182,7 +182,7 @@ class ProcessProvider implements Provider {
     return next
   }
 
-  /** The intent is on disk before the request goes: a crash in between ends in one reboot, not in none and not in two that somebody sees. */
+  /** The intent is on disk before the request is sent: a crash in between ends in exactly one visible reboot, not in none or two. */
   async #restart(node: NodeLayout, record: NodeRecord): Promise<void> {
     const { clock } = this.#options
     const rebooting: NodeRecord = { ...record, state: 'Rebooting' }

@@ -110,7 +110,7 @@ export class StaticProvider implements Provider {
     throw new KubeNodeError(providersErrors.KN11011({ providerID }))
   }
 
-  /** There is nobody to tell anything. */
+  /** Has no events to report. */
   async events(): Promise<void> {
     return undefined
   }

@@ -7,7 +7,7 @@ import { nodeHttp } from '#lib/node-http.ts'
 import { checkedLookup, ForbiddenAddressError, forbiddenHostOf } from './checked-lookup.ts'
 
 export interface HttpLimits {
-  /** Origins that may be asked wherever they lead; whoever runs the controllers vouches for them. */
+  /** Origins that may be requested whatever address they resolve to; the operator of the controllers vouches for them. */
   readonly allow: ReadonlySet<string>
   readonly deadlineMs: number
   readonly maxBytes: number
@@ -35,7 +35,7 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
     const answer = await once(target, limits, signal)
     if (answer.kind !== 'Moved') return answer
     const to = URL.parse(answer.to, target)
-    // Another origin was never named by whoever declared the inspection.
+    // The author of the inspection never named that other origin.
     if (to?.origin !== target.origin)
       return { kind: 'Refused', message: `redirect to another origin: ${to?.origin ?? 'an invalid URL'}` }
     next = to.href
@@ -64,7 +64,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
     const options: https.RequestOptions = {
       method: 'GET',
       signal,
-      // No connection is shared: a kept one would skip the look at the address.
+      // Connections are not shared: a kept-alive one would skip the check of the address.
       agent: false,
       lookup: checkedLookup({ isTrusted: limits.allow.has(url.origin), lookup: limits.resolve }),
       headers: { accept: 'application/json, */*', 'accept-encoding': 'identity', 'user-agent': 'kubenode' },

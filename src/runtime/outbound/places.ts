@@ -9,7 +9,7 @@ export interface Place {
   readonly origin: string
   /** Empty, or begins with a slash: the URL's path must be it or lie below it. */
   readonly path: string
-  /** Written as an address or localhost: whoever wrote it meant that machine. */
+  /** Written as an address or localhost: the author meant that machine. */
   readonly isLiteral: boolean
 }
 
@@ -55,6 +55,6 @@ export function judgeUrl(text: string, { places }: OutboundPlaces): UrlVerdict {
     : { kind: 'Allowed', url, place: found }
 }
 
-/** `%2e%2e` and `%2f` are kept by the parser and may be taken for what they stand for by the other side. */
+/** The parser keeps `%2e%2e` and `%2f`; the other side may decode them. */
 const isBelow = (path: string, root: string): boolean =>
   (path === root || path.startsWith(`${root}/`)) && !(root !== '' && /%2e|%2f|%5c/i.test(path))
