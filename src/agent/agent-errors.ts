@@ -1,4 +1,4 @@
-// The numbered errors of agent.
+// The numbered errors of the agent.
 import { errorTable } from '#lib/error-table.ts'
 
 export const agentErrors = errorTable({

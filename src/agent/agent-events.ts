@@ -10,13 +10,13 @@ export interface AgentEventsOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly machine: string
-  /** Of the certificate, not of the Machine that is read: only events about this one are accepted. */
+  /** The uid from the certificate, not from the Machine that was read: the policy accepts only events about this one. */
   readonly machineUid: () => string | undefined
 }
 
 export type AgentEvents = (controller: string, lost?: () => void) => EventRecorder
 
-/** Lines of logs become notes: line breaks are replaced, and whatever would act where it is shown. */
+/** Log lines become event notes: replaces line breaks and any character that a terminal would act on. */
 const onOneLine = (text: string): string =>
   printableLine(
     text

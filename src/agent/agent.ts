@@ -1,5 +1,5 @@
-// The agent of one node, from its start to its end: joins, takes up what runs, watches its Machine, reports, repairs. Everything that outlives a
-// missing API server is started before the API server is asked for anything.
+// The agent of one node, from start to exit: joins, adopts running components, watches its Machine, reports, repairs. Everything that must work without
+// the API server starts before the first request to it.
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -25,29 +25,29 @@ import { watchNamed } from './watch.ts'
 export interface AgentOptions {
   /** The node's folder. */
   readonly path: string
-  /** The node is this very host, not the folder: its paths are the host's, and systemd runs components where it runs the host. */
+  /** The node is this host, not a folder: paths are the host's, and systemd runs components if it runs the host. */
   readonly host?: boolean
   readonly version: string
-  /** The slot of the agent's own component that it runs from, as its supervisor says. */
+  /** The slot that the agent itself runs from, as set by its supervisor. */
   readonly slot?: string
-  /** Ends the process for its supervisor to start another copy. */
+  /** Exits so that the supervisor starts another copy. */
   readonly endForSwitch?: () => never
-  /** Ends the process when its supervisor is gone: the next one starts an agent of its own. Undefined without a supervisor. */
+  /** Exits when the supervisor has ended: the next supervisor starts an agent of its own. Undefined without a supervisor. */
   readonly endIfOrphan?: () => void
-  /** The program that we run on; components that are scripts find it in their PATH. */
+  /** The Node.js program that runs the agent; components that are scripts find it in their PATH. */
   readonly nodeBinary: string
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Ends the agent. Components go on running. */
+  /** Ends the agent. Components keep running. */
   readonly signal: AbortSignal
 }
 
-/** Reboot: the provider restarts the node; the request lies in its folder. Reload: the configuration changed, and the agent is to be started again. */
+/** Reboot: the provider restarts the node; the request is a file in its folder. Reload: the configuration changed, restart the agent. */
 export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload'
 
 const NODE_LEASES = 'kube-node-lease'
-/** An agent without its supervisor ends within a second, wherever it is. */
+/** An agent that lost its supervisor exits within a second, whatever it is doing. */
 const LAST_ONE_ENDS_MS = 15_000
 
 export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
@@ -66,7 +66,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     for (const problem of problems) log.warn('configuration ignored', { problem })
     const facts = await readHostFacts(files, dir)
     const session = await openSession({ ...options, files, dir, signal })
-    // Either may say that the Node is a kubelet's; neither makes it ours again.
+    // Either source can say that a kubelet owns the Node; neither can make it ours again.
     const config = { ...said, registerNode: said.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd
     const onReboot = (): void => {
@@ -156,21 +156,21 @@ function runForever(
   ]
 }
 
-/** What the Machine said when it was last seen; jobs and orders to switch are only for the moment. */
+/** What the Machine last said, without jobs and switch orders: those are valid only when read. */
 async function obeyKept(parts: Parts): Promise<void> {
   const kept = await readState(parts.files, machineFile(parts.dir), parseOrder)
   if (kept?.name === parts.machine) obey(parts, { ...withoutSwitches(kept), jobs: [] })
 }
 
 async function obeyMachine(parts: Parts, found: Machine | undefined): Promise<void> {
-  // A Machine that vanished tells us nothing: what runs goes on running until somebody takes the node away.
+  // A deleted Machine is no order: components keep running until a user removes the node.
   if (found === undefined) return
   const order = orderOf(found)
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   obey(parts, order)
   noteNode(parts, found)
-  // Kept for a start without the API server; a full disk must not keep us from obeying.
+  // Kept for a start without the API server. A full disk must not stop the agent from following the order.
   await keepOrder(parts.files, machineFile(parts.dir), order)
 }
 
@@ -210,7 +210,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   await parts.detection.close()
   parts.metrics?.close()
   await board.close()
-  // What hangs in the kernel ends with the boot.
+  // A step that hangs in the kernel ends with the boot.
   if (end === 'Reboot') await Promise.allSettled(components.workers.map((w) => supervisor.stop(w.component)))
   supervisor.close()
 }

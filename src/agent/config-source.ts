@@ -1,5 +1,5 @@
-// The configuration of this agent: agent.json, which a provider may have written from the cluster, and what an administrator of the host says beside it.
-// Of agent.json only what git may declare is ever used; one that holds more is refused as a whole, and the newest one that was not refused stays in force.
+// The configuration of this agent: agent.json, which a provider may have written from the cluster, and the file of the host's administrator.
+// From agent.json only keys that git may declare are used; a file with any other key is refused as a whole, and the last accepted one stays in force.
 import { gitLimitProblems, HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import { parseConfig, type ParsedConfig } from '#api/agent-config/agent-config.ts'
 import { parsedConfig } from '#api/agent-config/agent-config-map.ts'
@@ -48,7 +48,7 @@ export function joinedConfig({ declared, fromHost }: ConfigTexts): ParsedConfig 
   return { ...joined, problems: [...problems, ...joined.problems] }
 }
 
-/** What the agent starts with: the texts as they are in force. */
+/** What the agent starts with: both texts in force. */
 export async function configInForce(deps: ConfigDeps): Promise<ConfigTexts> {
   const { files, dir, log } = deps
   const found = await readConfigTexts(deps)
@@ -56,7 +56,7 @@ export async function configInForce(deps: ConfigDeps): Promise<ConfigTexts> {
   if (refusal !== undefined) {
     log.warn('agent.json is refused', { error: refusal })
     const kept = (await files.read(goodConfigFile(dir)))?.toString('utf8')
-    // An older release kept it, which may have refused less.
+    // Kept by an older release, which may have refused less.
     return { ...found, declared: declaredRefusal(dir, kept) === undefined ? kept : undefined }
   }
   await keep(deps, found.declared)

@@ -1,5 +1,5 @@
-// Notices that the configuration changed, so that the agent starts again with it. A file that is no JSON object is half written or a mistake, and one that
-// holds what only the host may say is refused: neither changes anything.
+// Notices that the configuration changed, so that the agent restarts with it. A file that is no JSON object is half written or a mistake, and one with
+// keys that only the host may set is refused: neither changes anything.
 import { isDeepStrictEqual } from 'node:util'
 import { basename, dirname } from 'node:path'
 import type { Clock, Timer } from '#lib/clock.ts'

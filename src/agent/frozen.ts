@@ -1,5 +1,5 @@
-// The break-glass file: while `frozen` lies in the node's folder nothing on the node is disrupted by us, whether anybody else can be reached or not.
-// What cannot be told counts as frozen.
+// The break-glass file: while `frozen` exists in the node's folder, the agent disrupts nothing on the node, whether the API server is reachable or not.
+// An unknown state counts as frozen.
 import { basename, dirname } from 'node:path'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -13,11 +13,11 @@ import { EACH_TICK_MS } from './shared-tick.ts'
 export interface Frozen {
   /** What the file says, or why it cannot be read. */
   readonly why: string
-  /** When the file was written; undefined when that cannot be told. */
+  /** When the file was written; undefined when unknown. */
   readonly sinceMs: number | undefined
 }
 
-/** People write a line; whatever else lies there freezes too, and is not read. */
+/** Users write a line; any other entry at that path freezes too, and is not read. */
 const MOST_BYTES = 4_096
 const MOST_SHOWN = 100
 
@@ -34,7 +34,7 @@ export async function readFrozen(files: Files, dir: NodeDir): Promise<Frozen | u
   }
 }
 
-/** For those who are about to disrupt something. */
+/** For callers that are about to disrupt something. */
 export const isNodeFrozen = (files: Files, dir: NodeDir) => async (): Promise<boolean> =>
   (await readFrozen(files, dir)) !== undefined
 
@@ -56,9 +56,9 @@ export const frozenCondition = (frozen: Frozen | undefined, path: string): Condi
       }
 
 const MOST_MESSAGE = 200
-/** A person who takes the file away sees things go on at once. */
+/** A user who removes the file sees work resume at once. */
 const LOOK_EVERY_MS = EACH_TICK_MS
-/** Where the file system tells of it by itself. */
+/** Where the file system reports changes. */
 const LOOK_ANYWAY_MS = 30_000
 
 export interface FrozenWatchDeps {
@@ -66,12 +66,12 @@ export interface FrozenWatchDeps {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
-  /** Absent: it is looked for instead. */
+  /** Absent: polled instead. */
   readonly watchFolder?: WatchFolder
   readonly onChange: () => void
 }
 
-/** What the status says. Who is about to disrupt something reads the file itself, right before. */
+/** For the status. Code that is about to disrupt something reads the file itself, immediately before. */
 export class FrozenWatch {
   readonly #deps: FrozenWatchDeps
   #frozen: Frozen | undefined
@@ -93,7 +93,7 @@ export class FrozenWatch {
     const { files, dir, clock, log, onChange } = this.#deps
     const read = await readFrozen(files, dir)
     const before = this.#frozen
-    // Without a time of its own it is as old as our knowledge of it.
+    // Without a time of its own it counts from when we first saw it.
     const now = read && { ...read, sinceMs: read.sinceMs ?? before?.sinceMs ?? clock.now() }
     this.#frozen = now
     if (this.#isClosed || (before?.why === now?.why && before?.sinceMs === now?.sinceMs)) return
@@ -108,7 +108,7 @@ export class FrozenWatch {
     this.#isLooking = true
     do {
       this.#isTouched = false
-      // Before the look: what comes in between is told then.
+      // Before the check: a change in between is reported then.
       this.#listen()
       await this.look()
     } while (this.#isTouched && !this.#isClosed)

@@ -34,7 +34,7 @@ test('a field goes from every item of a list, and nothing else goes', () => {
   expect(withoutField(value, ['other', 'hint'])).toBe(value)
 })
 
-/** Refuses what its schema does not declare, as a server that is older than the agent does. */
+/** Refuses fields that its schema does not declare, as a server older than the agent does. */
 function olderServer() {
   const applied: KubeObject[] = []
   let tries = 0

@@ -1,5 +1,5 @@
-// Writes to a server that is older than this agent: a field that it does not know makes it refuse the whole object, so such fields are left out, which is what an
-// agent of that age says. What the server knows is said as ever.
+// Writes to a server that is older than this agent: it refuses an object with any unknown field, so such fields are left out, as
+// an agent of that age would. Fields that the server knows are written as ever.
 import type { Logger } from '#lib/log.ts'
 import { isObject } from '#lib/json.ts'
 import type { ApplyOptions, KubeClient } from '#kube/client.ts'
@@ -7,13 +7,13 @@ import { ApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
-/** Only what an agent says of states is learned to be left out. A server tells of the first unknown field of each object, so fields beside each other are learned one by one. */
+/** Only status fields are learned to be left out. A server names the first unknown field of each object, so sibling fields are learned one by one. */
 const MAX_TRIES = 16
-/** Two minors of additions are a handful; more is another kind of trouble. */
+/** Two minor releases add a handful of fields; more means another problem. */
 const MAX_FIELDS = 64
 const REFUSAL = /(?:^|\s)(\.(?:[^\s:[]|\[[^\]]*\])+): field not declared in schema/g
 
-/** Names on the way to a field; which item of a list it was does not matter. */
+/** Names on the way to a field; list indexes do not matter. */
 export type FieldPath = readonly string[]
 
 /** The fields that a refusal names: `.status.components[name="a"].hint: field not declared in schema`. */
@@ -56,7 +56,7 @@ export class KnownFields {
       }
   }
 
-  /** Forgotten with the process: a server that is newer is met by the next agent at the latest. */
+  /** Forgotten at exit: a newer server is noticed by the next agent at the latest. */
   #learn(type: ResourceType, message: string): boolean {
     const known = this.#unknown.get(type.kind) ?? new Map<string, FieldPath>()
     const fresh = unknownFields(message).filter((path) => path[0] === 'status' && !known.has(path.join('.')))

@@ -1,10 +1,10 @@
-// The end of what a program wrote, as it may stand in a status: few lines, bounded, without control characters, secrets masked.
+// The last lines of a program's output, safe for a status: few lines, bounded, without control characters, secrets masked.
 import { maskSecretsIn } from '#lib/mask-text.ts'
 
 /** Of one line, so that one dump does not fill the message. */
 const MAX_LINE_CHARS = 200
 
-/** Read of the end: many times what is shown, because a secret that is cut in half is no longer seen as one. */
+/** How much of the end is read: many times what is shown, because half a secret is not recognized as one. */
 export const READ_CHARS = 16_384
 
 /** Also whole escape sequences of terminals. */

@@ -1,4 +1,4 @@
-// What the Machine says to its agent, kept on the disk so that an agent that starts without the API server knows what to keep running.
+// The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { ComponentOrder } from './components/plan.ts'
@@ -24,13 +24,13 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    // What runs as pods is brought and reported by the machine controller.
+    // Components that run as pods are installed and reported by the machine controller.
     components: (spec.components ?? [])
       .filter((c) => c.workload !== true)
       .map((c) => ({
         name: c.name,
         version: c.version,
-        // A server that fills in no defaults leaves it out.
+        // A server that does not fill in defaults leaves it out.
         attempt: c.attempt ?? 1,
         ...(c.config === undefined ? {} : { config: c.config }),
         ...(c.switch === undefined ? {} : { switch: c.switch }),
@@ -50,13 +50,13 @@ export const parseOrder = (v: unknown): MachineOrder | undefined =>
     ? (v as unknown as MachineOrder)
     : undefined
 
-/** Orders to switch are for the moment they are given in; one that was kept on a disk is no order. */
+/** A switch order is valid only when read; one from the disk is none. */
 export const withoutSwitches = (order: MachineOrder): MachineOrder => ({
   ...order,
   components: order.components.map(({ switch: _switch, ...rest }) => rest),
 })
 
-/** Each word of ours about the Machine comes back as news of it, with the same order. */
+/** Each of our own status writes comes back as an event of the Machine, with the same order. */
 export async function keepOrder(files: Files, path: string, order: MachineOrder): Promise<void> {
   const text = JSON.stringify(order)
   if ((await files.read(path))?.toString('utf8') !== text) await writeDurably(files, path, text)

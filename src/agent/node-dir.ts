@@ -1,4 +1,4 @@
-// Where everything of one node lies: the only place that spells paths below the node's folder.
+// Where the files of one node are: the only place that builds paths below the node's folder.
 import { join } from 'node:path'
 import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import { climbs } from '#api/agent-config/node-paths.ts'
@@ -23,29 +23,29 @@ export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
 
 export const joinFile = (d: NodeDir): string => join(d.path, 'join.json')
 export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
-/** What an administrator of this host says of its agent; no provider writes it. */
+/** The settings of this host's administrator for its agent; no provider writes it. */
 export const hostConfigFile = (d: NodeDir): string => join(d.path, HOST_CONFIG_NAME)
-/** The newest agent.json that was not refused. */
+/** The newest agent.json that was accepted. */
 export const goodConfigFile = (d: NodeDir): string => join(d.state, 'last-good-agent.json')
-/** A trust document that root on this host puts in place of the one in force, as when the keys of that one were lost. */
+/** A trust document that root on this host puts in place of the one in force, for example after its keys were lost. */
 export const trustFromHostFile = (d: NodeDir): string => join(d.path, 'trust-from-host.json')
 export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
 /** A provider that finds this file restarts the node with another boot id. */
 export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-requested')
-/** While it exists, nothing on the node is disrupted by us. Works without the API server. */
+/** While it exists, the agent disrupts nothing on the node. Works without the API server. */
 export const frozenFile = (d: NodeDir): string => join(d.path, 'frozen')
 
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
-/** Private key and certificate, so that one rename changes both: for nobody's eyes but the agent's. */
+/** Private key and certificate, so that one rename changes both: readable only by the agent. */
 export const pairFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.pem')
 export const requestFile = (d: NodeDir): string => join(d.state, 'identity', 'request.json')
 export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
-/** The document that came with the join bundle; a candidate like one that is fetched. */
+/** The document from the join bundle; a candidate like a fetched one. */
 export const firstTrustFile = (d: NodeDir): string => join(d.state, 'trust-at-join.json')
 export const machineFile = (d: NodeDir): string => join(d.state, 'machine.json')
 export const problemsFile = (d: NodeDir): string => join(d.state, 'problems.json')
-/** How far each monitored log was read. */
+/** The read position of each monitored log. */
 export const positionsFile = (d: NodeDir): string => join(d.state, 'monitor-positions.json')
 export const cursorsFile = (d: NodeDir): string => join(d.state, 'log-cursors.json')
 
@@ -54,7 +54,7 @@ export const artifactFile = (d: NodeDir, sha256: string): string => join(artifac
 
 export const componentsFolder = (d: NodeDir): string => join(d.state, 'components')
 export const componentFolder = (d: NodeDir, component: string): string => join(componentsFolder(d), component)
-/** What is being removed; whatever lies here is nobody's any more. */
+/** Folders being removed; nothing in here is in use any longer. */
 export const trashFolder = (d: NodeDir): string => join(d.state, 'trash')
 export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
 export const processFile = (d: NodeDir, component: string): string =>
@@ -64,7 +64,7 @@ export const slotFolder = (d: NodeDir, component: string, slot: string): string 
 /** The one symbolic link whose change is the switch. */
 export const currentLink = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'current')
 
-/** What somebody else had put in the place of something of a component. */
+/** Foreign files found in place of a component's own. */
 export const foreignFolder = (d: NodeDir, component: string): string => join(d.state, 'foreign', component)
 
 export const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
@@ -73,7 +73,7 @@ export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state,
 
 /** A path of a component, as it is on this machine. */
 export function onNode(d: NodeDir, path: string): string {
-  // Whoever names a path of the node was checked before; this one keeps a path that was forgotten inside the node's folder.
+  // Callers have checked paths of the node; this check keeps an unchecked one inside the node's folder.
   if (climbs(path)) throw new KubeNodeError(agentErrors.KN8057({ path }))
   return join(d.root, path)
 }

@@ -1,4 +1,4 @@
-// The parts of an agent and how they hear of each other. Nothing here runs by itself: agent.ts starts and ends it.
+// The parts of an agent and how they are connected. Nothing here runs by itself: agent.ts starts and ends it.
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -86,7 +86,7 @@ export interface Parts {
   readonly config: AgentConfig
   readonly facts: HostFacts
   readonly machine: string
-  /** Under which UIDs permits may name this node, and what the Machine says of it. */
+  /** The UIDs under which permits may name this node, and the Machine's current order. */
   readonly target: Target
   readonly supervisor: Processes
   readonly components: AllComponents

@@ -5,7 +5,7 @@ import { operationPermit, type Disruption, type OperationPermit } from '#api/kin
 import type { PermitReading } from './components/plan.ts'
 
 export interface PermitUse {
-  /** Absent for what disrupts nothing: then any permit that is granted for this node will do. */
+  /** Absent for operations that disrupt nothing: then any permit granted to this node will do. */
   readonly operation?: Disruption
   /** UIDs under which this node may be named: of the Machine, of the Node. */
   readonly targets: readonly string[]
@@ -54,5 +54,5 @@ export async function readPermit(
   }
 }
 
-/** A reading that took longer says little about now. */
+/** An answer that took longer says little about now. */
 const READ_MS = 5_000

@@ -1,4 +1,4 @@
-// Runs one program without a shell and keeps the end of what it wrote, however much that is: output beyond the bound costs the beginning, never the result.
+// Runs one program without a shell and keeps the end of its output, however long: output beyond the bound costs the beginning, never the result.
 import { spawn } from 'node:child_process'
 
 export interface ProgramCall {
@@ -9,13 +9,13 @@ export interface ProgramCall {
   readonly maxBytes: number
   readonly environment: Readonly<Record<string, string>>
   readonly folder?: string
-  /** Whoever writes more than this is killed. */
+  /** A program that writes more than this is killed. */
   readonly floodBytes?: number
 }
 
 export interface Kept {
   readonly text: string
-  /** Left out at the beginning. */
+  /** Omitted bytes at the beginning. */
   readonly cutBytes: number
 }
 
@@ -28,7 +28,7 @@ export interface ProgramOutput {
   readonly stderr: Kept
 }
 
-/** Whoever inherited the output of a program that ended may hold it open; what came until then is what there is. */
+/** A child that inherited the output of an exited program may hold it open; the output until then is the result. */
 const DRAIN_MS = 1_000
 
 export function programOutput(call: ProgramCall): Promise<ProgramOutput> {

@@ -1,4 +1,4 @@
-// The version of the API server, read when a component must fit it and never otherwise.
+// The version of the API server, read only when a component must be compatible with it.
 import https from 'node:https'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -10,7 +10,7 @@ export interface ServerPlace {
   readonly pair: () => Pair
 }
 
-/** An upgrade of a control plane takes longer; until then what was read counts. */
+/** An upgrade of a control plane takes longer; until then the last answer is used. */
 const FRESH_MS = 60_000
 const TIMEOUT_MS = 5_000
 const MAX_CHARS = 16_384
@@ -28,7 +28,7 @@ export class ServerVersion {
     this.#onChange = onChange
   }
 
-  /** What was read last; asks again in the background when that is old. */
+  /** The last answer; refreshes it in the background when it is old. */
   get value(): string | undefined {
     const now = this.#clock.monotonic()
     if (now - this.#readAt >= FRESH_MS) {

@@ -1,4 +1,4 @@
-// The agent's standing with its cluster: who it is, a client that speaks as it, and the certificate that is renewed under way.
+// The agent's session with its cluster: its identity, a client that uses it, and the renewal of its certificate.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -25,7 +25,7 @@ export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
-  /** When our certificate begins and ends. */
+  /** Start and end of our certificate. */
   readonly certificateLife: () => Life | undefined
   /** Of the Machine that our certificate is for. */
   readonly machineUid: () => string | undefined
@@ -34,12 +34,12 @@ export interface Session {
   readonly keep: (onRenewed?: () => void) => Promise<void>
 }
 
-/** How long a connection goes on with what it was given before it asks for the pair again. */
+/** How long a connection keeps its key pair before it reads it again. */
 const PAIR_GOOD_FOR_MS = 60_000
 
-/** One that hangs holds up no other. */
+/** One connection that hangs blocks no other. */
 const AT_ONCE = 2
-/** An answer takes some milliseconds; a server that takes longer than this is busy, or away. */
+/** An answer takes some milliseconds; a server that takes longer than this is overloaded, or unreachable. */
 const PATIENCE_MS = 1_000
 
 export async function openSession(deps: SessionDeps): Promise<Session> {
@@ -70,7 +70,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     sealing: await sealingKey({ files, dir }),
     certificateLife: () => lifeOf(pair.certificate),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
-    // Ends with the signal, which is how its sleep says so.
+    // Its sleep throws when the signal aborts.
     keep: (onRenewed = () => undefined) => {
       const renewed = (next: Pair): void => {
         pair = next

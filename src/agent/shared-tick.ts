@@ -1,9 +1,9 @@
-// A clock whose longer waits end together: dozens of periods that each woke the process at a moment of their own are due at the next full second, so that a
-// node at rest wakes once for all of them. Short waits are as precise as before.
+// A clock whose longer waits end together: dozens of periods that each woke the process separately are due at the next full second, so that
+// an idle node wakes once for all of them. Short waits are as precise as before.
 import { sleepOn, type Clock, type Timer } from '#lib/clock.ts'
 
 const TICK_MS = 1_000
-/** What is due with each tick waits a little less than one: at a whole one it would be a moment late for the next, each time. */
+/** Period of work that is due on every tick: a little less than a tick, or it would miss the next one by a moment each time. */
 export const EACH_TICK_MS = 900
 
 export function withSharedTick(clock: Clock): Clock {
@@ -34,7 +34,7 @@ export function withSharedTick(clock: Clock): Clock {
     if (ms < EACH_TICK_MS) return clock.after(ms, fn)
     const tick = Math.ceil((clock.monotonic() + ms) / TICK_MS)
     const all = due.get(tick) ?? new Set()
-    // Two who hand in the same function are still two.
+    // The same function registered twice counts as two.
     const own = (): void => fn()
     due.set(tick, all.add(own))
     arm()

@@ -1,4 +1,4 @@
-// Ends every component of a node, for whoever takes the node away. The agent itself must have ended before.
+// Stops every component of a node, for a caller that removes the node. The agent itself must have exited before.
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
@@ -29,7 +29,7 @@ export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): P
   const components = await files.list(componentsFolder(dir))
   await Promise.all(components.map((component) => supervisor.stop(component)))
   supervisor.close()
-  // What was meant to outlive its component does not outlive the node.
+  // Processes that may outlive their component do not outlive the node.
   for (const { process } of processesOfNode(dir.path)) send(process.pid, 'SIGKILL')
   lock.release()
 }

@@ -1,4 +1,4 @@
-// One object, watched by name. What is dearest about an agent is what ten thousand of them ask for: this asks for one object and nothing else.
+// Watches one object by name. An agent's main cost is its requests, times ten thousand: this one reads one object and nothing else.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -14,7 +14,7 @@ export interface NamedWatch<T extends KubeObject> {
   readonly log: Logger
   readonly type: ResourceType<T>
   readonly name: string
-  /** Undefined: there is no such object (any more). */
+  /** Undefined: there is no such object (any longer). */
   readonly onObject: (object: T | undefined) => void | Promise<void>
 }
 

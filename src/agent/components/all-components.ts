@@ -1,4 +1,4 @@
-// All components of the node: one worker each, made when the Machine names it or the disk has it, dropped when both have forgotten it.
+// All components of the node: one worker each, created when the Machine names it or the disk has it, dropped when neither does.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
@@ -17,7 +17,7 @@ export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
     version: string | undefined,
     permit: string,
   ) => ReturnType<WorkerDeps['readPermit']>
-  /** Undefined while it cannot be read; absent where no version is held against it. */
+  /** Undefined while it cannot be read; absent where versions are not checked against it. */
   readonly serverVersion?: () => string | undefined
 }
 
@@ -41,7 +41,7 @@ export class AllComponents {
     return [...this.#workers.values()]
   }
 
-  /** Takes up what the disk has. */
+  /** Adopts the components found on disk. */
   async load(): Promise<void> {
     const { files, dir } = this.#deps
     await files.remove(trashFolder(dir))
@@ -52,7 +52,7 @@ export class AllComponents {
     for (const worker of this.#workers.values()) worker.wake()
   }
 
-  /** Now and then; a failure is met again the next time. */
+  /** Runs now and then; a failure shows up again the next time. */
   async sweep(): Promise<void> {
     const { clock, log } = this.#deps
     if (clock.monotonic() - this.#sweptAt < SWEEP_EVERY_MS) return
@@ -60,7 +60,7 @@ export class AllComponents {
     await sweepArtifacts(this.#deps).catch((error: unknown) => log.warn('cannot clean up old artifacts', { error }))
   }
 
-  /** Something that staged versions wait for may be there. */
+  /** A staged version may have been waiting for this. */
   wakeStaged(): void {
     for (const worker of this.#workers.values()) if (worker.record?.state === 'Staged') worker.wake()
   }
@@ -98,7 +98,7 @@ export class AllComponents {
         readPermit: (permit) => this.#deps.readPermit(component, worker.record?.target.version, permit),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {
-          // What waits for this one may go on.
+          // Components that wait for this one may continue.
           for (const other of this.#workers.values())
             if (other !== worker && other.record?.state === 'Staged') other.wake()
           this.#sweep()

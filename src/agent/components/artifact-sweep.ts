@@ -1,4 +1,4 @@
-// Throws away artifacts that no slot on this node was filled from. Those of slots stay: a program that somebody changes is taken out of them again.
+// Removes artifacts that filled no slot on this node. Artifacts of slots stay: a modified program is restored from them.
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Files } from '../files/port.ts'
@@ -11,7 +11,7 @@ export interface SweepDeps {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** What is so young may be on its way into a slot, or be the first part of a download that goes on. */
+/** A file this young may be about to fill a slot, or be a partial download that will be resumed. */
 const YOUNG_MS = 24 * 3_600_000
 
 export async function sweepArtifacts({ files, dir, clock }: SweepDeps): Promise<void> {

@@ -1,4 +1,4 @@
-// Brings one artifact to the node: whole and with the promised digest, or not at all.
+// Downloads one artifact to the node: complete and with the expected digest, or not at all.
 import { createHash, type Hash } from 'node:crypto'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -26,7 +26,7 @@ export interface ArtifactDeps {
   readonly fetcher: Fetcher
 }
 
-/** Answers the path of the checked file. What is there from before is hashed again before it is believed. */
+/** Returns the path of the checked file. A file from an earlier run is hashed again before it is used. */
 export async function bringArtifact(deps: ArtifactDeps, artifact: Artifact, signal: AbortSignal): Promise<string> {
   const path = artifactFile(deps.dir, artifact.sha256)
   if (await isWhole(deps.files, path, artifact)) return path
@@ -40,7 +40,7 @@ export async function bringArtifact(deps: ArtifactDeps, artifact: Artifact, sign
       failures.push(e)
     }
   }
-  // A wrong digest everywhere is final; anything that may pass is worth another try.
+  // A wrong digest from every source is final; anything temporary is retried.
   throw failures.find((e) => !isKubeNodeError(e) || e.retry !== 'never') ?? failures[0]
 }
 
@@ -76,11 +76,11 @@ async function fetchTo(
   }
   const digest = hash.digest('hex')
   if (got !== size || digest !== sha256) {
-    // What is too short is gone on with; what is wrong may be so from its first byte.
+    // A short file is resumed; a wrong one may be wrong from its first byte.
     if (got >= size) await files.remove(partial)
     throw new KubeNodeError(
       agentErrors.KN8012({ place, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }),
-      // A cut connection looks like a short file; the digest of a whole one will not change.
+      // A cut connection looks like a short file; the digest of a complete one will not change.
       {
         retry: got < size || from > 0 ? 'later' : 'never',
         ...(got < size && { data: { reason: 'FetchFailed' } }),
@@ -91,7 +91,7 @@ async function fetchTo(
   await files.syncFolder(artifactsFolder(dir))
 }
 
-/** Goes on where an earlier try ended. The digest of the whole says in the end whether the pieces belong together. */
+/** Resumes an earlier download. The digest of the whole file shows at the end whether the pieces fit. */
 async function goOn(
   files: Files,
   partial: string,

@@ -1,4 +1,4 @@
-// What repairs with a permit ask of one component, in turn; each is answered once.
+// Requests from repairs with a permit for one component, in order; each is answered once.
 
 export type AskResult = { readonly kind: 'Done' } | { readonly kind: 'Failed'; readonly message: string }
 export type AskKind = 'Restart' | 'Reinstall'
@@ -8,13 +8,13 @@ export interface Ask {
   readonly done: (result: AskResult) => void
 }
 
-/** A step that was told that it failed must not take effect when the node thaws. */
+/** A step that was reported as failed must not take effect when the node thaws. */
 export const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on the node' }
 export const failed = (message: string): AskResult => ({ kind: 'Failed', message })
 
 export class Asks {
   #waiting: Ask[] = []
-  /** Its switch is open. */
+  /** Its switch is in progress. */
   #reinstalling: Ask | undefined
 
   get next(): AskKind | undefined {

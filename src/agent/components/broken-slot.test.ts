@@ -1,4 +1,4 @@
-// Somebody removed what belongs to the version in use: the next version, or a fresh copy of the same, takes its place all the same.
+// The slot of the version in use was damaged: the next version, or a fresh copy of the same one, still replaces it.
 import { expect, test } from 'vitest'
 import { slotFolder } from '../node-dir.ts'
 import { FakeNode } from '../testing/fake-node.ts'

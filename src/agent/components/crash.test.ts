@@ -1,5 +1,5 @@
-// The plug is pulled before every single change of the disk during install, upgrade, going back and uninstall: what a user finds afterwards is the old
-// version or the new one, whole, and the next agent finishes what was begun.
+// Power is cut before every single disk change during install, upgrade, revert and uninstall: afterwards the node has the complete old
+// or the complete new version, and the next agent finishes the operation.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '../files/memory.ts'
 import { FakeNode, FakeProcesses, type FakeNodeOptions } from '../testing/fake-node.ts'
@@ -39,12 +39,12 @@ async function run({ clock, node }: Machine, order: ComponentOrder | undefined):
 
 interface Story {
   readonly name: string
-  /** What was installed before, one after the other. */
+  /** Installed before, one after the other. */
   readonly from: readonly string[]
   readonly order: ComponentOrder | undefined
-  /** What may be found after the plug was pulled. */
+  /** Allowed states after the power cut. */
   readonly allowed: readonly (string | undefined)[]
-  /** Told to the agent that comes after the crash; absent: the same order. */
+  /** The order that the next agent gets; absent: the same order. */
   readonly afterwards?: ComponentOrder
   readonly end: { readonly content: string | undefined; readonly state: string | undefined }
 }
@@ -103,7 +103,7 @@ async function prepared(versions: readonly string[]): Promise<{ disk: MemoryFile
   return { disk: disk.afterCrash('Power'), processes }
 }
 
-/** After power came back nothing runs; after a kill of the agent everything goes on. */
+/** After a power cut nothing runs; after a kill of the agent components keep running. */
 function processesAfter(mode: CrashMode, before: FakeProcesses): FakeProcesses {
   const next = new FakeProcesses()
   if (mode === 'Kill')

@@ -1,5 +1,5 @@
-// What the process of a component must do when it goes from one slot to another. Only where nothing but files has changed may it be spared, and then
-// the files themselves say what they ask for.
+// What the process of a component must do when its slot changes: restart, reload or nothing. Only a change of files alone may spare the restart, and then
+// the files declare what they need.
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { slotFolder } from '../node-dir.ts'
@@ -29,7 +29,7 @@ export async function switchEffect(
   to: SlotOf,
 ): Promise<Effect> {
   if (from === undefined || JSON.stringify(from.spec) !== JSON.stringify(to.spec)) return 'Restart'
-  // Another copy of the same, made because something is wrong with the one that runs.
+  // Another copy of the same version, made because the running one has a problem.
   if (from.id.split('-')[0] === to.id.split('-')[0]) return 'Restart'
   const placed = layoutOf(to.spec).files
   const changes: FileChange[] = []

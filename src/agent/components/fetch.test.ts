@@ -1,4 +1,4 @@
-// Downloads from servers of every kind of badness: what comes out is the artifact, whole, or an error that says what to do.
+// Downloads from misbehaving servers of every kind: the result is the complete artifact, or an error that says what to do.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -77,7 +77,7 @@ async function bring(
   return result
 }
 
-/** As servers do it that know ranges. */
+/** As servers that support ranges do. */
 const ranged: Handler = (request, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
   if (from === 0) return void response.end(whole)

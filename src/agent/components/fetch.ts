@@ -1,5 +1,5 @@
-// Fetches bytes from the places that the agent is configured to trust with a connection, never more than was promised. Whether they are the
-// right bytes is for the digest to say.
+// Fetches bytes from the origins that the agent is configured to trust, never more than expected. Whether they are the right bytes
+// is for the digest to decide.
 import { createReadStream } from 'node:fs'
 import type http from 'node:http'
 import https from 'node:https'
@@ -11,8 +11,8 @@ import { agentErrors } from '../agent-errors.ts'
 
 export interface Fetcher {
   /**
-   * `place` is absolute, or below the artifact base. The stream ends with an error when more than `maxBytes` come. It begins at byte `from`, whether or
-   * not the server can do that.
+   * `place` is absolute, or below the artifact base. The stream fails when more than `maxBytes` arrive. It begins at byte `from`, whether or
+   * not the server supports ranges.
    */
   open(place: string, maxBytes: number, signal: AbortSignal, from?: number): AsyncIterable<Buffer>
 }
@@ -27,9 +27,9 @@ export interface FetcherOptions {
 }
 
 const MAX_REDIRECTS = 3
-/** Without a byte for so long the place counts as dead. */
+/** A source that sends no byte for this long counts as dead. */
 const IDLE_MS = 30_000
-/** Slower than this for as long is dead too: most components would take days. */
+/** A source slower than this for as long counts as dead too: most components would take days. */
 const LEAST_BYTES_PER_MS = 1
 
 const failed = (place: string, why: string, cause?: unknown) =>
@@ -55,7 +55,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       try {
         const body =
           url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal, start: from }) : await get(url)
-        // Only while we wait: our own disk may be slow as well.
+        // Only while waiting for the network: our own disk may be slow as well.
         let [askedAt, waitedMs, came] = [clock.monotonic(), 0, 0]
         for await (const chunk of body as AsyncIterable<Buffer>) {
           waitedMs += clock.monotonic() - askedAt
@@ -89,7 +89,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
             return response
           }
           response.destroy()
-          // What lies there now is shorter than what we have: from the beginning, and the digest will tell.
+          // The file there is now shorter than what we have: start from the beginning, the digest will decide.
           if (statusCode === 416 && range > 0) {
             range = 0
             continue
@@ -130,7 +130,7 @@ function send(
       resolve,
     )
     request.setTimeout(idleMs, () => request.destroy(new Error(`no data within ${idleMs} ms`)))
-    // A head may come byte by byte.
+    // The headers may arrive byte by byte.
     const head = clock.after(idleMs, () => request.destroy(new Error(`no answer within ${idleMs} ms`)))
     request.on('response', () => head.cancel())
     request.on('close', () => head.cancel())

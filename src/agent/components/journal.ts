@@ -1,4 +1,4 @@
-// Changes of a component's record. Each is written down before the agent goes on; what may follow what is the protocol's table.
+// Changes of a component's record. Each is persisted before the agent continues; the protocol table says which steps may follow which.
 import { basename } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -10,7 +10,7 @@ import { SLOT_ID, parseRecord, type ComponentRecord } from './record.ts'
 import { slotByFolder } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-/** `undefined` takes a field away. */
+/** `undefined` removes a field. */
 export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRecord[K] | undefined }
 
 /** Messages go into a status field of this length. */
@@ -27,7 +27,7 @@ export class Journal {
   readonly #deps: JournalDeps
   readonly #component: string
   #record: ComponentRecord | undefined
-  /** Staging runs beside the loop of its component; their changes must not overtake each other. */
+  /** Staging runs beside the component's loop; changes from the two must not overtake each other. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(deps: JournalDeps, component: string) {
@@ -49,7 +49,7 @@ export class Journal {
     this.#record = (await readState(files, path, mine)) ?? (await this.#rebuilt())
   }
 
-  /** A record that was damaged, or that a newer agent wrote, tells nothing; the link still says what is in use, and the probes whether it works. */
+  /** A damaged record, or one from a newer agent, is ignored; the link still names the version in use, and probes show whether it works. */
   async #rebuilt(): Promise<ComponentRecord | undefined> {
     const { files, dir, clock } = this.#deps
     const id = basename((await files.readLink(currentLink(dir, this.#component))) ?? '')
@@ -70,7 +70,7 @@ export class Journal {
     }
   }
 
-  /** Goes to the state that the table names; throws when the table has no such step, which is a bug of the plan. */
+  /** Moves to the state that the table names; throws when the table has no such step, which is a bug of the plan. */
   step(event: SwitchEvent, facts: SwitchFacts, change: RecordChange): Promise<ComponentRecord> {
     return this.#inTurn(() => this.#step(event, facts, change))
   }
@@ -102,7 +102,7 @@ export class Journal {
     const merged = { format: 1, component: this.#component, pins: [], ...before, ...rest }
     const next = withoutUndefined({
       ...merged,
-      // Of another state, unless it is given again.
+      // Belongs to the previous state unless given again.
       message: message?.slice(0, MAX_MESSAGE),
       reason,
       output: output?.slice(-MAX_OUTPUT),

@@ -1,4 +1,4 @@
-// Where the parts of a component lie inside its slot, and which paths on the node lead there. Every such path is a symbolic link through
+// Where the parts of a component are inside its slot, and which paths on the node lead there. Every such path is a symbolic link through
 // `current`, so one rename switches programs and configuration together.
 import { basename } from 'node:path'
 import type { TemplateFormat } from '#api/templates/placeholders.ts'
@@ -15,13 +15,13 @@ export interface PlacedFile {
   readonly inSlot: string
   readonly mode: number
   readonly template: string
-  /** Absent in what was declared before formats were. */
+  /** Absent in statements older than formats. */
   readonly format?: TemplateFormat
   readonly path: string
 }
 
 export interface NodeLink {
-  /** As the component says it. */
+  /** As the component declares it. */
   readonly path: string
   readonly inSlot: string
 }
@@ -69,7 +69,7 @@ export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>):
   }
 }
 
-/** A path that the agent may make a link of; parts that lead elsewhere are refused, whoever signed them. */
+/** A path that the agent may turn into a link; other targets are refused, even when signed. */
 export const isPlainPath = (path: string): boolean =>
   path.startsWith('/') &&
   path !== '/' &&

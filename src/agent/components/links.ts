@@ -1,5 +1,5 @@
-// The paths of a component on the node: symbolic links through `current`. What somebody else put in the way is left there and named, unless it is the very
-// same file: that is how a host whose components run already is taken over.
+// The paths of a component on the node: symbolic links through `current`. A foreign file in the way is left alone and reported, unless it is
+// identical: that is how a host with running components is adopted.
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
@@ -17,7 +17,7 @@ export interface LinkDeps {
 const targetOf = (dir: NodeDir, component: string, link: NodeLink): string =>
   join(currentLink(dir, component), link.inSlot)
 
-/** Paths that something else holds. */
+/** Paths occupied by something else. */
 export async function foreignPaths(
   { files, dir }: LinkDeps,
   component: string,
@@ -34,7 +34,7 @@ export async function foreignPaths(
   return found
 }
 
-/** Whoever runs the old one goes on running it: its content has another name now, and the same bytes. */
+/** A process that runs the old file is not affected: the same bytes now have another name. */
 async function isSameFile(files: Files, path: string, target: string): Promise<boolean> {
   const [there, ours] = [await files.stat(path), await files.stat(target)]
   if (there?.kind !== 'File' || ours?.kind !== 'File' || there.size !== ours.size) return false
@@ -52,7 +52,7 @@ export async function makeLinks(deps: LinkDeps, component: string, links: readon
   }
 }
 
-/** Only links of ours go. */
+/** Removes only links that KubeNode made. */
 export async function removeLinks(
   { files, dir }: LinkDeps,
   component: string,

@@ -1,4 +1,4 @@
-// What lies in a slot since it was filled: every file with its digest and how the file system describes it. Equal descriptions need no reading.
+// The content of a slot when it was filled: every file with its digest and its metadata. A file with unchanged metadata need not be read.
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { readState } from '../files/durable.ts'
@@ -7,7 +7,7 @@ import { slotFolder, type NodeDir } from '../node-dir.ts'
 
 export const MANIFEST = 'manifest.json'
 
-/** Beyond it only the first are watched; what is linked into the node comes first in every slot. */
+/** Only this many files are watched; those linked into the node come first in every slot. */
 const MAX_FILES = 5_000
 
 export interface PlacedDigest {
@@ -62,7 +62,7 @@ export const readManifest = (
 const isFile = (v: unknown): boolean =>
   isObject(v) && typeof v['path'] === 'string' && typeof v['sha256'] === 'string' && typeof v['size'] === 'number'
 
-/** Whether the file system describes it as when it was placed. */
+/** Whether the metadata is still what it was when the file was placed. */
 export const isAsDescribed = (file: ManifestFile, stat: FileStat | undefined): boolean =>
   stat?.kind === 'File' &&
   stat.size === file.size &&

@@ -1,4 +1,4 @@
-// A component whose start is refused, as by a unit that somebody masked or a user that is gone; and what is told while a step takes long.
+// A component whose start is refused, because its unit is masked or its user does not exist; and what is reported while a step takes long.
 import { expect, test } from 'vitest'
 import { FakeNode } from '../testing/fake-node.ts'
 import { newPublisher, release } from '../testing/release.ts'

@@ -1,5 +1,5 @@
-// Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this very pass;
-// what is unknown never disrupts. Crashed processes are started again under the local brake without asking anybody.
+// Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this pass;
+// an unknown state never disrupts. Crashed processes are restarted under the local brake, without a permit.
 import type { Reason } from '#api/catalogue.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
@@ -10,7 +10,7 @@ export interface ComponentOrder extends Target {
   readonly switch?: { readonly attempt: number; readonly permit: string }
 }
 
-/** What was read of the permit right now. */
+/** The permit as just read. */
 export type PermitReading =
   | { readonly kind: 'Granted'; readonly permit: string }
   | { readonly kind: 'NotGranted'; readonly permit: string; readonly why: string }
@@ -27,7 +27,7 @@ export interface ProbeReading {
 
 export interface StartFailure {
   readonly problem: string
-  /** Milliseconds until it is tried again: meanwhile another version may come. */
+  /** Milliseconds until it is retried: another version may arrive first. */
   readonly backoffMs: number
 }
 
@@ -37,14 +37,14 @@ export interface Missing {
 }
 
 export interface ComponentSeen {
-  /** False until the Machine was read once, now or before a restart: then nothing is taken away. */
+  /** False until the Machine was read once, now or before a restart: until then nothing is removed. */
   readonly isOrderKnown: boolean
   readonly order: ComponentOrder | undefined
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
-  /** How what does not run any more ended. */
+  /** How the process that no longer runs ended. */
   readonly end?: ProcessEnd | undefined
-  /** Set while the last try to start it came to nothing. */
+  /** Set while the last attempt to start it failed. */
   readonly startFailure?: StartFailure | undefined
   /** Milliseconds until the local brake lets a crashed or frozen process be started again. */
   readonly brakeMs: number
@@ -56,13 +56,13 @@ export interface ComponentSeen {
   readonly missingRequirement: Missing | undefined
   /** Milliseconds until staging may be tried again. */
   readonly stageBackoffMs: number
-  /** What is being fetched right now, beside everything else. */
+  /** The version being fetched right now, in the background. */
   readonly staging: Target | undefined
-  /** Somebody with a permit asked for it. */
+  /** A repair with a permit requested it. */
   readonly asked: 'Restart' | 'Reinstall' | undefined
-  /** What runs or lies there is not what was installed, and only a switch to a fresh copy changes that. */
+  /** The running or stored files differ from what was installed, and only a switch to a fresh copy fixes that. */
   readonly isDrifted?: boolean
-  /** Somebody on the node forbids every disruption; what was begun may end, and what has crashed may run again. */
+  /** A user on the node forbids every disruption; a running switch may finish, and a crashed process may be restarted. */
   readonly isNodeFrozen?: boolean
 }
 
@@ -85,14 +85,14 @@ export type ComponentAction =
 
 export interface ComponentPlan {
   readonly action: ComponentAction | undefined
-  /** What it waits for, for people. */
+  /** What it waits for, as text for users. */
   readonly waiting?: string
-  /** Why, in one word, where what it waits for has one. */
+  /** The reason as one word, where there is one. */
   readonly because?: Reason
   readonly requeueAfterMs?: number
 }
 
-/** Permits are read again this often while an order waits for one that is not Granted. */
+/** How often permits are read while an order waits for one that is not Granted. */
 const PERMIT_RETRY_MS = 5_000
 
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
@@ -113,7 +113,7 @@ export function planComponent(seen: ComponentSeen): ComponentPlan {
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
     return act({ kind: 'Uninstall', reason: 'the Machine no longer lists this component' })
   }
-  // What was asked for under a permit, and what has crashed, comes before what is new.
+  // Repair requests under a permit and crashed processes come before new versions.
   const now = planAsked(seen) ?? planHealth(seen)
   if (now?.action !== undefined) return now
   const isNew = record === undefined || !isSameTarget(record.target, order)
@@ -163,7 +163,7 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
       return wait('waiting for another version, configuration or attempt')
     case 'Switching':
     case 'Probing':
-      // Both are written together with the open switch and end with it; a record that says otherwise is looked at as staged.
+      // Both are written together with the open switch and end with it; any other record is treated as staged.
       return planStaged(seen, record, order)
     default:
       return assertNever(record.state)
@@ -228,7 +228,7 @@ function downBecause(seen: ComponentSeen): { readonly because: Reason; readonly 
   return { because: 'CrashLooping', reason: seen.end?.how ?? `the process is ${seen.process}` }
 }
 
-/** Keeps what is in use running. */
+/** Keeps the version in use running. */
 function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   const { record, process, brakeMs, isNodeFrozen, startFailure } = seen
   if (record?.current === undefined) return undefined
@@ -246,7 +246,7 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
         ? wait('waiting for the restart backoff', brakeMs)
         : act({ kind: 'Start', reason: 'the process crashed' })
     case 'Frozen':
-      // Whoever stopped it to look at it wrote the file so that it stays as it is.
+      // The user who stopped the process froze the node so that it stays stopped.
       if (isNodeFrozen === true) return wait(NODE_IS_FROZEN)
       return brakeMs > 0
         ? wait('waiting for the restart backoff', brakeMs)
@@ -256,7 +256,7 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   }
 }
 
-/** One end that says nothing about the version starts the settle window again; what it does then is judged, whatever ends it. */
+/** One exit that is no evidence against the version restarts the settle window; any further exit counts, whatever caused it. */
 function planOpenSwitch({ record, process, probes, end }: ComponentSeen): ComponentPlan {
   const open = record?.open
   if (open?.phase === 'GoingBack')

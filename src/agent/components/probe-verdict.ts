@@ -1,11 +1,11 @@
-// Pure: from the answers of one probe to what may be said of it. A wrong answer counts once it came three times; silence only once the component
-// has had its time to start.
+// Pure: turns the answers of one probe into a verdict. A wrong answer counts after the third in a row; silence counts only after the component
+// had its time to start.
 import type { ProbeReading } from './plan.ts'
 import type { ProbeAnswer } from './probe.ts'
 
 export interface ProbeHistory {
   readonly settleMs: number
-  /** Clock of durations, all three. */
+  /** All three in monotonic time. */
   readonly startedAt: number
   readonly passingSince: number | undefined
   readonly failures: number
@@ -14,7 +14,7 @@ export interface ProbeHistory {
 
 /** One wrong answer may be chance. */
 export const FAILURES_THAT_COUNT = 3
-/** Nobody has to answer before this. */
+/** No answer is required before this time. */
 export const START_MS = 10_000
 
 export const newHistory = (settleMs: number, startedAt: number): ProbeHistory => ({
@@ -38,7 +38,7 @@ function verdictOf(h: ProbeHistory, now: number): ProbeReading['verdict'] {
   return h.failures >= FAILURES_THAT_COUNT && !isStarting ? 'Failing' : 'Unknown'
 }
 
-/** The worst of all probes. A component without probes only has to run for a while. */
+/** The worst of all probes. A component without probes only has to run for the settle time. */
 export function probeReading(histories: ReadonlyMap<string, ProbeHistory>, now: number): ProbeReading {
   const all = [...histories].map(([name, h]) => ({ name, h, verdict: verdictOf(h, now) }))
   const failing = all.find((p) => p.verdict === 'Failing')

@@ -1,4 +1,4 @@
-// One look at a component: a request, a connection, a file or a command on the node itself. Never throws; the answer says what was seen.
+// Runs one probe of a component: a request, a connection, a file or a command on the node. Never throws; the answer states what was observed.
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type http from 'node:http'
@@ -15,17 +15,17 @@ import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
 export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
 
-/** NoAnswer: nobody is there yet, or any more. Fail: somebody is, and says no. */
+/** NoAnswer: the process does not answer (yet, or any longer). Fail: it answered, and the answer is bad. */
 export type ProbeAnswer = { readonly kind: 'Pass' } | { readonly kind: 'Fail' | 'NoAnswer'; readonly message: string }
 
 export interface ProbePlace {
   readonly dir: NodeDir
-  /** Of the loopback network: every node on one machine has its own. */
+  /** In the loopback network: every node on one machine has its own. */
   readonly address: string
   /** Milliseconds since 1970, for the age of files. */
   readonly now: () => number
   readonly environment: Readonly<Record<string, string>>
-  /** Absent where no systemd runs the node. */
+  /** Absent where systemd does not run the node. */
   readonly systemctl?: Pick<Systemctl, 'show'> | undefined
 }
 
@@ -67,7 +67,7 @@ const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: numbe
       if (statusCode >= 200 && statusCode < 400) resolve(PASS)
       else resolve({ kind: 'Fail', message: `HTTP ${statusCode} from ${path}` })
     }
-    // The certificate of a component on loopback proves nothing that the loopback does not.
+    // A component's certificate proves nothing on loopback that the connection itself does not.
     const request = tls
       ? https.get({ ...options, rejectUnauthorized: false }, onResponse)
       : nodeHttp.get(options, onResponse)

@@ -13,7 +13,7 @@ const probe: Probe = {
   settle: '1s',
 }
 
-/** As on a machine: time passes between two looks at the clock, and timers come a little early. */
+/** As on a real machine: time passes between two readings of the clock, and timers fire a little early. */
 class RealClock extends VirtualClock {
   readonly #earlyMs: number
   #looks = 0
@@ -56,7 +56,7 @@ test.each([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])(
   },
 )
 
-/** The agent is stopped: time passes, and nothing of it runs until it is continued. */
+/** The agent is stopped with a signal: time passes, and the agent does nothing until it is continued. */
 class StoppableClock extends VirtualClock {
   #offset = 0
 

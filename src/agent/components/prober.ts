@@ -1,4 +1,4 @@
-// Looks at one running component as often as its probes say, faster while it settles, and keeps the reading.
+// Probes one running component at its declared interval, faster while it settles, and keeps the result.
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Random } from '#lib/random.ts'
@@ -10,15 +10,15 @@ export interface ProberDeps {
   readonly clock: Clock
   readonly random: Random
   readonly look: (probe: Probe) => Promise<ProbeAnswer>
-  /** The reading may be another one now. */
+  /** Called when the result may have changed. */
   readonly onChange: () => void
 }
 
-/** While settling, so that a bad version goes back soon. */
+/** Interval while settling, so that a bad version is reverted soon. */
 const FASTEST_MS = 200
 /** A component without probes must run for this long after a switch. */
 const SETTLE_WITHOUT_PROBES_MS = 2_000
-/** A probe that begins or ends this late: the agent itself stood still, and nothing is known of the time between. */
+/** A probe that starts or ends this late: the agent itself was stopped, and nothing is known about the time in between. */
 const STOOD_STILL_MS = 10_000
 
 export class Prober {
@@ -58,7 +58,7 @@ export class Prober {
     for (const timer of this.#timers.values()) timer.cancel()
   }
 
-  /** Every probe has its whole settle time before it. */
+  /** Every probe gets its whole settle time first. */
   #beginAgain(now: number): void {
     for (const { name, settle } of this.#probes) this.#histories.set(name, newHistory(parseDuration(settle), now))
   }
@@ -78,7 +78,7 @@ export class Prober {
     const beganAt = clock.monotonic()
     const answer = await this.#deps.look(probe)
     if (this.#isClosed) return
-    // One look at the clock: what has just not settled by one and has by the next would be looked at again only with the next interval.
+    // Reads the clock once: two readings could differ, and a probe that settled between them would wait for the next interval.
     const now = clock.monotonic()
     const isAnswerOld = now - beganAt >= parseDuration(probe.timeout) + STOOD_STILL_MS
     if (isAnswerOld || beganAt - dueAt >= STOOD_STILL_MS) this.#beginAgain(now)
@@ -86,7 +86,7 @@ export class Prober {
     if (history === undefined) return
     const next = isAnswerOld ? history : afterAnswer(history, answer, now)
     this.#histories.set(probe.name, next)
-    // Time alone may settle it: compared is what was told last, not what was true a moment ago.
+    // A component can settle by time alone: compare with the last reported result, not with the previous one.
     const [before, after] = [this.#told, this.#readingAt(now)]
     this.#told = after
     if (before?.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()

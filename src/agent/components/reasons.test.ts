@@ -1,4 +1,4 @@
-// Which reason a component's status gives, and what it says of the log: as the runbook "A component on a machine is not well" lists them.
+// Which reason a component's status gives, and what it quotes from the log: as listed in the runbook "A component on a machine is not well".
 import { expect, test } from 'vitest'
 import { componentStatus } from '../status/machine-status.ts'
 import { FakeNode } from '../testing/fake-node.ts'

@@ -1,10 +1,10 @@
-// The journal of one component: what was told, what is in use, what is staged, and the switch that is open. Written before and after each step.
+// The journal of one component: its order, the version in use, the staged version, and the open switch. Written before and after each step.
 import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
 import { PHASES } from '#api/catalogue.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
-/** What the machine says: which version, with which configuration, and which try it is. */
+/** The machine's order: which version, with which configuration, and which attempt. */
 export interface Target {
   readonly version: string
   readonly config?: string
@@ -18,19 +18,19 @@ export interface Slot {
   readonly digest: string
   readonly version: string
   readonly config?: string
-  /** SHA-256 over the statement alone. Slots that an older agent filled do not say it. */
+  /** SHA-256 over the statement alone. Absent in slots that an older agent filled. */
   readonly statement?: string
 }
 
-/** It ended once in its settle window in a way that is no evidence against the version, and was started again; the next end counts. */
+/** It exited once in its settle window in a way that is no evidence against the version, and was restarted; the next exit counts. */
 export interface SecondStart {
   /** How it had ended. */
   readonly how: string
-  /** False until it was started: the agent may end in between. */
+  /** False until it was started: the agent may exit in between. */
   readonly isStarted: boolean
 }
 
-/** Between two versions. `from` is what to go back to. */
+/** Between two versions. `from` is the one to revert to. */
 export interface OpenSwitch {
   readonly to: Slot
   readonly from?: Slot
@@ -39,7 +39,7 @@ export interface OpenSwitch {
   readonly secondStart?: SecondStart
 }
 
-/** Failed here in this attempt: it is not tried again within it. */
+/** Failed here in this attempt; not retried within it. */
 export interface Pin {
   readonly digest: string
   readonly version: string
@@ -54,7 +54,7 @@ export interface ComponentRecord {
   /** Wall clock, for people. */
   readonly since: number
   readonly message?: string
-  /** A reason of the catalogue, and the last lines of its log; both belong to the message. */
+  /** A reason from the catalog, and the last lines of its log; both belong to the message. */
   readonly reason?: string
   readonly output?: string
   readonly target: Target
@@ -63,11 +63,11 @@ export interface ComponentRecord {
   readonly staged?: Slot
   readonly open?: OpenSwitch
   readonly pins: readonly Pin[]
-  /** What passed its settle window here, the newest last. */
+  /** Versions that passed their settle window here, newest last. */
   readonly healthy?: readonly HealthyVersion[]
 }
 
-/** One a failed attempt; older ones belong to attempts that are long over. */
+/** One per failed attempt; older entries belong to attempts that ended. */
 export const MAX_PINS = 8
 
 export function parseRecord(value: unknown): ComponentRecord | undefined {
@@ -77,7 +77,7 @@ export function parseRecord(value: unknown): ComponentRecord | undefined {
     isTarget(value['target']) &&
     typeof value['since'] === 'number' &&
     [value['current'], value['previous'], value['staged']].every((s) => s === undefined || isSlot(s)) &&
-    // Both are written together and end together.
+    // Both are written and cleared together.
     isSwitching(value['state'] as ComponentState) === (value['open'] !== undefined) &&
     (value['open'] === undefined || isOpen(value['open'])) &&
     Array.isArray(value['pins']) &&
@@ -112,5 +112,5 @@ export const isSlotOf = (slot: Slot | undefined, target: Pick<Target, 'version' 
 export const isPinned = (record: ComponentRecord, target: Target): boolean =>
   record.pins.some((p) => isSameTarget(p, target))
 
-/** Of the next copy of the same version and configuration. */
+/** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1

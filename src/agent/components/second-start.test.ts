@@ -1,4 +1,4 @@
-// One end in the settle window that is no evidence against the version starts the window again; the second end counts, and so does a crash of its own.
+// One exit in the settle window that is no evidence against the version restarts the window; the second exit counts, and so does a crash of its own.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '../files/memory.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
@@ -28,7 +28,7 @@ const order = (version: string, attempt: number): ComponentOrder => ({
   ...(attempt > 1 && { switch: { attempt, permit: 'p' } }),
 })
 
-/** Amid the settle window of the last version, with those before it installed. */
+/** In the middle of the settle window of the last version, with the earlier ones installed. */
 async function settling(versions: readonly string[]) {
   const [disk, processes, clock] = [new MemoryFiles(), new FakeProcesses(), new VirtualClock()]
   const node = new FakeNode({ publisher, releases, clock, disk, processes })
@@ -60,7 +60,7 @@ describe.each([
       'Running',
       'ended by SIGKILL in its settle window; started again, the next end counts',
     ])
-    // What was left of the first window is not enough.
+    // The rest of the first window is not enough.
     await clock.advance(SETTLE_MS - 1_000)
     expect(state()).toBe('Probing')
     await clock.advance(2_000)

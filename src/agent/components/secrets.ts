@@ -1,4 +1,4 @@
-// Secret values of a configuration: found in the object that was made for this machine, opened with its key, put among the values for as long as files are
+// Secret values of a configuration: read from the object made for this machine, opened with its key, and merged into the values only while files are
 // rendered from them.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
@@ -53,7 +53,7 @@ async function readSecret(
   return opened.value
 }
 
-/** A copy: what came from the server is not changed. */
+/** A copy: the object from the server is not modified. */
 function withValue(values: JsonObject, [key = '', ...rest]: readonly string[], value: string): JsonObject {
   const below = Object.hasOwn(values, key) ? values[key] : undefined
   const next = rest.length === 0 ? value : withValue(isObject(below) ? below : {}, rest, value)

@@ -1,5 +1,5 @@
-// Fills a slot: the archive unpacked, files rendered, everything synced, and last the file that says that it is whole. What was put there is written
-// down beside it, so that every later change is seen.
+// Fills a slot: unpacks the archive, renders files, syncs everything, and writes the completion mark last. The content is recorded
+// in a manifest, so that every later change is noticed.
 import { filled } from '#api/templates/fill.ts'
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -31,7 +31,7 @@ export interface SlotDeps {
   readonly dir: NodeDir
 }
 
-/** What is installed: the statement and the configuration, and nothing that differs between nodes. */
+/** The identity of an installation: the statement and the configuration, nothing that differs between nodes. */
 export const installedDigest = (spec: MachineComponentSpec, configDigest: string | undefined): string =>
   createHash('sha256')
     .update(`${statementDigest(spec)}\n${configDigest ?? ''}`)
@@ -45,7 +45,7 @@ export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot
     isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
   )
 
-/** A whole slot by its folder alone, for a journal that was lost. */
+/** Finds a complete slot by its folder alone, after a journal was lost. */
 export async function slotByFolder({ files, dir }: SlotDeps, component: string, id: string): Promise<Slot | undefined> {
   return readState(files, join(slotFolder(dir, component, id), MARK), (v) => {
     if (!isObject(v) || !isObject(v['spec']) || typeof v['digest'] !== 'string') return undefined
@@ -57,7 +57,7 @@ export async function slotByFolder({ files, dir }: SlotDeps, component: string, 
   })
 }
 
-/** Idempotent: a whole slot is left alone, one that is not is made anew. `generation` above 0 is another copy of the same. */
+/** Idempotent: a complete slot is left alone, an incomplete one is rebuilt. `generation` above 0 is another copy of the same. */
 export async function fillSlot(deps: SlotDeps, target: Target, content: SlotContent, generation = 0): Promise<Slot> {
   const { files, dir } = deps
   const { spec, config } = content
@@ -89,7 +89,7 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   return slot
 }
 
-/** The mark goes first: half a slot must never look whole. */
+/** Remove the mark first: half a slot must never look complete. */
 export async function removeSlot({ files, dir }: SlotDeps, component: string, slot: string): Promise<void> {
   const folder = slotFolder(dir, component, slot)
   await removeDurably(files, join(folder, MARK))
@@ -158,7 +158,7 @@ async function renderFiles(
         agentErrors.KN8022({ path, component: spec.component, version: spec.version, why: result.reason }),
       )
     const text = Buffer.from(result.text)
-    // The second copy is what a file that somebody changed is made whole from.
+    // A modified file is restored from this second copy.
     for (const place of [inSlot, keptFile(inSlot)]) {
       const file = await out.file(place, place === inSlot ? mode : 0o600)
       await file.write(text)
@@ -194,7 +194,7 @@ class SlotWriter implements SlotSink {
   async file(path: string, mode: number): Promise<TarFileSink> {
     await this.folder(dirname(path))
     const full = join(this.#root, path)
-    // A rendered file may stand where the archive brought a default one.
+    // A rendered file may replace a default from the archive.
     await this.#files.remove(full)
     const writer = await this.#files.create(full, mode)
     const hash = createHash('sha256')

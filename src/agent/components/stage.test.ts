@@ -1,4 +1,4 @@
-// What must not get onto a node, whoever sends it: other bytes, other statements, older trust.
+// What must never reach a node, even from a trusted sender: other bytes, other statements, older trust.
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { MemoryFiles } from '../files/memory.ts'
@@ -191,7 +191,7 @@ describe('the trust document', () => {
       refused: expect.stringMatching(refusal) as string,
     })
     expect(trustCondition(s.refusal)).toMatchObject({ type: 'TrustRefused', status: 'True', reason: 'TrustRefused' })
-    // Nothing can be fetched: the refusal still holds, and is not reported again.
+    // Nothing can be fetched: the refusal still applies, and is not reported again.
     expect(await s.current()).toMatchObject({ refused: expect.stringMatching(refusal) as string })
     expect(await s.current()).toMatchObject({ document: { sequence: 2 } })
     expect(trustCondition(s.refusal)).toBeUndefined()

@@ -1,4 +1,4 @@
-// Brings one version of a component to the node, up to the point where only the switch is left. Reads the API, disrupts nothing.
+// Prepares one version of a component on the node, up to the point where only the switch is left. Reads the API, disrupts nothing.
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -19,22 +19,22 @@ export interface StageDeps extends ArtifactDeps {
   readonly trust: Pick<TrustStore, 'current'>
   readonly clock: Pick<Clock, 'now'>
   readonly platform: Platform
-  /** Whether it can be put on this node; throws when not. Absent where there is no node. */
+  /** Throws when it cannot be installed on this node. Absent where there is no node. */
   readonly preflight?: Preflight
-  /** Absent where nothing can be opened. */
+  /** Absent where no secrets can be opened. */
   readonly secrets?: Pick<SecretDeps, 'machine' | 'privateKey'>
 }
 
 export interface Preflight {
   before(spec: MachineComponentSpec, artifactBytes: number): Promise<void>
-  /** Of the programs in the filled slot. */
+  /** Checks the programs in the filled slot. */
   programs(spec: MachineComponentSpec, slot: string): Promise<void>
 }
 
 export interface StageRequest {
   readonly component: string
   readonly target: Target
-  /** Another copy of the same, for a reinstall. */
+  /** Makes another copy of the same version, for a reinstall. */
   readonly generation?: number
 }
 
@@ -43,7 +43,7 @@ export interface Staged {
   readonly spec: MachineComponentSpec
 }
 
-/** Throws with `retry: never` when trying again cannot help. */
+/** Throws with `retry: never` when a retry cannot help. */
 export async function stage(deps: StageDeps, request: StageRequest, signal: AbortSignal): Promise<Staged> {
   const { component, target, generation } = request
   const spec = await readStatement(deps, component, target.version)
@@ -51,7 +51,7 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   const trust = await deps.trust.current()
   if (trust.kind === 'None') throw refused(component, target, trust.reason, 'later')
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
-  // A newer document that was refused is the likelier cause, and the one to act on.
+  // A newer document that was refused is the more likely cause, and the one to act on.
   if (verdict.kind === 'Refused') throw refused(component, target, trust.refused ?? verdict.reason, 'never')
   signal.throwIfAborted()
   const size = artifactFor(spec, deps.platform)?.size ?? 0
@@ -70,7 +70,7 @@ async function readStatement(deps: StageDeps, component: string, version: string
   const name = componentObjectName(component, version)
   const found = await deps.client.get(machineComponent, { name })
   if (found === undefined) throw new KubeNodeError(agentErrors.KN8014({ component, version, name }), { retry: 'later' })
-  // Defaults are no part of what was signed; a server that did not fill them in makes no difference.
+  // Defaults are not part of the signed content; a server that did not fill them in makes no difference.
   const { spec } = applyDefaults(machineComponent.schema, found) as typeof found
   if (spec.component !== component || spec.version !== version)
     throw new KubeNodeError(

@@ -1,5 +1,5 @@
-// Brings a version into a slot beside the loop of its component, so that a crashed process never waits for a download: one at a time, tried again with backoff,
-// written down when it is there.
+// Prepares versions beside the loop of the component, so that a crashed process never waits for a download: one at a time, retried with backoff,
+// recorded when complete.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -15,9 +15,9 @@ export interface StagingDeps {
   readonly random: Random
   readonly log: Logger
   readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
-  /** What is in use was changed by somebody. */
+  /** The version in use was modified on the node. */
   readonly isDrifted: () => boolean
-  /** It is there, or was given up for now. */
+  /** Staging finished, or was postponed after a failure. */
   readonly onEnd: () => void
 }
 
@@ -29,19 +29,19 @@ export class Staging {
   #open: { readonly target: Target; readonly stop: AbortController } | undefined
   #failures = 0
   #againAt = 0
-  /** What could not be staged the last time. */
+  /** The version that last failed to stage. */
   #failed: Target | undefined
 
   constructor(deps: StagingDeps) {
     this.#deps = deps
   }
 
-  /** What is being fetched right now. */
+  /** The version being fetched right now. */
   get target(): Target | undefined {
     return this.#open?.target
   }
 
-  /** Until it may be tried again; another target is tried at once. */
+  /** Earliest retry; another target is tried at once. */
   backoffMs(target: Target | undefined): number {
     if (target === undefined || this.#failed === undefined || !isSameTarget(target, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
@@ -57,7 +57,7 @@ export class Staging {
     const open = { target, stop: new AbortController() }
     this.#open = open
     void this.#fetch(target, open.stop.signal)
-      // A disk that takes no journal any more; it is tried again when the backoff is over.
+      // The disk refuses the journal; retried after the backoff.
       .catch((error: unknown) => this.#deps.log.error('cannot record the staging result', { error }))
       .finally(() => {
         if (this.#open === open) this.#open = undefined
@@ -65,7 +65,7 @@ export class Staging {
       })
   }
 
-  /** Writes down what is wanted now. */
+  /** Records the requested version. */
   async #isToBeFetched(target: Target): Promise<boolean> {
     const { journal, isDrifted } = this.#deps
     const { record } = journal
@@ -75,7 +75,7 @@ export class Staging {
     }
     if (isSameTarget(record.target, target)) return true
     this.#failures = 0
-    // Only the count of tries is new, and the version works: nothing has to be fetched or switched.
+    // Only the attempt number is new, and the version works: nothing to fetch or switch.
     if (record.state === 'Healthy' && isSlotOf(record.current, target) && !isDrifted()) {
       await journal.write({ target })
       return false
@@ -100,13 +100,13 @@ export class Staging {
     }
   }
 
-  /** What somebody changed is replaced by another copy: the same slot would be taken for whole. */
+  /** A modified slot is replaced by another copy: reusing the slot would treat it as complete. */
   #freshCopy(target: Target): { readonly generation?: number } {
     const current = this.#deps.journal.record?.current
     return this.#deps.isDrifted() && isSlotOf(current, target) ? { generation: generationAfter(current) } : {}
   }
 
-  /** Nothing was disturbed, and the cause may be mended elsewhere: a key that is trusted now, a mirror, room on the disk. So it is tried again. */
+  /** Nothing was disrupted, and the cause may be fixed elsewhere: a newly trusted key, a mirror, room on the disk. So it is retried. */
   async #refused(target: Target, error: unknown): Promise<void> {
     const { clock, random, log, journal } = this.#deps
     log.warn('cannot stage the component', { error })

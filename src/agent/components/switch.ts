@@ -1,4 +1,4 @@
-// Takes a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
+// Switches a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
 // says which version is in use.
 import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
@@ -42,7 +42,7 @@ export class Switcher {
     this.#journal = journal
   }
 
-  /** From here on the switch ends in the new version or, by itself, in the old one. */
+  /** From here the switch ends in the new version or, automatically, in the old one. */
   async begin(to: Slot, permit: string | undefined): Promise<void> {
     const record = this.#demand()
     const from = record.current
@@ -60,7 +60,7 @@ export class Switcher {
     await this.go()
   }
 
-  /** A repair puts a fresh copy of the same version into use; its permit was checked by whoever asked. */
+  /** A repair puts a fresh copy of the same version into use; the caller has checked its permit. */
   async beginAgain(to: Slot): Promise<void> {
     const { current } = this.#demand()
     await this.#journal.step(
@@ -71,7 +71,7 @@ export class Switcher {
     await this.go()
   }
 
-  /** Goes on with an open switch, from wherever it was cut off, up to the probes. Goes back when it cannot. */
+  /** Resumes an open switch wherever it was interrupted, up to the probes. Reverts when it cannot finish. */
   async go(): Promise<void> {
     const record = this.#demand()
     const { open } = record
@@ -82,7 +82,7 @@ export class Switcher {
     }
     try {
       const spec = await this.#specOf(open.to)
-      // One that is not whole any more cannot come back, but it does not keep the next one from its place.
+      // A slot that is no longer complete cannot be reverted to, but it does not block its successor.
       const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
       await this.#hook(spec, 'preInstall')
       await this.#hook(spec, 'preSwitch')
@@ -125,7 +125,7 @@ export class Switcher {
     await this.dropOldSlots()
   }
 
-  /** Starts what ended in its settle window once more. Written down first: an agent that ends in between knows that the next end counts. */
+  /** Restarts a process that exited in its settle window. Recorded first: after an agent crash in between, the next exit still counts. */
   async startAgain(how: string): Promise<void> {
     const { open } = this.#demand()
     if (open === undefined) return
@@ -142,10 +142,10 @@ export class Switcher {
     return undefined
   }
 
-  /** Puts the version before back. Needs nobody: no API server, no permit. */
+  /** Reverts to the previous version. Needs neither the API server nor a permit. */
   async goBack(given: Cause): Promise<void> {
     const record = this.#demand()
-    // One that was cut off goes on for the cause that it began with.
+    // An interrupted revert continues with its original cause.
     const {
       because: reason,
       message,
@@ -161,7 +161,7 @@ export class Switcher {
       reason,
       message,
     })
-    // Written first: a version that runs again must not be taken for the new one after a crash.
+    // Written first: after a crash the reverted version must not be taken for the new one.
     if (open.phase !== 'GoingBack')
       await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message, reason, output })
     const isSame = open.from?.digest === open.to.digest
@@ -176,7 +176,7 @@ export class Switcher {
     await this.dropOldSlots()
   }
 
-  /** Starts what is in use, where it has a service. */
+  /** Starts the version in use, if it has a service. */
   async start(): Promise<void> {
     const { current } = this.#demand()
     if (current === undefined) return
@@ -204,7 +204,7 @@ export class Switcher {
     this.#journal.forget()
   }
 
-  /** Gone in one step, whatever happens while the many files are removed. */
+  /** Renamed away in one step, whatever happens while its files are removed. */
   async #throwAway(): Promise<void> {
     const { files, dir } = this.#deps
     const folder = componentFolder(dir, this.#component)
@@ -216,7 +216,7 @@ export class Switcher {
     await files.remove(trash)
   }
 
-  /** The slot in use, the one to go back to and the one that is staged stay. */
+  /** Keeps the slot in use, the one to revert to and the staged one. */
   async dropOldSlots(): Promise<void> {
     const { files, dir } = this.#deps
     const { current, previous, staged, open } = this.#demand()
@@ -244,7 +244,7 @@ export class Switcher {
     const link = currentLink(dir, this.#component)
     const target = slotFolder(dir, this.#component, id)
     const effect = await switchEffect(this.#deps, this.#component, from, to)
-    // Nothing of the old version may run while the link changes under it.
+    // No process of the old version may run while the link changes.
     if (effect === 'Restart' && (await files.readLink(link)) !== target) await processes.stop(this.#component)
     await relink(files, link, target)
     const layout = layoutOf(spec)
@@ -265,7 +265,7 @@ export class Switcher {
     else await processes.start({ component: this.#component, slot: id, service, ...(keep ? { keep } : {}) })
   }
 
-  /** Why it could not be done; undefined when the old version, or nothing, is in place again. */
+  /** Why the revert failed; undefined when the old version, or nothing, is in place again. */
   async #restore(failed: Slot, from: Slot | undefined): Promise<string | undefined> {
     const { files, dir, processes } = this.#deps
     try {
@@ -294,7 +294,7 @@ export class Switcher {
   }
 }
 
-/** The test's way of pulling the plug must not look like a failed step. */
+/** The simulated power cut of a test must not look like a failed step. */
 export const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
 
 function withPin({ pins, target }: ComponentRecord, { digest, version, config }: Slot): readonly Pin[] {
@@ -302,6 +302,6 @@ function withPin({ pins, target }: ComponentRecord, { digest, version, config }:
   return [...pins, pin].slice(-MAX_PINS)
 }
 
-/** Undefined of a slot that an older agent filled. */
+/** Undefined for a slot that an older agent filled. */
 const healthyVersionOf = ({ version, statement, config }: Slot): HealthyVersion | undefined =>
   statement === undefined ? undefined : { version, digest: statement, ...(config === undefined ? {} : { config }) }

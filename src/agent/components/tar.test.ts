@@ -5,7 +5,7 @@ import { readTar, type TarLimits } from './tar.ts'
 
 const LIMITS: TarLimits = { entries: 50, bytes: 100_000 }
 
-/** What comes out: folders end with a slash. */
+/** The unpacked entries: folders end with a slash. */
 async function unpacked(bytes: Buffer, { chunk = 700, limits = LIMITS } = {}): Promise<Record<string, string>> {
   const out: Record<string, string> = {}
   async function* chunks() {

@@ -1,5 +1,5 @@
-// Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Whatever is not understood refuses the whole archive,
-// before anything of that entry was written; nothing is skipped, sanitised or guessed.
+// Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Anything it does not understand refuses the whole archive,
+// before any byte of that entry was written; nothing is skipped, sanitized or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -22,7 +22,7 @@ export interface TarSink {
   file(path: string, mode: number, size: number): Promise<TarFileSink>
 }
 
-/** What one archive may hold; `kubenode artifact pack` refuses what is beyond it, too. */
+/** Limits of one archive; `kubenode artifact pack` refuses larger ones, too. */
 export const ARCHIVE_LIMITS: TarLimits = { entries: 100_000, bytes: 16 * 2 ** 30 }
 
 const BLOCK = 512
@@ -79,7 +79,7 @@ async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSi
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** Compared by the system: a callback for each byte of a large chunk stops everything else. */
+/** Compared natively: a callback for each byte of a large chunk would block the event loop. */
 function isZero(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length; at += ZEROS.length) {
     const part = bytes.subarray(at, at + ZEROS.length)
@@ -91,7 +91,7 @@ function isZero(bytes: Buffer): boolean {
 export function parseHeader(block: Buffer): Header {
   if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
   const sum = octal(block, 148, 8, 'checksum')
-  // The sum counts its own eight bytes as spaces.
+  // The checksum counts its own eight bytes as spaces.
   const real = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0)
   if (sum !== real) throw tarRefused('a header has a wrong checksum')
   if (block.toString('latin1', 257, 262) !== 'ustar') throw tarRefused('it is not a ustar archive')
@@ -111,7 +111,7 @@ export function parseHeader(block: Buffer): Header {
   return { path: checkedPath(path, kind), kind, mode: mode & 0o777, size }
 }
 
-/** What nothing here goes by; another reader that does would skip the entry over a number that is none, and hold less than we do. */
+/** Fields not used here must still be valid: another reader could skip the entry because of a bad number, and unpack less than we do. */
 const UNUSED_NUMBERS = [
   ['user', 108, 8],
   ['group', 116, 8],
@@ -157,7 +157,7 @@ export function checkedPath(path: string, kind: Header['kind']): string {
 /** JSON leaves direction marks and some control characters as they are. */
 const shown = (text: string): string => printableLine(JSON.stringify(text.slice(0, 120)))
 
-/** Every name once, also where case and the form of accents do not count, and no file in the place of a folder. */
+/** Every name once, ignoring case and the form of accents, and no file in the place of a folder. */
 export class TarNames {
   readonly #kinds = new Map<string, Header['kind']>()
   readonly #limit: number
@@ -175,7 +175,7 @@ export class TarNames {
       const parent = parts.slice(0, n).join('/')
       const known = this.#kinds.get(parent)
       if (known === 'File') throw tarRefused(`${shown(path)} lies below a file`)
-      // Folders that are only implied count too: a file of that name may not come later.
+      // Implied folders count too: no file of that name may follow.
       if (known === undefined) this.#kinds.set(parent, 'Folder')
     }
     const known = this.#kinds.get(key)
@@ -185,7 +185,7 @@ export class TarNames {
   }
 }
 
-/** Hands out a stream in pieces of wanted sizes. */
+/** Returns a stream in pieces of requested sizes. */
 class Blocks {
   readonly #source: AsyncIterator<Buffer>
   #held: Buffer = Buffer.alloc(0)
@@ -194,7 +194,7 @@ class Blocks {
     this.#source = chunks[Symbol.asyncIterator]()
   }
 
-  /** Undefined when the stream ends before. */
+  /** Undefined when the stream ends first. */
   async exactly(n: number): Promise<Buffer | undefined> {
     const parts: Buffer[] = []
     for (let left = n; left > 0;) {
@@ -206,7 +206,7 @@ class Blocks {
     return Buffer.concat(parts)
   }
 
-  /** What is at hand, at most `n` bytes; undefined at the end. */
+  /** The available bytes, at most `n`; undefined at the end. */
   async some(n = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
     while (this.#held.length === 0) {
       const next = await this.#source.next()

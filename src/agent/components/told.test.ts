@@ -1,4 +1,4 @@
-// What a component's loop lets others know, and how often: each word is a write to the API server.
+// What a component's loop reports, and how often: each report is a write to the API server.
 import { expect, test } from 'vitest'
 import { FakeNode } from '../testing/fake-node.ts'
 import { newPublisher, release } from '../testing/release.ts'

@@ -1,4 +1,4 @@
-// The trust document that this node obeys. It only moves forward; the highest sequence is remembered over restarts and reinstalls of anything.
+// The trust document in force on this node. It only moves forward; the highest sequence survives restarts and reinstalls of anything.
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
@@ -10,12 +10,12 @@ import type { Files } from '../files/port.ts'
 export interface TrustStoreDeps {
   readonly files: Files
   readonly path: string
-  /** Where a person on the host puts a document that replaces the keys; see `#adoptFromHost`. */
+  /** Where an administrator of the host puts a document that replaces the keys; see `#adoptFromHost`. */
   readonly fromHost: string
   readonly clock: Pick<Clock, 'now'>
-  /** What the node was given when it joined. */
+  /** The document that the node joined with. */
   readonly anchor: TrustAnchor
-  /** The newest signed document that can be fetched; undefined when none can. */
+  /** The newest signed document that can be fetched; undefined when there is none. */
   readonly fetchNewest: () => Promise<unknown>
   /** A newer document was offered and refused, or the refusal ended. */
   readonly onRefusal?: (refusal: TrustRefusal | undefined) => void
@@ -25,12 +25,12 @@ export type TrustReading =
   | {
       readonly kind: 'Trusted'
       readonly document: TrustDocument
-      /** Why the newest document that was offered is not this one. */
+      /** Why the newest offered document is not this one. */
       readonly refused?: string
     }
   | { readonly kind: 'None'; readonly reason: string }
 
-/** The document that was offered last is not the one in use. */
+/** The last offered document is not the one in use. */
 export interface TrustRefusal {
   readonly message: string
   readonly sinceMs: number
@@ -69,14 +69,14 @@ export class TrustStore {
     this.#deps = deps
   }
 
-  /** Why the newest document that was offered is not used; undefined when it is. */
+  /** Why the newest offered document is not used; undefined when it is. */
   get refusal(): TrustRefusal | undefined {
     return this.#refusal
   }
 
   /**
-   * Checks for a newer document first; the one accepted before stays in force when there is none. Components ask at the same moment:
-   * they share one check, since two would overwrite each other's document.
+   * Checks for a newer document first; without one the last accepted stays in force. Components ask at the same moment: they share
+   * one check, since two would overwrite each other's document.
    */
   current(): Promise<TrustReading> {
     this.#check ??= this.#checkForNewer().finally(() => {
@@ -90,7 +90,7 @@ export class TrustStore {
     await this.#adoptFromHost()
     const candidate = await this.#deps.fetchNewest()
     const refusal = candidate === undefined ? undefined : await this.#consider(candidate)
-    // Nothing was fetched: what is known of the last offer still holds.
+    // Nothing was fetched: the result of the last offer still applies.
     if (candidate !== undefined) this.#note(refusal)
     const refused = this.#refusal === undefined ? {} : { refused: this.#refusal.message }
     if (this.#held !== undefined) return { kind: 'Trusted', document: this.#held.document, ...refused }
@@ -111,8 +111,8 @@ export class TrustStore {
   }
 
   /**
-   * Keys that were lost cannot sign their successors. Root on this host, which could replace the agent as well, puts a document in place instead: it must
-   * hold by its own keys and may not be older than the one in force. One that does not hold is left where it is, and reported.
+   * Lost keys cannot sign their successors. Instead root on this host, which could replace the agent as well, puts a document in place: it must
+   * verify with its own keys and may not be older than the one in force. One that does not verify is left where it is, and reported.
    */
   async #adoptFromHost(): Promise<void> {
     const { files, path, fromHost, clock } = this.#deps

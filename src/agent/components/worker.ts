@@ -35,11 +35,11 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
   readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
-  /** Whether somebody on the node forbids every disruption; absent where nobody can. */
+  /** Whether a user on the node forbids every disruption; absent where that is not possible. */
   readonly isNodeFrozen?: () => Promise<boolean>
-  /** The first requirement that other components do not meet. */
+  /** The first requirement on other components that is not met. */
   readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
-  /** Something that others may want to know has changed. */
+  /** Called when a change may matter to other components. */
   readonly onChange: () => void
 }
 
@@ -48,11 +48,11 @@ interface Visit {
   readonly drop: () => void
 }
 
-/** After an action failed for a reason that may pass. */
+/** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
-/** Between two tries to start what cannot be started. */
+/** Delay between two failed starts. */
 const START_MOST_MS = 60_000
-/** What an action changed is told with its end, unless that is far. */
+/** A change by an action is reported when the action ends, or after this time. */
 const TOLD_AFTER_MS = 1_000
 const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
@@ -115,7 +115,7 @@ export class ComponentWorker {
     return this.#waitingBecause
   }
 
-  /** Why what is in use cannot even be started. */
+  /** Why the version in use cannot be started. */
   get startProblem(): string | undefined {
     return this.#notStarted?.problem
   }
@@ -124,12 +124,12 @@ export class ComponentWorker {
     return this.#prober?.reading() ?? NO_PROBES
   }
 
-  /** What differs from what was installed and waits for a switch order. */
+  /** Differences from what was installed that wait for a switch order. */
   get drift(): string | undefined {
     return this.#drift
   }
 
-  /** Paths of the node at which somebody else's things were left. */
+  /** Paths of the node where foreign files were left in place. */
   get foreign(): readonly string[] {
     return this.#foreign
   }
@@ -143,7 +143,7 @@ export class ComponentWorker {
     this.#deps.onChange()
   }
 
-  /** Runs between two steps; not at all while a switch is open or nothing is in use. */
+  /** Runs between two steps; not while a switch is open or nothing is in use. */
   between(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -153,7 +153,7 @@ export class ComponentWorker {
     return promise
   }
 
-  /** Nothing is installed and nothing is wanted any more. */
+  /** Nothing is installed and nothing is requested. */
   get isIdle(): boolean {
     return this.record === undefined && this.#order.known && this.#order.order === undefined && this.#busy === undefined
   }
@@ -167,7 +167,7 @@ export class ComponentWorker {
     this.wake()
   }
 
-  /** For repairs whose permit is granted. Resolves when it is done and the component settled again, or went back. */
+  /** For repairs with a granted permit. Resolves when the action is done and the component has settled again, or was reverted. */
   ask(kind: AskKind): Promise<AskResult> {
     const { record } = this
     if (record?.current === undefined) return Promise.resolve(failed(`${this.component} is not installed`))
@@ -196,7 +196,7 @@ export class ComponentWorker {
     for (const visit of this.#visits.splice(0)) visit.drop()
   }
 
-  /** Resolves when the worker has nothing to do right now; for tests and for a calm end. */
+  /** Resolves when the worker is idle; for tests and for a clean shutdown. */
   async settled(): Promise<void> {
     while (this.#busy !== undefined) await this.#busy
   }
@@ -229,7 +229,7 @@ export class ComponentWorker {
       return
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
-    // A look changes nothing: what it waited for stands until something is done.
+    // Observing changes nothing: a wait continues until an action is done.
     const isLook = LOOKS.has(plan.action.kind)
     if (!isLook) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndTell(plan.action)
@@ -237,7 +237,7 @@ export class ComponentWorker {
     if (!isLook) this.#deps.onChange()
   }
 
-  /** What takes long is told while it lasts: a stop, a hook, a start that waits. */
+  /** Long steps are reported while they last: a stop, a hook, a start that waits. */
   async #actAndTell(action: ComponentAction): Promise<void> {
     const telling = this.#deps.clock.after(TOLD_AFTER_MS, () => this.#deps.onChange())
     try {
@@ -331,7 +331,7 @@ export class ComponentWorker {
         return
       case 'ReadNode':
         this.#isNodePending = await this.#deps.readNodePending()
-        // Unknown: nothing is done, and it is asked again later.
+        // Unknown: do nothing, ask again later.
         if (this.#isNodePending === undefined) await this.#deps.clock.sleep(ACT_RETRY_MS)
         return
       case 'Switch':
@@ -344,7 +344,7 @@ export class ComponentWorker {
         await this.#useInPlace()
         return
       case 'Commit':
-        // What was changed lies in the copy before; the next look says what is so of this one.
+        // The modification is in the previous copy; the next check reports on this one.
         this.#drift = undefined
         this.#foreign = []
         await this.#switcher.commit()
@@ -385,7 +385,7 @@ export class ComponentWorker {
     await this.#journal.step('degrade', { probeFails: true }, { message, reason, output })
   }
 
-  /** What it wrote last says more than how it ended, and is gone with the next start. */
+  /** Its last output explains more than its exit code, and the next start deletes it. */
   async #causeOf({ because, reason: message }: { readonly because: Reason; readonly reason: string }): Promise<Cause> {
     const cause = { because, message }
     if (!TELLS_BY_LOG.has(because)) return cause
@@ -396,7 +396,7 @@ export class ComponentWorker {
     return withOutput(cause, lastLines(log ?? '', SHOWN_LINES))
   }
 
-  /** One that cannot be started is tried again ever more rarely, and holds up nothing else: the next version may be the cure. */
+  /** A failing start is retried with growing delays and blocks nothing else: the next version may fix it. */
   async #tryStart(start: () => Promise<void>): Promise<void> {
     const { clock } = this.#deps
     try {
@@ -411,7 +411,7 @@ export class ComponentWorker {
     }
   }
 
-  /** What was told comes back to what is in use, for example after a revert: there is nothing to switch. */
+  /** The order names the version in use again, for example after a revert: nothing to switch. */
   async #useInPlace(): Promise<void> {
     await this.#journal.step('useInPlace', { sameAsInUse: true }, { staged: undefined })
     await this.#switcher.dropOldSlots()
@@ -455,6 +455,6 @@ export class ComponentWorker {
   }
 }
 
-/** Nothing else is on its way to this component. */
+/** No other version is being prepared for this component. */
 const isAtRest = ({ state }: ComponentRecord): boolean =>
   state === 'Healthy' || state === 'Degraded' || state === 'RolledBack' || state === 'Failed'

@@ -1,4 +1,4 @@
-// Pure: whether a component has a problem that the node should show, and which.
+// Pure: whether a component has a problem that the node must show, and which.
 import type { ProbeReading, ProcessReading } from '../components/plan.ts'
 import type { ComponentRecord } from '../components/record.ts'
 
@@ -12,11 +12,11 @@ export interface ComponentLook {
   readonly process: ProcessReading
   readonly why: string | undefined
   readonly probes: ProbeReading
-  /** Why the last try to start it came to nothing. */
+  /** Why the last start failed. */
   readonly startProblem?: string | undefined
 }
 
-/** Between two versions nothing is called a problem: the switch itself goes back when it must. */
+/** During a switch nothing counts as a problem: the switch reverts by itself when necessary. */
 export function problemOf({ record, process, why, probes, startProblem }: ComponentLook): ComponentProblem | undefined {
   if (record === undefined || record.open !== undefined) return undefined
   if (record.current === undefined)

@@ -234,7 +234,7 @@ describe('F37 whatever happens to a log', () => {
   })
 
   test('the kernel overwrites records before they are read: what was lost is counted, nothing comes twice', async () => {
-    // A reader that ends as `cat` does when the kernel tells it that it was overrun; the next one begins further on.
+    // A reader that exits as `cat` does when the kernel reports an overrun; the next one starts further on.
     const state = join(folder, 'turn')
     const script = join(folder, 'reader.sh')
     writeFileSync(
@@ -271,7 +271,7 @@ describe('our own detectors', () => {
     await second.stop()
     const third = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 0, hysteresisPercent: 0 } })
     await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: enough free bytes')
-    // Each turn is told once: by the agent that saw it, not by those after it.
+    // Each change is reported once: by the agent that saw it, not by its successors.
     await until(() => [first, second, third].map((one) => one.events.length), [1, 0, 1])
     expect(first.events[0]).toMatch(/^DiskSpaceLow: Node condition DiskSpaceLow is now: True, reason: DiskSpaceLow, /)
     expect(third.events[0]).toMatch(/^EnoughRoom: Node condition DiskSpaceLow is now: False, reason: EnoughRoom, /)
@@ -321,7 +321,7 @@ test('a file that cannot be used disables only itself and is a condition', async
     /^true MonitorNotUsed: \/etc\/bad.json: is not JSON; \/etc\/missing.json: ENOENT/,
   )
   await one.stop()
-  // Kept over a restart, and not told again.
+  // Kept over a restart, and not reported again.
   const same = await agent(['/etc/bad.json', '/etc/missing.json', entry()])
   expect(shown(same, 'DetectionIncomplete')).toMatch(/^true MonitorNotUsed/)
   await systemClock.sleep(100)

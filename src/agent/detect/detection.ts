@@ -1,4 +1,4 @@
-// All that looks for problems of the node beside its components: monitors, our own detectors, their events and counters, and what is left to others.
+// Finds problems of the node beside its components: monitors, built-in detectors, their events and counters, and what other writers report.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -37,7 +37,7 @@ export interface DetectionDeps {
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
 }
 
-/** One small read; another writer that comes or goes is noticed within this. */
+/** One small read; a writer that appears or disappears is noticed within this time. */
 const LOOK_AT_NODE_MS = 120_000
 const RETRY_MS = 2_000
 const CALL_MS = 10_000
@@ -67,9 +67,9 @@ export class Detection {
     this.detectors = new Detectors({ ...deps, settings: config.detectors, conditions: board, clock })
   }
 
-  /** After the board took up what was kept. */
+  /** After the board has loaded its saved state. */
   async start(): Promise<void> {
-    // What a first write took from another writer would look like ours ever after.
+    // A condition taken from another writer in the first write would count as ours ever after.
     this.#deps.board.leave('Unknown')
     await this.monitors.start()
     this.#deps.board.retain(new Set([...this.monitors.conditionTypes, ...this.detectors.conditionTypes]))
@@ -84,15 +84,15 @@ export class Detection {
     await this.monitors.close()
   }
 
-  /** Tells of a turn of a condition that no monitor tells of: those of components, of our own detectors, of lines of logs. */
+  /** Reports changes of conditions that no monitor reports: those of components and built-in detectors, and those ended by time. */
   turned({ type, isTrue, reason, message }: Problem): void {
-    // What is so of one component is told of that one.
+    // A condition of one component is reported for that component.
     if (type === COMPONENT_UNHEALTHY || this.monitors.tells(type)) return
     const source = type.startsWith(componentConditionType('')) ? 'components' : 'detectors'
     this.events.tell(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
   }
 
-  /** A repair step succeeded here: what it is known to mend is over unless it was seen again since the step began. */
+  /** A repair step succeeded: the conditions it is known to fix end, unless they were seen again since the step began. */
   repaired(operation: OperationName, beganAt: number): void {
     const { config, board } = this.#deps
     for (const { clearedBy } of config.monitors)
@@ -112,7 +112,7 @@ export class Detection {
       board.leave(found === undefined ? new Set() : foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
       againMs = LOOK_AT_NODE_MS
     } catch {
-      // While the server is away nobody writes anything.
+      // While the server is unreachable no other client writes the Node.
     }
     if (this.#isClosed) return
     this.#timer = clock.after(random.jitter(againMs), () => void this.#lookAtNode())

@@ -1,8 +1,8 @@
-// Pure: conditions of the Node that another writer keeps fresh, as node-problem-detector does. They are left to it.
+// Pure: conditions of the Node that another writer, such as node-problem-detector, keeps fresh. The agent leaves them alone.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 
-/** node-problem-detector says that it is alive every five minutes: three times it may have been missed. */
+/** node-problem-detector sends a heartbeat every five minutes: it may miss three. */
 export const FRESH_MS = 15 * 60_000
 
 export function foreignConditions(node: KubeObject, ownManager: string, now: number): ReadonlySet<string> {

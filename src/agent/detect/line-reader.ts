@@ -1,4 +1,4 @@
-// Pure: cuts bytes into lines. A line that is too long is cut, not kept; bytes that are no text become replacement characters.
+// Pure: splits bytes into lines. A line that is too long is cut at the limit; invalid text becomes replacement characters.
 export interface LineState {
   /** Bytes after the last line end. */
   readonly rest: Buffer
@@ -8,7 +8,7 @@ export interface LineState {
 
 export const NO_LINE: LineState = { rest: Buffer.alloc(0), isSkipping: false }
 
-/** No log line that means anything is longer. */
+/** No meaningful log line is longer. */
 export const MAX_LINE_BYTES = 16_384
 
 export function cutLines(

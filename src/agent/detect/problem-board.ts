@@ -1,4 +1,4 @@
-// Holds what is wrong with the node: fed by components and logs, kept over restarts of the agent, told to whoever reports conditions.
+// Holds the problems of the node: fed by components and logs, kept over restarts of the agent, read by the reporter of conditions.
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -33,11 +33,11 @@ export interface BoardDeps {
   readonly clearAfterMs: number
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
   readonly onChange: () => void
-  /** A condition that is not what it was; not one that is fine from its beginning. */
+  /** A changed condition; not one that is false from the beginning. */
   readonly onTurn?: (problem: Problem) => void
 }
 
-/** Where logs were read to is written this often; after a crash the lines in between are seen twice, which changes nothing. */
+/** How often read positions of logs are saved; after a crash the lines in between are read twice, which changes nothing. */
 const SAVE_EVERY_MS = 5_000
 
 export class ProblemBoard {
@@ -56,7 +56,7 @@ export class ProblemBoard {
     this.#deps = deps
   }
 
-  /** As it is to be reported: without what others report. */
+  /** The conditions to report: without those that other writers report. */
   get problems(): readonly Problem[] {
     const foreign = this.#foreign
     return this.#all.filter((p) => (foreign === 'Unknown' ? isOfComponents(p.type) : !foreign.has(p.type)))
@@ -66,7 +66,7 @@ export class ProblemBoard {
     return [...this.#problems.values()].sort((a, b) => (a.type < b.type ? -1 : 1))
   }
 
-  /** Conditions that somebody else keeps fresh on the Node; while that is not known only ours of components are told. */
+  /** Conditions that another writer keeps fresh on the Node; while this is unknown only those of our components are reported. */
   leave(types: ReadonlySet<string> | 'Unknown'): void {
     const before = this.#foreign
     this.#foreign = types
@@ -107,16 +107,16 @@ export class ProblemBoard {
       tail.start()
     }
     this.look()
-    // What is found is kept at once; how far logs were read is what changes by itself.
+    // Saves findings at once; read positions alone wait for the interval.
     if (this.#tails.size > 0) this.#saveLater()
   }
 
-  /** What a monitor or a detector found of its condition, at once. */
+  /** Records the result of a monitor or a detector at once. */
   find(type: string, finding: Finding): void {
     if (!this.#isClosed) this.#set(withFinding(this.#problems, type, finding, this.#now()))
   }
 
-  /** What is so already was seen once more. */
+  /** Confirms a condition that is already true. */
   see(type: string): void {
     this.#set(withSighting(this.#problems, type, this.#now()))
   }
@@ -125,7 +125,7 @@ export class ProblemBoard {
     return this.#problems.get(type)
   }
 
-  /** What an agent before us kept and nobody speaks for any more, since the configuration changed, goes. */
+  /** Drops conditions kept from a previous agent that no monitor reports since the configuration changed. */
   retain(types: ReadonlySet<string>): void {
     const own = new Set(this.#deps.sources.flatMap((s) => s.rules.map((r) => r.condition)))
     const left = [...this.#problems].filter(([type, p]) => !p.isKept || types.has(type) || own.has(type))
@@ -138,7 +138,7 @@ export class ProblemBoard {
     this.look()
   }
 
-  /** Looks at the components and at what may be over by now. */
+  /** Checks the components, and conditions that may have ended by now. */
   look(): void {
     if (this.#isClosed) return
     const { clearAfterMs, components, clock, sources } = this.#deps
@@ -186,7 +186,7 @@ export class ProblemBoard {
     }
     void this.#save()
     this.#deps.onChange()
-    // A new problem may end by itself: its end must be waited for.
+    // A new problem may end by itself: schedule its end.
     queueMicrotask(() => this.look())
   }
 
@@ -210,7 +210,7 @@ export class ProblemBoard {
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const text = JSON.stringify([kept, cursors])
     if (text === this.#saved) return
-    // First what was found, then how far was read: a crash in between reads twice and loses nothing.
+    // First the findings, then the read positions: a crash in between reads twice and loses nothing.
     await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
     await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
     this.#saved = text

@@ -1,5 +1,5 @@
-// Pure: what is wrong with the node right now, as a set of conditions. A problem of a component stays until the component was well for a while,
-// one from a log until its rule says that it is over or the node has booted again.
+// Pure: the current problems of the node as a set of conditions. A problem of a component stays until the component was healthy for a while,
+// one from a log until its rule ends it or the node has rebooted.
 import type { ComponentProblem } from './component-problems.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
@@ -9,13 +9,13 @@ import type { Regex } from '#lib/regex.ts'
 export interface Problem {
   readonly type: string
   readonly isTrue: boolean
-  /** Neither true nor false: whoever should know cannot say. */
+  /** Unknown: the check that should decide cannot. */
   readonly isUnknown?: boolean
   readonly reason: string
   readonly message: string
   /** Wall clock: since when it is so. */
   readonly since: number
-  /** Clock of durations: when it was last seen. */
+  /** Monotonic clock: when it was last seen. */
   readonly seenAt: number
   /** True: ends with the next boot and not with this process. */
   readonly isKept: boolean
@@ -40,12 +40,12 @@ const put = (problems: Problems, problem: Problem): Problems => {
   return new Map(problems).set(problem.type, { ...problem, since, message: cutToWhole(problem.message) })
 }
 
-/** Half a character at the end is none. */
+/** Drops half a character at the end. */
 const cutToWhole = (text: string): string => text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, '')
 
 const HEALTHY = 'AllComponentsHealthy'
 
-/** Looks at all components at once: the summary and one condition for each that ever had a problem. */
+/** Takes all components at once: the summary and one condition for each that ever had a problem. */
 export function withComponents(
   problems: Problems,
   found: ReadonlyMap<string, ComponentProblem | undefined>,
@@ -92,7 +92,7 @@ export function withComponents(
   )
 }
 
-/** When `withComponents` may say something else although nothing happened; undefined when never. */
+/** When the result of `withComponents` may change without a new input; undefined: never. */
 export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number): number | undefined {
   const waits = [...problems.values()].flatMap((p) =>
     p.isTrue && p.type.startsWith(componentConditionType('')) ? [Math.max(0, p.seenAt + clearAfterMs - now.mono)] : [],
@@ -100,7 +100,7 @@ export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number):
   return waits.length === 0 ? undefined : Math.min(...waits)
 }
 
-/** What a monitor or a detector says of its own condition. */
+/** Records the result of a monitor or a detector for its own condition. */
 export interface Finding {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
@@ -132,7 +132,7 @@ export function withSighting(problems: Problems, type: string, now: Now): Proble
   return old === undefined ? problems : new Map(problems).set(type, { ...old, seenAt: now.mono })
 }
 
-/** A condition that ends when nothing confirmed it for so long, and what it says then. */
+/** Ends a condition that was not confirmed for this long; with the status and message it then gets. */
 export interface Expiry {
   readonly condition: string
   readonly clearAfterMs: number | undefined
@@ -163,7 +163,7 @@ export function withLine(problems: Problems, rules: readonly LogRule[], line: st
 
 const SILENT = { reason: 'Silent', message: 'no matching log line since' }
 
-/** Ends what no line confirmed for long enough. */
+/** Ends conditions that no line has confirmed within their time. */
 export function withoutSilent(problems: Problems, rules: readonly Expiry[], now: Now): Problems {
   let next = problems
   for (const { condition, clearAfterMs, healthy = SILENT } of rules) {

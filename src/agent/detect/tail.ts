@@ -1,11 +1,11 @@
-// Follows one log file: over rotation (another file under the name), truncation (the file shrank) and times when it is not there. A file that is met
-// for the first time is read from its end; after a restart of the agent reading goes on where it stopped.
+// Follows one log file: over rotation (another file under the name), truncation (the file shrank) and times when it does not exist. A new file is
+// read from its end; after a restart of the agent reading resumes where it stopped.
 import { closeSync, fstatSync, openSync, readSync, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { cutLines, NO_LINE, type LineState } from './line-reader.ts'
 
-/** Where reading stopped, as it is kept over restarts. */
+/** Where reading stopped; kept over restarts. */
 export interface Cursor {
   readonly inode: number
   readonly offset: number
@@ -15,17 +15,17 @@ export interface TailOptions {
   readonly path: string
   readonly clock: Clock
   readonly cursor: Cursor | undefined
-  /** Old: they stood there before anybody followed the file. */
+  /** Old lines: written before the file was followed. */
   readonly onLines: (lines: readonly string[], isOld: boolean) => void
   readonly pollMs?: number
-  /** Of a file that is met for the first time so much is read from before its end. */
+  /** How much of a new file is read from before its end. */
   readonly oldBytes?: number
 }
 
-/** Events of the file system are quick but get lost; looking now and then finds everything. */
+/** Events of the file system are fast but get lost; a periodic check finds everything. */
 const POLL_MS = 1_000
 const CHUNK = 65_536
-/** Read at one go; the rest waits for the next turn of the loop, so that a storm of lines starves nobody. */
+/** Limit of one read; the rest waits for the next turn of the loop, so that a storm of lines blocks nothing else. */
 const MAX_AT_ONCE = 4 * 2 ** 20
 
 export class Tail {
@@ -34,7 +34,7 @@ export class Tail {
   #fd: number | undefined
   #inode = 0
   #offset = 0
-  /** What lies before is old. */
+  /** Everything before it is old. */
   #newFrom = 0
   #line: LineState = NO_LINE
   #isFirst = true
@@ -69,7 +69,7 @@ export class Tail {
       watcher.on('error', () => watcher.close())
       this.#watcher = watcher
     } catch {
-      // No such folder yet, or no watches left: looking now and then does.
+      // The folder does not exist yet, or no watches are left: the periodic check takes over.
     }
   }
 
@@ -90,20 +90,20 @@ export class Tail {
     this.#timer = this.#o.clock.after(this.#o.pollMs ?? POLL_MS, () => this.#look())
   }
 
-  /** True when more waits to be read. */
+  /** True when more is left to read. */
   #readAll(): boolean {
     try {
       if (this.#fd === undefined && !this.#open()) return false
       if (this.#readToEnd()) return true
       const named = statSync(this.#o.path, { throwIfNoEntry: false })
-      // The old file was read to its end before the new one is begun.
+      // The old file is read to its end before the new one starts.
       if (named !== undefined && named.ino !== this.#inode) {
         this.#closeFile()
         return this.#open() && this.#readToEnd()
       }
       return false
     } catch {
-      // EIO, ESTALE and their like: begin anew with the next look.
+      // EIO, ESTALE and the like: reopen at the next check.
       this.#closeFile()
       return false
     }

@@ -1,5 +1,5 @@
-// Keeps what is installed as it was installed: looks at a component when the file system tells that it was touched, every few seconds where it does not
-// tell, and anyway now and then. Works between two steps of a component, never during a switch.
+// Keeps installed components unmodified: checks a component when the file system reports a change, every few seconds where it cannot report
+// them, and periodically in any case. Runs between two steps of a component, never during a switch.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -21,19 +21,19 @@ export interface DriftDeps extends RestoreDeps {
   readonly log: Logger
   readonly processes: Processes
   readonly workers: () => readonly ComponentWorker[]
-  /** Something that is done now and then. */
+  /** A periodic task. */
   readonly tidy?: () => Promise<void>
   readonly lookAtRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder
 }
 
-/** Found within seconds, also what nobody tells. */
+/** A change is found within seconds even without an event. */
 const LOOK_EVERY_MS = 4_000
-/** What the file system tells of is seen anyway after so long, since it may tell too little. */
+/** Interval of the check where events are reported, since some may be missing. */
 const LOOK_ANYWAY_MS = 60_000
-/** After a touch: whoever writes one file mostly writes a second one. */
+/** Delay after an event: a program that writes one file mostly writes a second one. */
 const SOON_MS = 500
-/** Each look takes so many files of a large tree that are not watched closely: all 5,000 within twenty minutes. */
+/** Each check covers this many files of a large tree that are not watched closely: all 5,000 within twenty minutes. */
 const SLOW_FILES = 250
 
 interface Watched {
@@ -41,9 +41,9 @@ interface Watched {
   readonly left: Set<string>
   inUse: InUse
   slowAt: number
-  /** Every touch will be told. */
+  /** Every change will be reported by the file system. */
   isHeard: boolean
-  /** Undefined: not yet, or touched since. */
+  /** Undefined: not checked yet, or changed since. */
   lookedAt: number | undefined
   pid: number | undefined
 }
@@ -84,7 +84,7 @@ export class DriftWatch {
     return this.#busy
   }
 
-  /** Something is known of it that the file system does not tell. */
+  /** A known difference that the file system does not report. */
   lookSoon(component: string): void {
     this.#touched(component)
   }
@@ -143,7 +143,7 @@ export class DriftWatch {
     if (watched === undefined) return worker.setDrift(undefined)
     const { clock, processes, lookAtRunning } = this.#deps
     const { inUse } = watched
-    // Both before the look: what changes meanwhile is told, or seen to be another one.
+    // Both are read before the check: a change meanwhile is reported as an event, or shows as a difference.
     watched.lookedAt = clock.monotonic()
     watched.pid = processes.main?.(component)
     watched.isHeard = await this.#touches.listen(inUse, processes.unitFile?.(component))
@@ -184,7 +184,7 @@ export class DriftWatch {
       await readSlot(this.#deps, component, slot),
       await readManifest(this.#deps, component, slot),
     ]
-    // A slot that an older agent filled has none.
+    // A slot that an older agent filled has no manifest.
     if (spec === undefined || manifest === undefined) return undefined
     const fresh: Watched = {
       heals: new Map(),
@@ -199,7 +199,7 @@ export class DriftWatch {
     return fresh
   }
 
-  /** What matters each time, and a few of the rest in turn. */
+  /** The important files each time, and some of the rest in rotation. */
   #next(watched: Watched) {
     const close = closelyWatched(watched.inUse)
     const all = watched.inUse.manifest.files

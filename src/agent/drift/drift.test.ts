@@ -1,4 +1,4 @@
-// Somebody changes what was installed, on a node in memory.
+// Installed files are modified on a node in memory.
 import { describe, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -48,9 +48,9 @@ async function installed(watchFolder?: WatchFolder) {
   })
   watch.start()
   const read = async (path: string) => (await files.read(path))?.toString()
-  /** As `sed -i` does it: the link is gone, a file is there. */
+  /** As `sed -i` does: a file replaces the link. */
   const replace = (path: string, text: string) => writeDurably(files, path, text, 0o644)
-  /** As an editor does it that follows links. */
+  /** As an editor that follows links does. */
   const edit = async (path: string, text: string) => {
     const target = (await files.readLink(path)) ?? path
     const real = target.replace('/current/', `/slots/${node.worker.record?.current?.id}/`)
@@ -161,7 +161,7 @@ describe('what somebody changed', () => {
   })
 })
 
-/** A file system that tells of every touch. */
+/** A file system that reports every change. */
 function telling() {
   const listeners = new Set<{ readonly folder: string; readonly onName: OnName }>()
   const watchFolder: WatchFolder = (folder, onName) => {

@@ -1,5 +1,5 @@
-// What of a component in use is not as it was installed. Cheap: the file system is asked how it describes a few dozen entries, and only what is described
-// differently is read.
+// Finds differences between a component in use and its installation. Cheap: compares the metadata of a few dozen entries, and reads only those whose
+// metadata differs.
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { layoutOf, TREE, type NodeLink } from '../components/layout.ts'
@@ -12,7 +12,7 @@ export type Finding =
   | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly says: string }
   | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly says: string }
   | { readonly kind: 'Unit'; readonly key: string; readonly says: string }
-  /** What runs is not what is installed: only a start changes that, so it waits for an order. */
+  /** The process differs from the installed program: only a restart changes that, so it waits for an order. */
   | { readonly kind: 'Running'; readonly key: string; readonly says: string }
 
 export interface LookDeps {
@@ -30,7 +30,7 @@ export interface InUse {
 /** Programs inside an unpacked tree that are watched as closely as what is linked into the node. */
 const MAX_PROGRAMS = 64
 
-/** Files whose change is to be seen within seconds; the rest of a large tree is looked at in the slow round. */
+/** Files whose modification must be found within seconds; the rest of a large tree is checked in the slow round. */
 export function closelyWatched({ spec, manifest }: InUse): readonly ManifestFile[] {
   const rendered = new Set(layoutOf(spec).files.map((f) => f.inSlot))
   const inTree = (f: ManifestFile): boolean => f.path.startsWith(`${TREE}/`) && !rendered.has(f.path)

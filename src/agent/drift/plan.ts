@@ -1,22 +1,22 @@
-// Decides what is put right at once and what is left: what needs a start waits for an order, and whoever changes the same thing again and again wins.
+// Decides what is restored at once and what is left: a difference that needs a restart waits for an order, and repeated modification by another program wins.
 import type { Finding } from './look.ts'
 
-/** As often as this within the window is help; more often is a fight with somebody, which a node must not have with itself. */
+/** Up to this many restores within the window help; more are a fight with another program, which a node must not have. */
 export const MAX_HEALS = 3
 export const HEAL_WINDOW_MS = 600_000
 
 export interface Past {
-  /** When each thing was put right, on the clock of durations. */
+  /** When each path was restored, in monotonic time. */
   readonly heals: ReadonlyMap<string, readonly number[]>
-  /** Given up: left as they are until a fresh copy comes with a switch. */
+  /** Abandoned: left as they are until a switch brings a fresh copy. */
   readonly left: ReadonlySet<string>
 }
 
 export interface DriftPlan {
   readonly heal: readonly Finding[]
-  /** Newly given up. */
+  /** Newly abandoned. */
   readonly giveUp: readonly Finding[]
-  /** For the status; undefined: all is as installed, or will be in a moment. */
+  /** For the status; undefined: everything is as installed, or is about to be restored. */
   readonly report: string | undefined
 }
 

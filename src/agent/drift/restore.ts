@@ -1,4 +1,4 @@
-// Puts one thing of a component back as it was installed, in one rename, and keeps what was there instead for people to look at.
+// Restores one file or link of a component in one rename, and keeps the modified version for users to inspect.
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -20,7 +20,7 @@ export interface RestoreDeps {
   readonly platform: Platform
 }
 
-/** Of one component; the oldest goes. */
+/** Per component; the oldest is deleted. */
 const MAX_FOREIGN = 5
 const MAX_FOREIGN_BYTES = 2 ** 20
 
@@ -33,12 +33,12 @@ export async function restoreLink(
   const path = onNode(dir, finding.link.path)
   if ((await files.readLink(path)) === undefined) await keepForeign(deps, component, path)
   const stat = await files.stat(path)
-  // A link is renamed over; a folder in its place has to go first, and only an empty one is anybody's to remove.
+  // A link is replaced by rename; a folder in its place must be removed first, and only an empty one is ours to remove.
   if (stat?.kind === 'Directory') throw new KubeNodeError(agentErrors.KN8044({ path: finding.link.path, component }))
   await relink(files, path, join(currentLink(dir, component), finding.link.inSlot))
 }
 
-/** Answers what the file system says of it now. */
+/** Returns the new metadata. */
 export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: ManifestFile): Promise<ManifestFile> {
   const { files, dir } = deps
   const { component, slot } = inUse
@@ -55,12 +55,12 @@ export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: Manifes
   await files.rename(`${path}${PARTIAL}`, path)
   await files.syncFolder(dirname(path))
   const placed = await describe(files, folder, file)
-  // Somebody may have exchanged it in the same moment: only what is read as ours is remembered as ours, anything else is looked at again.
+  // Another program may have replaced it in the same moment: only verified content is recorded as ours, anything else is checked again.
   const isOurs = (await digestOf(files, path)) === file.sha256
   return placed !== undefined && isOurs && isAsDescribed(placed, await files.stat(path)) ? placed : file
 }
 
-/** From the second copy of a rendered file, or once more out of the artifact. */
+/** From the second copy of a rendered file, or again from the artifact. */
 async function writeOriginal(
   { files, dir, platform }: RestoreDeps,
   { component, slot, spec }: InUse,
@@ -114,7 +114,7 @@ async function fileSink(files: Files, path: string, mode: number): Promise<FileS
   }
 }
 
-/** Never larger than a text that a person would read; programs are known by their digest. */
+/** Never larger than a readable text; programs are identified by their digest. */
 export async function keepForeign({ files, dir }: RestoreDeps, component: string, path: string): Promise<void> {
   const stat = await files.stat(path)
   if (stat?.kind !== 'File' || stat.size > MAX_FOREIGN_BYTES) return

@@ -1,4 +1,4 @@
-// Whether the process of a component runs the program that is installed. A replaced file is seen on the disk; this sees what was started from it meanwhile.
+// Whether the process of a component runs the installed program. The disk check finds a replaced file; this finds a process started from it meanwhile.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readlink } from 'node:fs/promises'
@@ -40,7 +40,7 @@ export class RunningPrograms {
     ]
   }
 
-  /** Undefined when it cannot be said: a script runs in its interpreter, and other users' processes tell nothing. */
+  /** Undefined when it cannot be determined: a script runs in its interpreter, and processes of other users are not readable. */
   async #digest(pid: number, installed: string): Promise<string | undefined> {
     try {
       if (await isScript(installed)) return undefined
@@ -54,7 +54,7 @@ export class RunningPrograms {
   }
 }
 
-/** Where in the slot a path on the node leads. */
+/** The path in the slot that a path on the node leads to. */
 function placeOf(spec: InUse['spec'], path: string): string | undefined {
   for (const link of layoutOf(spec).links) {
     if (link.path === path) return link.inSlot

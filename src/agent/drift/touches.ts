@@ -1,4 +1,4 @@
-// Hears for each component whether anything that it is made of was touched on the disk. What cannot be heard of is looked at instead, as often as before.
+// Watches each component's files on the disk for changes. Files that cannot be watched are checked periodically instead.
 import { basename, dirname, join } from 'node:path'
 import { layoutOf } from '../components/layout.ts'
 import type { Files } from '../files/port.ts'
@@ -6,7 +6,7 @@ import type { WatchFolder } from '../files/folder-watch.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 import { closelyWatched, type InUse } from './look.ts'
 
-/** Each is a watch in the kernel, of which a host has some thousands for everybody. */
+/** Each is a kernel watch, of which a host has a few thousand for all programs. */
 const MAX_FOLDERS = 64
 
 export interface TouchesDeps {
@@ -24,7 +24,7 @@ export class Touches {
     this.#deps = deps
   }
 
-  /** Anew, since folders come and go. Answers whether every touch will be told. */
+  /** Rebuilt each time, since folders are created and deleted. Returns whether every change will be reported. */
   async listen(inUse: InUse, unitFile: string | undefined): Promise<boolean> {
     const { component } = inUse
     this.forget(component)
@@ -69,7 +69,7 @@ export class Touches {
     }
     return names
   }
-  /** Of what is not there its nearest ancestor whose coming would be heard. */
+  /** For a missing path, the nearest ancestor in which its creation would be reported. */
   async #hearable(path: string): Promise<string> {
     let heard = path
     while (heard !== '/' && (await this.#deps.files.stat(dirname(heard))) === undefined) heard = dirname(heard)

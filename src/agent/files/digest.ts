@@ -1,4 +1,4 @@
-// What a file holds, as one number.
+// The content of a file as one digest.
 import { createHash } from 'node:crypto'
 import type { Files } from './port.ts'
 

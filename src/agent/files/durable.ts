@@ -1,8 +1,8 @@
-// Writes that are whole or not there: a new file beside the old one, synced, renamed over it, and the folder synced.
+// Writes that are complete or absent: a new file beside the old one, synced, renamed over it, and the folder synced.
 import { dirname } from 'node:path'
 import type { Files } from './port.ts'
 
-/** Ends the name of what is being written; whoever finds one after a crash may remove it. */
+/** Suffix of a file being written; after a crash any program may remove it. */
 export const PARTIAL = '.partial'
 
 export async function writeDurably(files: Files, path: string, content: Buffer | string, mode = 0o600): Promise<void> {
@@ -23,7 +23,7 @@ export async function writeDurably(files: Files, path: string, content: Buffer |
 /** Points a symbolic link somewhere else in one step that a reader sees whole. */
 export async function relink(files: Files, path: string, target: string): Promise<void> {
   if ((await files.readLink(path)) === target) {
-    // It may have been made by a process that died before it was durable.
+    // It may have been created by a process that died before it was durable.
     await files.syncFolder(dirname(path))
     return
   }
@@ -54,7 +54,7 @@ export async function makeFolderDurably(files: Files, path: string): Promise<voi
 /** State files are small; a larger one is not ours. */
 const MAX_STATE_BYTES = 4 * 2 ** 20
 
-/** Undefined when there is none, or when `parse` finds no sense in it: a broken state file is set aside, not obeyed. */
+/** Undefined when there is none, or when `parse` rejects it: a broken state file is set aside, not obeyed. */
 export async function readState<T>(
   files: Files,
   path: string,

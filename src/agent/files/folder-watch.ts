@@ -1,18 +1,18 @@
-// Hears from the kernel which names in a folder changed. Costs nothing while nothing changes; but events get lost, so whoever listens looks by himself too,
-// only seldom.
+// Learns from the kernel which names in a folder changed. Costs nothing while nothing changes; but events get lost, so callers must also check by themselves,
+// only less often.
 import { watch } from 'node:fs'
 import { basename } from 'node:path'
 
-/** `name`: undefined when it cannot be said what changed, or when the folder itself did and may not be heard of any more. */
+/** `name`: undefined when the change is unknown, or when the folder itself changed and may no longer be watched. */
 export type OnName = (name: string | undefined) => void
 
-/** Undefined: nobody will be told, since there is no such folder or no watch left. */
+/** Undefined: no events will arrive, since the folder does not exist or no watch is left. */
 export type WatchFolder = (folder: string, onName: OnName) => { close(): void } | undefined
 
 export const watchFolder: WatchFolder = (folder, onName) => {
   try {
     const watcher = watch(folder, { persistent: false }, (_event, name) => {
-      // The folder itself is told under its own name.
+      // The folder itself is reported under its own name.
       onName(name === null || name === basename(folder) ? undefined : name)
     })
     watcher.on('error', () => {

@@ -23,12 +23,12 @@ interface FolderNode {
 type Node = FileNode | LinkNode | FolderNode
 
 /**
- * Kill: the process died, the kernel lives, so nothing is lost. Power: only what was synced is left.
- * Reordered: names made it to the disk and contents did not, as journalled file systems may do it.
+ * Kill: the process died, the kernel lives, so nothing is lost. Power: only synced data is left.
+ * Reordered: names reached the disk and contents did not, as journaled file systems may do it.
  */
 export type CrashMode = 'Kill' | 'Power' | 'Reordered'
 
-/** Thrown in place of the change at which the test pulls the plug, and by everything after it. */
+/** Thrown in place of the change at which the test cuts the power, and by everything after it. */
 export class PowerLost extends Error {}
 
 const folder = (): FolderNode => ({ kind: 'Directory', entries: new Map(), durable: new Map() })
@@ -172,7 +172,7 @@ export class MemoryFiles implements Files {
   async remove(path: string): Promise<void> {
     const node = this.#find(path)
     if (node === undefined) return
-    // As a real one does it: from the bottom up, and the power may go in the middle.
+    // As a real disk does it: from the bottom up, and the power may fail in the middle.
     if (node.kind === 'Directory')
       for (const name of [...node.entries.keys()].sort().reverse()) await this.remove(`${path}/${name}`)
     const { parent, name } = this.#place(path)
@@ -204,7 +204,7 @@ export class MemoryFiles implements Files {
     return { parent, name }
   }
 
-  /** Links on the way are followed, one at the end is not. */
+  /** Follows links on the way, but not one at the end. */
   #find(path: string): Node | undefined {
     const parts = partsOf(path)
     let node: Node | undefined = this.#root

@@ -50,7 +50,7 @@ export const realFiles: Files = {
 
   async create(path, mode) {
     const handle = await open(path, CREATE_ONLY, mode)
-    // The umask of whoever started us must not decide what a component's files may do.
+    // The umask of the parent process must not decide the mode of a component's files.
     await handle.chmod(mode)
     return writerTo(handle)
   },

@@ -1,4 +1,4 @@
-// What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status is taken for one. Pure.
+// What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status takes its place. Pure.
 import { assertNever } from '#lib/errors.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { ComponentRecord, Slot, Target } from '../components/record.ts'
@@ -6,7 +6,7 @@ import type { ComponentStatus } from '../status/machine-status.ts'
 
 type Told = NonNullable<Machine['spec']['components']>[number]
 
-/** What was in use, and what was on its way to be used. */
+/** The version in use, and the one that was being staged. */
 export interface AdoptWish {
   readonly report: ComponentStatus
   readonly inUse: Target | undefined
@@ -20,13 +20,13 @@ export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
     return { report, inUse: at(report.version) || undefined, wanted: at(report.desired) || undefined }
   })
 
-/** A report does not name the configuration; where it speaks of what is told now, it is that one's. */
+/** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
 function targetOf(version: string, { attempt }: ComponentStatus, told: Told | undefined): Target {
   const config = told?.version === version ? told.config : undefined
   return { version, attempt: attempt ?? told?.attempt ?? 1, ...(config === undefined ? {} : { config }) }
 }
 
-/** Undefined: nothing is known that is worth keeping; it is installed as on a new node. */
+/** Undefined: nothing worth keeping is known; it is installed as on a new node. */
 export function recordOf(
   { report, inUse, wanted }: AdoptWish,
   current: Slot | undefined,
@@ -47,7 +47,7 @@ export function recordOf(
   switch (report.state) {
     case 'Switching':
     case 'Probing':
-      // Cut off in between: the agent goes on from its journal, which says where from.
+      // Interrupted in between: the agent resumes from its journal, which names the previous slot.
       if (next === undefined) return { ...base, state: 'Fetching' }
       return {
         ...base,

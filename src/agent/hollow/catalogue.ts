@@ -1,4 +1,4 @@
-// What all hollow nodes of a process know of components together: each statement and configuration is read once and never changes.
+// What all hollow nodes of a process share about components: each statement and configuration is read once and never changes.
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -20,14 +20,14 @@ export class Catalogue {
     this.#client = client
   }
 
-  /** As the agent stages, but for the artifact and the trust in it: there are none. */
+  /** As the agent stages, but without artifacts and trust: there are none. */
   stage({ component, target, generation = 0 }: StageRequest): Promise<Staged> {
     const key = JSON.stringify([component, target.version, target.config, generation])
     const known = this.#staged.get(key)
     if (known !== undefined) return known
     const fresh = this.#read(component, target, generation)
     this.#staged.set(key, fresh)
-    // What was not there may come.
+    // A missing object may appear later.
     fresh.catch(() => this.#staged.delete(key))
     return fresh
   }

@@ -12,16 +12,16 @@ import { noFaults, type HollowFaults } from './faults.ts'
 import { HollowNode } from './node.ts'
 
 export interface HollowFleetOptions {
-  /** May read and write everything that agents may, of every node of the fleet. */
+  /** May read and write everything that the agents of all the fleet's nodes may. */
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   readonly version: string
   readonly faults?: HollowFaults
-  /** Undefined: somebody else renews the Leases. */
+  /** Undefined: another program renews the Leases. */
   readonly leaseMs?: number
-  /** False where somebody else makes the Nodes. */
+  /** False where another program creates the Nodes. */
   readonly registerNodes?: boolean
 }
 
@@ -52,7 +52,7 @@ export class HollowFleet {
     })
   }
 
-  /** A host begins to run; its Machine may come later. `latest` is newer than what the watch has told so far. */
+  /** A host starts; its Machine may come later. `latest` is newer than what the watch has delivered so far. */
   add(machine: string, bootId: string, latest?: Machine): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
@@ -67,7 +67,7 @@ export class HollowFleet {
     return node
   }
 
-  /** The host is gone, with all that ran on it. */
+  /** The host was deleted, with everything that ran on it. */
   async remove(machine: string): Promise<void> {
     const node = this.#nodes.get(machine)
     this.#nodes.delete(machine)

@@ -1,4 +1,4 @@
-// Keeps a fleet equal to the provider's folder: a file that comes is a host that starts, one that goes is a host that ends, another boot id is a restart.
+// Keeps a fleet equal to the provider's folder: a new file is a host that starts, a deleted one is a host that ends, another boot id is a restart.
 import { type FSWatcher, watch } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -9,7 +9,7 @@ import { type HollowParams, parseParams } from '#providers/hollow/params.ts'
 import type { HollowFaults } from './faults.ts'
 import type { HollowFleet } from './fleet.ts'
 
-/** Notices of the kernel may be lost when very many come at once. */
+/** Events of the kernel may be lost when very many arrive at once. */
 const LOOK_AT_ALL_MS = 10_000
 /** Files read at the same time. */
 const AT_ONCE = 32
@@ -29,7 +29,7 @@ export class HostFollower {
     this.#dir = dir
   }
 
-  /** What the hosts' parameters make of them. */
+  /** What the hosts' parameters select. */
   get faults(): HollowFaults {
     const of = (machine: string) => this.#known.get(machine)?.params
     return {

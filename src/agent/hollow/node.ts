@@ -39,9 +39,9 @@ export interface HollowNodeOptions {
   readonly version: string
   readonly catalogue: Catalogue
   readonly faults: HollowFaults
-  /** Undefined: somebody else beats for it. */
+  /** Undefined: another program renews its Lease. */
   readonly leaseMs: number | undefined
-  /** False: its Node is somebody else's. */
+  /** False: another program owns its Node. */
   readonly registerNode: boolean
 }
 
@@ -50,7 +50,7 @@ const NODE_STATUS_MS = 300_000
 const ADOPT_AGAIN_MS = 2_000
 const GATHER_MS = 20
 const SILENT: PermitReading = { kind: 'Unknown', permit: '', why: 'the network is unavailable' }
-/** The frame of a host that is none: small, and the same everywhere. */
+/** The facts of a host that does not exist: small, and the same everywhere. */
 const FACTS: Omit<HostFacts, 'bootId' | 'hostname'> = {
   os: 'linux',
   arch: 'amd64',
@@ -122,7 +122,7 @@ export class HollowNode {
     if (leaseMs !== undefined) this.#beat = clock.after(random.next() * leaseMs, () => void this.#renew(leaseMs))
   }
 
-  /** What its Machine says now. */
+  /** What its Machine declares now. */
   obey(machine: Machine): void {
     const before = this.#seen
     this.#seen = machine
@@ -135,7 +135,7 @@ export class HollowNode {
     return undefined
   }
 
-  /** The network goes: nothing is heard, read, written or renewed; what runs goes on running. */
+  /** The network fails: nothing is received, read, written or renewed; components keep running. */
   silence(): void {
     this.#isSilent = true
   }
@@ -165,7 +165,7 @@ export class HollowNode {
     this.#obeySeen()
   }
 
-  /** A component's process ends: by itself, or in the way that is told. */
+  /** A component's process exits: by itself, or in the given way. */
   crashComponent(component: string, end?: ProcessEnd): void {
     this.#processes?.crash(component, end)
   }
@@ -250,7 +250,7 @@ export class HollowNode {
     })
     this.#processes = processes
     this.#components = components
-    // What ran when the agent died runs still.
+    // What ran when the agent died is still running.
     for (const { component, current } of records) {
       const service = current && catalogue.specOf(current.id)?.service
       if (current !== undefined && service !== undefined)
@@ -259,7 +259,7 @@ export class HollowNode {
     await components.load()
   }
 
-  /** Here staging and starting take no time: steps that follow each other at once are one report, as they were on a slow disk. */
+  /** Staging and starting take no time here: consecutive steps are one report, as on a slow disk. */
   #tellSoon(): void {
     this.#telling ??= this.#o.clock.after(GATHER_MS, () => {
       this.#telling = undefined
@@ -312,7 +312,7 @@ export class HollowNode {
     return nodeStatus(look, this.#o.clock.now(), { ready: true })
   }
 
-  /** Its own Lease, and that of its Node, without which nobody believes that the Node is Ready. */
+  /** Its own Lease, and that of its Node, without which the node controller does not believe that the Node is Ready. */
   async #renew(leaseMs: number): Promise<void> {
     const { client, clock, random, log, registerNode } = this.#o
     const { machine } = this
@@ -323,7 +323,7 @@ export class HollowNode {
         await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease)))
         const silentMs = clock.monotonic() - this.#heardAt
         this.#heardAt = clock.monotonic()
-        // Whoever watches over Nodes may have called it Unknown meanwhile, up to the moment of this renewal.
+        // The node controller may have marked it Unknown meanwhile, up to the moment of this renewal.
         if (wasMissed(silentMs, leaseMs)) this.#nodeWriter?.again()
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-// A disk that takes everything and keeps nothing but what it was given: the records of an agent before us, and of each slot the statement that belongs to it.
+// A disk that accepts every write and keeps only what it was given: the records of a previous agent, and for each slot its statement.
 import { basename, dirname } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -34,7 +34,7 @@ export function nullFiles({ dir, records, specOf }: NullFilesOptions): Files {
     stream: async function* () {
       throw new Error('a hollow node has no artifacts')
     },
-    // State folders are always there; nothing stands in the way of a component.
+    // State folders always exist; no foreign file is in a component's way.
     stat: (path) => Promise.resolve(path.startsWith(inRoot) ? undefined : FOLDER),
     list: (path) => Promise.resolve(path === componentsFolder(dir) ? records.map((r) => r.component) : []),
     readLink: () => Promise.resolve(undefined),

@@ -1,4 +1,4 @@
-// What a machine is given to join: where the API server is, a one-time token, who it shall be, and whose components it may trust.
+// What a machine needs to join: the address of the API server, a one-time token, its name, and the keys whose components it may trust.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
@@ -18,7 +18,7 @@ export interface JoinBundle {
   readonly cluster: string
   /** False: a kubelet has registered the Node, and keeps it and its Lease. */
   readonly registerNode?: boolean
-  /** How long the certificate may live; a week when nothing is said. */
+  /** Lifetime of the certificate; a week by default. */
   readonly certificateSeconds?: number
   /** Where relative URLs of artifacts begin. */
   readonly artifactBase: string
@@ -47,14 +47,14 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     node: typeof value['node'] === 'string' ? value['node'] : machine,
     cluster: text('cluster'),
     artifactBase: text('artifactBase'),
-    // What is no yes leaves the Node to whoever has it: two that write it would fight.
+    // Anything but an explicit yes leaves the Node to its current owner: two writers would fight over it.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),
     ...trust,
   }
 }
 
-/** As in a kubeconfig, base64 of PEM; PEM itself will do. */
+/** As in a kubeconfig, base64 of PEM; plain PEM is accepted too. */
 function pemOf(data: string): string {
   const text = data.startsWith('-----BEGIN') ? data : Buffer.from(data, 'base64').toString('utf8')
   if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong('caData is not a certificate')

@@ -1,4 +1,4 @@
-// How an agent whose certificate the server no longer takes asks to come back: at a door that only queues, with a request signed by a new key and a proof by the old one.
+// How an agent with a rejected certificate asks to rejoin: at an endpoint that only queues, with a request signed by a new key and a proof by the old one.
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'
@@ -13,14 +13,14 @@ import { checked, requestPem } from './request.ts'
 
 export type Knock =
   | { readonly kind: 'Certificate'; readonly pair: Pair }
-  /** A person decides. */
+  /** A user decides. */
   | { readonly kind: 'Waiting'; readonly retryMs: number }
   | { readonly kind: 'Refused'; readonly why: string }
-  /** This API server has none, as kube-apiservers do. */
+  /** This API server has none; kube-apiservers never do. */
   | { readonly kind: 'NoDoor' }
 
 export interface KnockDeps extends IdentityDeps {
-  /** Without an identity: there is none that counts. */
+  /** Without an identity, since the server accepts none. */
   readonly client: Pick<KubeClient, 'raw'>
   readonly signal: AbortSignal
 }
@@ -32,7 +32,7 @@ export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Pro
   const open = await ask(deps, 'GET')
   if (open?.state === 'Busy') return { kind: 'Waiting', retryMs: open.retryAfterSeconds * 1_000 }
   if (open?.state !== 'Open') return { kind: 'NoDoor' }
-  // Kept until it is answered: a restart asks with the same key, and finds its place in the queue.
+  // Kept until it is answered: after a restart the same key finds its place in the queue.
   const key = await keyOf(deps)
   const request = await requestPem(key, { machine, node, uid })
   const proof = makeProof(old.key, { machine, uid, server: authorityPrint(ca), nonce: open.nonce }, request)
@@ -56,7 +56,7 @@ export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Pro
   }
 }
 
-/** Undefined for whatever is no word of a door. */
+/** Undefined for anything that is no answer of this endpoint. */
 async function ask(
   { client, signal }: KnockDeps,
   method: 'GET' | 'POST',
@@ -66,14 +66,14 @@ async function ask(
     const { text } = await client.raw({ method, path: DOOR_PATH, signal, ...(body !== undefined && { body }) })
     return replyIn(text)
   } catch (e) {
-    // A server that takes no strangers at all.
+    // A server that refuses anonymous requests.
     if (isApiError(e)) return undefined
     throw e
   }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-/** What no door would say; a day is as good as never for who waits. */
+/** Longer than any real answer; a day is as good as never to a waiting agent. */
 const MOST_RETRY_SECONDS = 86_400
 const isRetry = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && value <= MOST_RETRY_SECONDS

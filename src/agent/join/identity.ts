@@ -1,4 +1,4 @@
-// Who this agent is: its machine, its cluster, its key and certificate. Bound to the host it was made on: a copied disk image is refused.
+// The identity of this agent: its machine, cluster, key and certificate. Bound to the host it was made on: a copied disk image is refused.
 import { X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,13 +21,13 @@ export interface Identity {
   /** Of the Machine that the certificate is for. */
   readonly uid?: string
   readonly cluster: string
-  /** Whether the Node is ours to make and keep, as it was when we joined; ours when nothing is said. */
+  /** Whether the agent creates and keeps the Node, as decided at the join; true by default. */
   readonly registerNode?: boolean
   readonly artifactBase: string
   readonly trust: TrustAnchor
-  /** What tells this host from a copy of its disk. */
+  /** Distinguishes this host from a copy of its disk. */
   readonly host: string
-  /** Digest of the token that we joined with: one that lies there still is no call to join again. */
+  /** Digest of the token that was used to join: finding it again is no reason to rejoin. */
   readonly joinedWith?: string
 }
 
@@ -42,7 +42,7 @@ export interface IdentityDeps {
   readonly dir: NodeDir
 }
 
-/** The machine id where the host has one, and the very folder: a copy of it is another one. */
+/** The host's machine id if there is one, and the folder itself: a copy of it is another folder. */
 export async function hostMark({ files, dir }: IdentityDeps): Promise<string> {
   const own = (await files.read(join(dir.root, 'etc/machine-id')))?.toString('utf8').trim()
   const { dev, ino } = statSync(dir.state)
@@ -72,7 +72,7 @@ export function refuseClone(identity: Identity, host: string): void {
 const KEY = /-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----\n?/
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/g
 
-/** Undefined when there is none, or when the two do not belong together. */
+/** Undefined when there is none, or when key and certificate do not match. */
 export async function readPair({ files, dir }: IdentityDeps): Promise<Pair | undefined> {
   const text = (await files.read(pairFile(dir)))?.toString('utf8')
   const key = text === undefined ? undefined : KEY.exec(text)?.[0]
@@ -92,7 +92,7 @@ export interface Life {
 
 const UID_GROUP = machineUidGroup('')
 
-/** The Machine's uid in a certificate; what admission policies compare with what this agent writes. */
+/** The Machine's uid in a certificate; admission policies compare it with the agent's writes. */
 export function machineUidIn(certificate: string): string | undefined {
   try {
     const lines = new X509Certificate(certificate).subject.split('\n')

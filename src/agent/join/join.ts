@@ -1,5 +1,5 @@
-// Turns a join bundle into an identity. May be cut off at any moment and begun again: the key is kept from the first step, the token goes last. A bundle with
-// another token that is laid down later renews what cannot renew itself any more: a certificate that ran out, the address or CA of a server that moved.
+// Turns a join bundle into an identity. May be interrupted and repeated at any point: the key is kept from the first step, the token is removed last. A new
+// bundle with another token renews what cannot renew itself any longer: an expired certificate, the address or CA of a server that moved.
 import { createHash } from 'node:crypto'
 import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
@@ -28,7 +28,7 @@ import { newKey, requestCertificate } from './request.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface JoinDeps extends IdentityDeps {
-  /** Another one than this, for tests. */
+  /** Overrides the detected fingerprint, for tests. */
   readonly system?: System
   readonly clock: Clock
   readonly log: Logger
@@ -48,7 +48,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   if (known !== undefined) refuseClone(known, host)
   const pair = await readPair(deps)
   if (known !== undefined && pair !== undefined) {
-    // What runs must not wait for a server: the old identity does until the next try.
+    // Running components must not wait for a server: the old identity serves until the next try.
     const again = await joinAgain(deps, known).catch((error: unknown) => {
       deps.log.warn('cannot join again', { error })
       return undefined
@@ -63,7 +63,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   return join(deps, bundle, identity)
 }
 
-/** By a bundle that was laid down since we joined; undefined when there is none. */
+/** From a bundle that was placed since the join; undefined when there is none. */
 export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined | undefined> {
   const bundle = await readBundle(deps)
   if (bundle === undefined) return undefined
@@ -85,7 +85,7 @@ export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined
 }
 
 async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Promise<Joined> {
-  // Looked at like any other document, and only by whoever holds the anchor.
+  // Checked like any other document, and only with the anchor.
   if (bundle.trustDocument !== undefined)
     await writeDurably(deps.files, firstTrustFile(deps.dir), JSON.stringify(bundle.trustDocument))
   const key = await keyOf(deps)
@@ -116,7 +116,7 @@ async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefi
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch {
-    // It may be half written still: whoever writes it renames it into place, so this is a mistake.
+    // Incomplete files cannot appear here, since a writer renames the complete one into place; so this is a mistake.
     value = undefined
   }
   return parseJoinBundle(value)
@@ -148,7 +148,7 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<str
   }
 }
 
-/** The token is worth nothing after this, and lies nowhere. */
+/** From here the token is worthless, and no copy of it is left. */
 async function forgetToken({ files, dir }: JoinDeps): Promise<void> {
   await removeDurably(files, joinFile(dir))
   await removeDurably(files, keyFile(dir))

@@ -1,4 +1,4 @@
-// One agent a node: holds a lock on a file of its state folder, which the kernel takes back when the agent ends, however it ends.
+// One agent per node: locks a file of its state folder; the kernel releases the lock when the agent exits, however it exits.
 import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '#lib/clock.ts'
@@ -10,7 +10,7 @@ export type NodeLock = FileLock
 
 const TRY_EVERY_MS = 200
 
-/** Waits for one that is about to end, as an agent does whose supervisor was killed. */
+/** Waits for one that is about to exit, as an agent does whose supervisor was killed. */
 export async function awaitNodeLock(
   stateFolder: string,
   mostMs: number,
@@ -27,7 +27,7 @@ export async function awaitNodeLock(
   }
 }
 
-/** A folder that others may write would let them put a lock of theirs in the place of ours. */
+/** In a folder that others may write, they could replace our lock with their own. */
 const OTHERS_WRITE = 0o022
 
 export function takeNodeLock(stateFolder: string): NodeLock {

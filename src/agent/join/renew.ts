@@ -1,4 +1,4 @@
-// One try to get the next certificate: by a bundle that was laid down, as ourselves, or, once the server refuses us, at the door.
+// One attempt to get the next certificate: with a new bundle, with the current identity, or, once the server refuses that, at the rejoin endpoint.
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -15,7 +15,7 @@ import { newKey, requestCertificate } from './request.ts'
 
 export type Renewal =
   | { readonly kind: 'Renewed'; readonly pair: Pair }
-  /** Nothing is wrong with the try: it waits for a person, and asks again then. */
+  /** The attempt did not fail: it waits for a user's approval, and asks again then. */
   | { readonly kind: 'Waiting'; readonly retryMs: number; readonly why: KubeNodeError }
 
 export interface RenewDeps extends IdentityDeps {
@@ -23,11 +23,11 @@ export interface RenewDeps extends IdentityDeps {
   readonly signal: AbortSignal
   readonly identity: Identity
   readonly pair: () => Pair
-  /** As ourselves. */
+  /** With the current identity. */
   readonly client: KubeClient
-  /** As nobody. */
+  /** Anonymously. */
   readonly stranger: Pick<KubeClient, 'raw'>
-  /** By a bundle that was laid down since we joined. */
+  /** With a bundle that was placed since the join. */
   readonly byBundle: () => Promise<Pair | undefined>
 }
 
@@ -38,7 +38,7 @@ export async function renew(deps: RenewDeps): Promise<Renewal> {
   try {
     return { kind: 'Renewed', pair: await asOurselves(deps) }
   } catch (e) {
-    // Expired or revoked: which of them, the clock of this host may not know.
+    // Expired or revoked: with a wrong clock this host cannot tell which.
     if (!isUnauthorized(e)) throw e
     return atTheDoor(deps, e)
   }
@@ -46,7 +46,7 @@ export async function renew(deps: RenewDeps): Promise<Renewal> {
 
 async function asOurselves({ clock, signal, identity, client, files, dir }: RenewDeps): Promise<Pair> {
   const key = await newKey()
-  // Of the Machine there is now: of another one of the name, a person decides.
+  // For the current Machine; for another one of the same name, a user decides.
   const now = await client.get(machineType, { name: identity.machine }, { signal })
   const uid = now?.metadata.uid ?? identity.uid
   const wanted = {

@@ -20,7 +20,7 @@ test('a join that waits for its approval says so once', async () => {
   const deps = { client, clock, signal: stop.signal, onWait: (name: string) => said.push(name) }
   const asking = requestCertificate(deps, { machine: 'm', node: 'm' }, key)
   const ended = expect(asking).rejects.toThrow('enough')
-  // Enough for twenty looks, the later ones two seconds apart.
+  // Enough for twenty polls, the later ones two seconds apart.
   for (let i = 0; i < 100; i++) {
     await clock.advance(500)
     await new Promise((done) => setImmediate(done))

@@ -1,4 +1,4 @@
-// Asks the cluster for a client certificate and waits for it. The name of the request is made from the key, so asking again after a crash is the same request.
+// Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash is the same request.
 import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -26,12 +26,12 @@ export const csrType = coreKind('CertificateSigningRequest')
 
 export const newKey = newPrivateKey
 
-/** Who asks: without a uid only of a server that has no approver. */
+/** Who asks: without a uid only with a server that has no approver. */
 export interface Wanted {
   readonly machine: string
   readonly node: string
   readonly uid?: string
-  /** How long it may live; a week when nothing is said. */
+  /** Its lifetime; a week by default. */
   readonly certificateSeconds?: number
 }
 
@@ -45,7 +45,7 @@ const publicDer = (key: string): Buffer => Buffer.from(createPrivateKey(key).exp
 
 const LONGEST_PLAIN = 40
 
-/** Not the machine's name alone: it may be long, and each key is a request of its own; so is the same key for another Machine. */
+/** Not the machine's name alone: it may be long, each key is a request of its own, and so is the same key for another Machine. */
 export const requestName = (machine: string, key: string, uid = ''): string => {
   const digest = createHash('sha256').update(publicDer(key)).update(uid).digest('hex').slice(0, 16)
   return `kubenode-agent-${machine.slice(0, LONGEST_PLAIN).replace(/[^a-z0-9]+$/, '')}-${digest}`
@@ -63,7 +63,7 @@ const QUIET_MS = 2_000
 
 const FIRST_LOOK_MS = 100
 const MOST_LOOK_MS = 2_000
-/** Nobody has answered for minutes: with a fleet that waits, looking every two seconds would be all that the server does. */
+/** No approval for minutes: with a waiting fleet, polling every two seconds would keep the server busy with nothing else. */
 const PATIENT_AFTER_MS = 2 * 60_000
 const PATIENT_LOOK_MS = 30_000
 
@@ -84,7 +84,7 @@ export async function requestCertificate(
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(mostMs(), waitMs * 1.5)) {
     await clock.sleep(waitMs, signal)
     const found = await client.get(csrType, { name }, { signal })
-    // Old requests are swept away by the cluster; the same one is asked again.
+    // The cluster deletes old requests; send the same one again.
     if (found === undefined) await createRequest(client, asked, signal)
     const certificate = found === undefined ? undefined : answerOf(found, name)
     if (certificate !== undefined) return checked(certificate, key, machine)
@@ -120,7 +120,7 @@ async function createRequest(
   try {
     await client.create(csrType, request, { fieldManager: FIELD_MANAGERS.agent, signal })
   } catch (e) {
-    // Sent before a crash: it is the same key, so it is our own request.
+    // Sent before a crash: the same key, so it is our own request.
     if (!isAlreadyExists(e)) throw e
   }
 }

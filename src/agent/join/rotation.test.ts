@@ -1,4 +1,4 @@
-// Certificates are renewed while they are good, over many lives and through failures.
+// Certificates are renewed while they are valid, over many lifetimes and through failures.
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
 import { beforeAll, expect, test } from 'vitest'
@@ -31,7 +31,7 @@ async function pairFrom(from: number, life = LIFE): Promise<Pair> {
 
 interface Renewal {
   readonly at: number
-  /** Of the certificate that it took the place of. */
+  /** Of the certificate that it replaced. */
   readonly share: number
 }
 

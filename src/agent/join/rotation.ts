@@ -1,4 +1,4 @@
-// Gets the next certificate before two thirds of the life of the current one is over, and tries again until it has one.
+// Gets the next certificate before two thirds of the current one's lifetime have passed, and retries until it has one.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -9,21 +9,21 @@ export interface RotationDeps {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** A new key and its certificate, stored already; or a wait for a person. */
+  /** A new key and its certificate, already stored; or a wait for a user's approval. */
   readonly renew: () => Promise<Renewal>
   readonly onRenewed: (pair: Pair) => void
 }
 
 /** Spread, so that a fleet that joined together does not renew together. */
 const EARLIEST = 0.6
-/** A third is left for an approver or a server that is away. */
+/** The last third is left for an approver or a server that is unavailable. */
 const LATEST = 2 / 3
-/** After each failure twice as long, up to a small part of the life: a third is left, and many tries fit into it. */
+/** Doubles after each failure, up to a small part of the lifetime: the last third has room for many tries. */
 const RETRY_MS = 60_000
 const MOST_RETRY_MS = 30 * 60_000
 const MOST_RETRY_SHARE = 1 / 120
 const LEAST_WAIT_MS = 10_000
-/** To a clock that is far ahead each new certificate is old already: it is asked for so much of its life later, not at once. */
+/** With a clock far ahead every new certificate looks old: renew after this share of its lifetime, not at once. */
 const LEAST_SHARE = 0.05
 
 /** Before the next try, without the jitter; `failures` in a row. */

@@ -1,4 +1,4 @@
-// Everything that one asking of /metrics gives: problems under node-problem-detector's names, the host, the node's components, detectors and repairs,
+// The content of one /metrics response: problems under node-problem-detector's names, the host, the node's components, detectors and repairs,
 // and the agent itself.
 import type { Detection } from '../detect/detection.ts'
 import type { Problem } from '../detect/problems.ts'

@@ -1,5 +1,5 @@
-// What the host does, read at the moment somebody asks and not before: an idle node pays nothing. Under node-problem-detector's names where it has one;
-// its sums, which it counts again with each round, are here what the kernel counts.
+// Metrics of the host, read only on request: an idle node pays nothing. Under node-problem-detector's names where it has one;
+// the sums that it accumulates with each round are the kernel's own counters here.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { release } from 'node:os'
 import { compileRegex } from '#lib/regex.ts'
@@ -18,7 +18,7 @@ import {
   parseProcStat,
 } from './proc-text.ts'
 
-/** Reads a text of the host; undefined when it is not there. */
+/** Reads a text of the host; undefined when it does not exist. */
 export type ReadText = (path: string) => string | undefined
 
 export const readHostText: ReadText = (path) => {
@@ -29,7 +29,7 @@ export const readHostText: ReadText = (path) => {
   }
 }
 
-/** Weighted time of each disk when it was last asked for: the queue's mean length lies between two askings. */
+/** Weighted time of each disk at the last request: the mean queue length is computed between two requests. */
 export interface DiskHistory {
   readonly atMs: number
   readonly weightedMs: ReadonlyMap<string, number>
@@ -79,7 +79,7 @@ function addLoad(add: Add, read: ReadText): void {
 }
 
 const TICKS_PER_SECOND = 100
-/** How node-problem-detector calls them in this one metric. */
+/** node-problem-detector's names in this one metric. */
 const STAGES: Readonly<Record<string, string>> = { irq: 'iRQ', softirq: 'softIRQ', guest_nice: 'guestNice' }
 
 function addCpu(add: Add, read: ReadText): void {
@@ -205,7 +205,7 @@ function addSpace(add: Add, read: ReadText): void {
   const seen = new Set<string>()
   for (const mount of parseMounts(read('/proc/self/mountinfo') ?? '')) {
     const { source, mountPoint, type, options } = mount
-    // A device that is mounted at many places is one disk; a file system that may hang, as one over the network, is not asked.
+    // A device that is mounted at many places is one disk; a file system that may hang, such as one over the network, is not queried.
     if (!source.startsWith('/dev/') || seen.has(source) || seen.size >= MAX_DEVICES) continue
     seen.add(source)
     try {
@@ -251,7 +251,7 @@ function addHost(add: Add, read: ReadText, settings: readonly StatsMonitorConfig
   add('system/os_feature', 'Operating system features: 1 when enabled', 'gauge', features)
 }
 
-/** What node-problem-detector has no name for. */
+/** Metrics that node-problem-detector has no name for. */
 function ownFamilies(read: ReadText): readonly MetricFamily[] {
   const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>
     parsePressure(read(`/proc/pressure/${resource}`) ?? '').map(({ kind, seconds }) => ({

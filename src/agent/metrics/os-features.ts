@@ -1,4 +1,4 @@
-// Pure: features of the operating system that node-problem-detector tells: switches of the kernel's command line, and modules that are not its own.
+// Pure: features of the operating system as node-problem-detector reports them: switches of the kernel's command line, and out-of-tree modules.
 import { isObject } from '#lib/json.ts'
 import type { Sample } from './exposition.ts'
 

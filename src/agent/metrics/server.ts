@@ -1,4 +1,4 @@
-// Serves /metrics, and nothing else, on the node's loopback address. It never keeps the agent from starting.
+// Serves /metrics, and nothing else, on the node's loopback address. A failure here never stops the agent from starting.
 import type http from 'node:http'
 import type { Clock } from '#lib/clock.ts'
 import { boundConnections } from '#lib/connection-bound.ts'
@@ -14,7 +14,7 @@ export interface MetricsServerOptions {
   readonly text: () => string
 }
 
-/** Whoever asks in earnest asks once in some seconds. */
+/** A real scraper asks once every few seconds. */
 const MAX_CONNECTIONS = 8
 const TIMEOUT_MS = 10_000
 const MAX_HEADERS = 4_096
@@ -29,7 +29,7 @@ export class MetricsServer {
     this.#o = options
   }
 
-  /** Undefined while nobody listens. */
+  /** Undefined while the server does not listen. */
   get port(): number | undefined {
     const at = this.#server?.address()
     return typeof at === 'object' && at !== null ? at.port : undefined
@@ -45,7 +45,7 @@ export class MetricsServer {
       { maxHeaderSize: MAX_HEADERS, requestTimeout: TIMEOUT_MS },
       (request, response) => this.#answer(request, response),
     )
-    // Silent connections of a user of this host take no place from who asks.
+    // Idle connections of a local user must not block a scraper.
     boundConnections(server, { most: MAX_CONNECTIONS, longestRequestMs: TIMEOUT_MS, clock, log })
     server.unref()
     await new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
-// What an agent does about its Node when the Machine says that somebody deleted it: makes it again, or has the kubelet restarted, which registers only when it starts. Pure.
+// What an agent does when the Machine says that its Node was deleted: creates it again, or has the kubelet restarted, which registers only at its start. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Finding } from '../drift/look.ts'
 
-/** The component that registers Nodes of its own. */
+/** The component that registers Nodes itself. */
 export const KUBELET = 'kubelet'
 
-/** The machine controller watches all Nodes, so that ten thousand agents need not. Of a machine that goes, the Node goes too. */
+/** The machine controller watches all Nodes, so that ten thousand agents need not. A deleted machine's Node is deleted too. */
 export const isNodeDeleted = ({ metadata, spec, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined &&
   spec.channel !== 'Observe' &&
@@ -17,7 +17,7 @@ export interface DeletedNode {
   readonly kubelet: number | undefined
 }
 
-/** Reported as drift, so that its set restarts it: under a permit, and as many at a time as budgets allow. */
+/** Reported as drift, so that its set restarts it: under a permit, and within budgets. */
 export const kubeletFinding = (deleted: DeletedNode | undefined, pid: number | undefined): readonly Finding[] =>
   deleted === undefined || pid === undefined || pid !== deleted.kubelet
     ? []

@@ -1,4 +1,4 @@
-// What the host is: read once at start.
+// The host's properties: read once at start.
 import { arch, cpus, hostname, release, totalmem, type as osType } from 'node:os'
 import { readFileSync } from 'node:fs'
 import type { Files } from '../files/port.ts'
@@ -7,7 +7,7 @@ import { bootIdFile, type NodeDir } from '../node-dir.ts'
 export interface HostFacts {
   readonly bootId: string
   readonly os: string
-  /** As Kubernetes says it. */
+  /** Kubernetes' name of it. */
   readonly arch: string
   readonly kernel: string
   readonly hostname: string

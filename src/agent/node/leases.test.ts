@@ -11,7 +11,7 @@ import { kubeErrors } from '#kube/kube-errors.ts'
 
 const EVERY_MS = 10_000
 
-/** A lease that is kept for as long as the test runs, over a network that can be cut. */
+/** A lease that is renewed for the whole test, over a network that can be cut. */
 function kept() {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [], bookmarkEveryMs: 0 })

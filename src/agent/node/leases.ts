@@ -23,21 +23,21 @@ export interface LeaseName {
   readonly machineUid?: () => string | undefined
 }
 
-/** Missed renewals until others may call the holder silent. */
+/** Missed renewals until other clients may call the holder silent. */
 const MISSED = 4
 
 /** A renewal that comes later than this many periods after the one before was missed at least once. */
 const LATE = 1.5
 
-/** Whether somebody may have called the holder silent since it was last heard of: whoever does so writes on the Node what only its own next word takes back. */
+/** Whether a controller may have marked the holder silent since its last renewal: the mark on the Node stays until the agent writes the Node itself. */
 export const wasMissed = (silentMs: number, everyMs: number): boolean => silentMs > everyMs * LATE
 
 export interface KeptLease extends LeaseName {
-  /** Told of each renewal that came late. */
+  /** Called for each late renewal. */
   readonly onBack?: () => void
 }
 
-/** All of them in turn, over one connection that never falls idle for long. Until the signal aborts; never rejects. */
+/** All of them in turn, over one connection that is never idle long enough to close. Until the signal aborts; never rejects. */
 export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], signal: AbortSignal): Promise<void> {
   const { clock, random, everyMs } = deps
   const kept = leases.map((lease): Kept => ({
@@ -52,14 +52,14 @@ export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], 
   }
 }
 
-/** Between two times that a Lease is said whole, only the time is said: a third of the bytes of a node at rest. */
+/** Between two full writes of a Lease, only the time is written: a third of the bytes of an idle node. */
 const WHOLE_EACH = 30
 
 interface Kept {
   readonly lease: KeptLease
   isFailing: boolean
   heardAt: number
-  /** So often it was said short since it was said whole. */
+  /** Short writes since the last full one. */
   shortFor: number
 }
 
@@ -77,18 +77,18 @@ async function renewKept(deps: LeaseDeps, kept: Kept, signal: AbortSignal): Prom
     if (kept.isFailing) log.info('lease renewed again', { lease: lease.name })
     kept.isFailing = false
   } catch (error) {
-    // Once, or a day without the API server would fill the disk with lines.
+    // Logged once, or a day without the API server would fill the disk with lines.
     if (!kept.isFailing && !signal.aborted) log.warn('cannot renew the lease', { lease: lease.name, error })
     kept.isFailing = true
   }
 }
 
-/** Once; makes the Lease where there is none. */
+/** Creates the Lease if there is none. */
 export async function renewLease(
   { client, clock, everyMs }: Pick<LeaseDeps, 'client' | 'clock' | 'everyMs'>,
   lease: LeaseName,
   signal?: AbortSignal,
-  /** Nothing but the time: the rest was said lately. */
+  /** Only the time: the rest was written recently. */
   isShort = false,
 ): Promise<void> {
   const { namespace, name, holder } = lease
@@ -96,7 +96,7 @@ export async function renewLease(
   const marked = uid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: uid } }
   const renewTime = microTimestamp(clock.now())
   const options = {
-    // The server takes our name from the head that comes with each request: a fourteenth of the bytes of a node at rest.
+    // The server takes our name from the user agent header of each request: a fourteenth of the bytes of an idle node.
     ...(isShort ? {} : { fieldManager: FIELD_MANAGERS.agent }),
     timeoutMs: everyMs,
     ...(signal === undefined ? {} : { signal }),

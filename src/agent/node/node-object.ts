@@ -1,4 +1,4 @@
-// The Node of this agent on the server: found, or made where no kubelet makes it. Remembers the UID that permits and jobs name.
+// The Node of this agent on the server: found, or created where no kubelet does. Remembers the UID that permits and jobs name.
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -38,7 +38,7 @@ export class NodeObject {
     return this.#uid ?? (await this.#read())?.metadata.uid
   }
 
-  /** Whether it still waits for its components, read right now; undefined when that cannot be said. Nothing of ours waits for others to register it. */
+  /** Whether it still waits for its components, read right now; undefined when unknown. A Node that we create ourselves is not waited for. */
   async isPending(): Promise<boolean | undefined> {
     try {
       const found = (await this.#read()) ?? (this.#deps.register() ? await this.#make() : undefined)
@@ -55,7 +55,7 @@ export class NodeObject {
     try {
       await client.apply(nodeType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
     } catch (e) {
-      // Somebody deleted it: the next try makes it again, with the taint that keeps pods away.
+      // The Node was deleted: the next try creates it again, with the taint that keeps pods away.
       if (isNotFound(e)) this.#uid = undefined
       throw e
     }
@@ -67,7 +67,7 @@ export class NodeObject {
     return found
   }
 
-  /** Each component and the status want it at the same moment; all but one would be told of a Node that they cannot read yet. */
+  /** Each component and the status ask for it at the same moment; without sharing, all but one would conflict with a Node that they cannot read yet. */
   #make(): Promise<KubeObject | undefined> {
     this.#making ??= this.#create().finally(() => {
       this.#making = undefined

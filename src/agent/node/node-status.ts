@@ -24,7 +24,7 @@ export interface NodeLook {
   readonly readySince: number
 }
 
-/** Made once, where no kubelet makes it: no pod may come before the required components are in. */
+/** Created once, where no kubelet does it: no pod may be scheduled before the required components are installed. */
 export const newNode = ({ name, facts }: Pick<NodeLook, 'name' | 'facts'>): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -48,7 +48,7 @@ const conditionOf = (p: Problem, heartbeat: string): NodeCondition => ({
   lastTransitionTime: timestamp(p.since),
 })
 
-/** Applied whole: what is not in it any more is taken away. */
+/** Applied whole: omitted fields are removed. */
 export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: boolean }): KubeObject {
   const { name, facts, address, version, problems, readySince } = look
   const heartbeat = timestamp(now)

@@ -1,5 +1,5 @@
-// Keeps one object on the server equal to what we last computed: writes on change at once, one write at a time, changes in between melt into one.
-// While the server is away it tries again with backoff, and what is written then is the newest.
+// Keeps one object on the server equal to our latest result: writes a change at once, one write at a time, merges changes in between.
+// While the server is unreachable it retries with backoff, and then writes the newest.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -9,11 +9,11 @@ export interface WriterDeps<T> {
   readonly random: Random
   readonly log: Logger
   readonly name: string
-  /** Undefined: nothing can be said yet. */
+  /** Undefined: no result yet. */
   readonly compute: () => T | undefined
   readonly isSame: (before: T | undefined, now: T) => boolean
   readonly write: (value: T) => Promise<void>
-  /** Writes again after so long although nothing changed. */
+  /** Writes again after this time even without a change. */
   readonly heartbeatMs?: number
 }
 
@@ -40,7 +40,7 @@ export class StatusWriter<T> {
     if (!this.#isBusy && !this.#isClosed) void this.#run()
   }
 
-  /** Writes even what has not changed, as after somebody else may have. */
+  /** Writes even without a change, for example after another client may have written. */
   again(): void {
     this.#written = undefined
     this.touch()
@@ -55,9 +55,9 @@ export class StatusWriter<T> {
     this.#isBusy = true
     this.#timer?.cancel()
     const { heartbeatMs, random } = this.#deps
-    // Later by some of it, or ten thousand agents that one server lost would beat together for ever.
+    // Jittered: ten thousand agents that lost one server would otherwise stay synchronized for ever.
     let waitMs = heartbeatMs === undefined ? undefined : heartbeatMs * (1 + random.next() * LATER)
-    // Whoever touches twice in one turn of the loop causes one write.
+    // Two calls in one turn of the loop cause one write.
     await Promise.resolve()
     while (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false
@@ -71,7 +71,7 @@ export class StatusWriter<T> {
     this.#timer = this.#deps.clock.after(waitMs, () => this.touch())
   }
 
-  /** How long to wait when it failed. */
+  /** How long to wait after a failure. */
   async #writeOnce(): Promise<number | undefined> {
     const { clock, random, log, compute, isSame, write, heartbeatMs, name } = this.#deps
     const value = compute()

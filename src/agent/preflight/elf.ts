@@ -1,7 +1,7 @@
-// Pure: what a program says in its first bytes about where it can run: for which processor, through which loader, from which C library on.
+// Pure: what the header of a program says about where it can run: for which processor, with which loader, and the oldest C library.
 
 export interface Elf {
-  /** As Kubernetes says it; undefined for a processor that we have no name for. */
+  /** Kubernetes' name of it; undefined for a processor without one. */
   readonly arch: string | undefined
   /** Absolute path of the loader; undefined for what is linked statically. */
   readonly loader: string | undefined
@@ -9,7 +9,7 @@ export interface Elf {
   readonly glibc: readonly [number, number] | undefined
 }
 
-/** How much of a program is read: headers and the names it links against stand at the front of nearly all. */
+/** How much of a program is read: nearly all have their headers and library names at the front. */
 export const ELF_BYTES = 2 ** 20
 
 const MACHINES: ReadonlyMap<number, string> = new Map([
@@ -28,7 +28,7 @@ export function parseElf(head: Buffer): Elf | undefined {
   if (head.length < 64 || head.readUInt32BE(0) !== 0x7f_45_4c_46) return undefined
   const [bits, order] = [head[4], head[5]]
   const u16 = (at: number): number => (order === 2 ? head.readUInt16BE(at) : head.readUInt16LE(at))
-  // Beyond 32 bits no header lies; what claims so is left to the kernel to refuse.
+  // No valid header is beyond 32 bits; the kernel refuses such a program.
   const u64 = (at: number): number => Number(order === 2 ? head.readBigUInt64BE(at) : head.readBigUInt64LE(at))
   const u32 = (at: number): number => (order === 2 ? head.readUInt32BE(at) : head.readUInt32LE(at))
   const arch = bits === 2 ? MACHINES.get(u16(18)) : undefined

@@ -1,4 +1,4 @@
-// Preflight on this node: reads, asks the pure rules, and refuses with what was seen.
+// Preflight on this node: reads the facts, applies the pure rules, and refuses with what it read.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -17,7 +17,7 @@ export interface PreflightDeps {
   readonly facts: NodeFacts
 }
 
-/** Programs that are looked into; a tree may hold thousands. */
+/** How many programs are inspected; a tree may hold thousands. */
 const MAX_PROGRAMS = 64
 
 const refused = ({ component, version }: MachineComponentSpec, why: string, retry: 'never' | 'later') =>
@@ -33,7 +33,7 @@ export const preflightOnNode = ({ files, dir, facts }: PreflightDeps): Preflight
     const programs = (manifest?.files ?? []).filter((f) => (f.mode & 0o111) !== 0).slice(0, MAX_PROGRAMS)
     for (const { path } of programs) {
       const elf = await readElf(join(slotFolder(dir, spec.component, slot), path))
-      // The loader may be one of the host also where the node is a folder of it.
+      // The loader may be one of the host even if the node is a folder of it.
       const hasFile = (p: string): boolean => existsSync(onNode(dir, p)) || existsSync(p)
       const why = elf === undefined ? undefined : programRefusal(elf, facts, hasFile)
       if (why !== undefined) throw refused(spec, `${path}: ${why}`, 'never')

@@ -17,13 +17,13 @@ export interface Room {
 
 export interface Refusal {
   readonly reason: string
-  /** Room may be made, a server upgraded; a processor stays what it is. */
+  /** Disk space can be freed, a server upgraded; a processor stays the same. */
   readonly mayPass: boolean
 }
 
-/** The archive, what comes out of it, and a second copy for a while. */
+/** The archive, its content, and a second copy for a while. */
 const ROOM_TIMES = 4
-/** Left for everybody else; kubelet begins to evict below a share of this order. */
+/** Left for all other programs; the kubelet starts to evict at a share of this size. */
 const ROOM_LEFT = 256 * 2 ** 20
 const INODES_LEFT = 2_000
 

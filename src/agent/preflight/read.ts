@@ -7,7 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { ELF_BYTES, parseElf, type Elf } from './elf.ts'
 import type { NodeFacts, Room } from './preflight.ts'
 
-/** Node's own report knows which C library it runs on; making one is cheap without its network part. */
+/** Node.js's own report knows its C library; making one is cheap without its network part. */
 export function readGlibc(): string | undefined {
   Object.assign(report, { excludeNetwork: true })
   const made: unknown = report.getReport()

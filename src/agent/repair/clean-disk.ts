@@ -1,4 +1,4 @@
-// Frees space: old regular files below listed folders, oldest first, until enough is free. Never a file that somebody has open, never through a link,
+// Frees space: old regular files below listed folders, oldest first, until enough is free. Never a file that a process has open, never through a link,
 // never more than a bounded number.
 import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
@@ -16,11 +16,11 @@ const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
 const LIMITS = { entries: 100_000, depth: 16 }
 const MAX_REMOVED = 10_000
-/** So many files at one go; then others have a turn, and enough may be free. */
+/** Files per batch; then other tasks have a turn, and enough may be free. */
 const AT_ONCE = 100
 const MAX_PROCESSES = 10_000
 const IMAGES_MS = 120_000
-/** Files that were not changed for days are seldom opened in the next seconds. */
+/** Files unchanged for days are rarely opened in the next seconds. */
 const OPEN_FRESH_MS = 5_000
 const TURN = 100
 
@@ -55,7 +55,7 @@ export async function cleanDisk(
     for (let n = 0; n < old.length && files < MAX_REMOVED; n += AT_ONCE) {
       if (freePercent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
-      // Looked up anew now and then: what was opened since must stay.
+      // Refreshed now and then: files opened since must stay.
       if (open === undefined || clock.monotonic() - lookedAt > OPEN_FRESH_MS) {
         lookedAt = clock.monotonic()
         open = await openFiles()
@@ -89,13 +89,13 @@ function freePercent(path: string): number {
   return blocks === 0 ? 100 : Math.floor((bavail / blocks) * 100)
 }
 
-/** The container runtime knows best which images nobody uses. */
+/** The container runtime knows best which images are unused. */
 async function removeImages(): Promise<string> {
   const said = await outputOf('crictl', ['rmi', '--prune'], { timeoutMs: IMAGES_MS })
   return said === undefined ? '' : ', unused images removed'
 }
 
-/** What any process that we may look at has open, by the file itself: names differ between containers. */
+/** Files that any process visible to us has open, by inode: names differ between containers. */
 export async function openFiles(): Promise<ReadonlySet<string>> {
   const open = new Set<string>()
   const pids = readdirSync('/proc').filter((p) => p >= '0' && p <= '9~')
@@ -107,7 +107,7 @@ export async function openFiles(): Promise<ReadonlySet<string>> {
         if (stat?.isFile() === true) open.add(`${stat.dev}:${stat.ino}`)
       }
     } catch {
-      // Somebody else's process, or gone.
+      // Another user's process, or one that has exited.
     }
   }
   return open

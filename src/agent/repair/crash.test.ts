@@ -1,5 +1,5 @@
-// The agent dies, or the power goes, before every single change of the disk while it does a repair, and its job comes twice: no step is done twice, each
-// ends with a word, and a reboot that was asked for happens once and is told once.
+// The agent dies, or the power fails, before every single disk change during a repair, and its job is delivered twice: no step is done twice, each
+// has a reported outcome, and a requested reboot happens once and is reported once.
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -17,15 +17,15 @@ type Operation = RemedyOperationJob['spec']['operations'][number]
 
 const dir = nodeDir('/node')
 
-/** What outlives an agent: the server with the job, the node that was acted upon. */
+/** Survives the agent: the server with the job, the node under repair. */
 class World {
   asks = 0
   rebootsAsked = 0
   boot = 1
-  /** Every outcome that the server was told, in turn. */
+  /** Every outcome that the server received, in order. */
   readonly told: string[] = []
   isAway = false
-  /** What is reported is refused, as by a policy. */
+  /** Reports are refused, as by a policy. */
   isRefusing = false
   reports = 0
   job: RemedyOperationJob
@@ -106,7 +106,7 @@ async function runAgent(world: World, files: MemoryFiles, clock = new VirtualClo
     },
     'j',
   )
-  // The watch says the same thing more than once.
+  // The watch delivers the same event more than once.
   for (let n = 0; n < 3; n++) {
     worker.setJob(world.job)
     await clock.advance(7_000)
@@ -152,7 +152,7 @@ test.each(MODES)('F36 a reboot happens once and is told once, whenever the agent
     await runAgent(world, files)
     files = files.afterCrash(mode)
     for (let start = 0; start < 4; start++) {
-      // What was asked for in this boot ends it.
+      // A step requested in this boot is completed by it.
       if (world.rebootsAsked > world.boot - 1) world.boot++
       await runAgent(world, files)
     }
@@ -177,7 +177,7 @@ test('S24 a start that the API server refuses is tried again every two seconds, 
   const files = new MemoryFiles()
   await runAgent(world, files)
   expect(world.asks).toBe(0)
-  // 21 s, and three times the watch speaks.
+  // 21 s, and three events of the watch.
   expect(world.reports).toBeGreaterThan(3)
   expect(world.reports).toBeLessThan(20)
   world.isRefusing = false

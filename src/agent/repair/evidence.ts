@@ -1,4 +1,4 @@
-// Keeps what a repair may destroy: small text files below the agent's state, each bounded in size and time, never a secret of a process's environment.
+// Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, no secrets of a process's environment.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
@@ -17,15 +17,15 @@ export interface EvidenceDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
-  /** Where journalctl and dmesg lie; the PATH of a host when absent. */
+  /** Where journalctl and dmesg are; the PATH of a host when absent. */
   readonly programs?: string
 }
 
-/** Of one kind; of longer texts the end is kept, and the first line says how much was cut. */
+/** Per kind; longer texts keep their end, and the first line says how much was cut. */
 const MAX_BYTES = 2 ** 20
 const MAX_LOG_BYTES = 65_536
 const MAX_PROCESSES = 5_000
-/** A node in trouble answers slowly; evidence of one kind must not keep the repair waiting for ever. */
+/** An overloaded node answers slowly; evidence of one kind must not keep the repair waiting for ever. */
 const KIND_MS = 20_000
 /** Jobs whose evidence is kept; the oldest goes first. */
 const MAX_JOBS = 20
@@ -87,7 +87,7 @@ async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
   return { text: await textOf(deps, kind) }
 }
 
-/** Said by the program where the node is a host and has it; else the file that a syslog daemon writes. */
+/** From journalctl or dmesg where the node is a host and has them; else the file that a syslog daemon writes. */
 async function saidOrFile(
   { files, dir, programs }: EvidenceDeps,
   calls: readonly (readonly [program: string, ...args: string[]])[],
@@ -149,7 +149,7 @@ async function tailOf(files: Files, path: string): Promise<string> {
   return cut === 0 ? text : `[the first ${cut} bytes were cut]\n${text}`
 }
 
-/** Names and states, and where the kernel holds those that wait; no arguments and no environment, which may hold secrets. */
+/** Names and states, and where blocked processes wait in the kernel; no arguments and no environment, which may hold secrets. */
 function processes(): string {
   const pids = readdirSync('/proc').filter((p) => /^\d+$/.test(p))
   const read = (path: string): string => {

@@ -1,5 +1,5 @@
-// Walks and removes below a folder by open descriptors, one name at a time: no link is followed, whoever exchanges folders meanwhile. Linux gives the
-// names of open folders under /proc/self/fd, which is what there is in place of openat and unlinkat.
+// Walks and removes below a folder by open descriptors, one name at a time: no link is followed, even if folders are swapped meanwhile. Linux exposes
+// open folders under /proc/self/fd, which replaces openat and unlinkat here.
 import { setImmediate } from 'node:timers/promises'
 import { closeSync, constants, lstatSync, openSync, opendirSync, unlinkSync, type Stats } from 'node:fs'
 
@@ -16,7 +16,7 @@ export interface FoundFile {
 
 const inFolder = (fd: number, name: string): string => `/proc/self/fd/${fd}/${name}`
 
-/** Undefined when one of them is no folder any more. The caller closes it. */
+/** Undefined when one of them is no longer a folder. The caller closes it. */
 function openFolder(root: string, names: readonly string[]): number | undefined {
   let fd: number | undefined
   try {
@@ -38,10 +38,10 @@ export interface WalkLimits {
   readonly depth: number
 }
 
-/** Others have a turn after so many: leases are renewed while a disk is looked through. */
+/** Yields after this many entries: leases must be renewed during a long walk. */
 const TURN = 500
 
-/** Regular files on the root's own file system for which `wanted` holds. */
+/** Regular files on the root's own file system that match `wanted`. */
 export async function findFiles(
   root: string,
   limits: WalkLimits,
@@ -56,7 +56,7 @@ export async function findFiles(
     try {
       const own = lstatSync(`/proc/self/fd/${fd}/.`).dev
       device ??= own
-      // Another file system has its own room, and its own reasons to be mounted there.
+      // Another file system has its own space, and is mounted there for its own reasons.
       if (own !== device) return
       const folder = opendirSync(`/proc/self/fd/${fd}`)
       try {
@@ -85,7 +85,7 @@ export async function findFiles(
   return found
 }
 
-/** False when it is not that very file any more. */
+/** False when the file was replaced meanwhile. */
 export function removeFound(root: string, file: FoundFile): boolean {
   const fd = openFolder(root, file.names.slice(0, -1))
   if (fd === undefined) return false

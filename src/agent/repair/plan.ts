@@ -1,5 +1,5 @@
-// Decides what the agent does next about one repair job. Only steps whose turn it is, only under a permit that was read in this very pass, and
-// never a second time what may already have been done.
+// Decides the agent's next action for one repair job. Only steps whose turn it is, only under a permit that was read in this pass, and
+// never again a step that may already have been done.
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Operation, factsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
@@ -15,9 +15,9 @@ export interface JobSeen {
   readonly nodeUid: string | undefined
   readonly bootId: string
   readonly permit: PermitReading | undefined
-  /** The step that this very process is doing. */
+  /** The step that this process is running. */
   readonly busy: number | undefined
-  /** This very process has asked for a reboot. */
+  /** This process has requested a reboot. */
   readonly isRebootAsked: boolean
   readonly isNodeFrozen: boolean
   /** How long the machine has run. */
@@ -62,7 +62,7 @@ export function planJob(seen: JobSeen): JobPlan {
   return planStep(seen, index, operation)
 }
 
-/** What was begun and has no end: by this process, or by one before that died. */
+/** Begun and not ended: by this process, or by a previous one that died. */
 function cutOff(seen: JobSeen): JobPlan | undefined {
   const { record, busy, bootId } = seen
   const open = record?.steps.find((s) => s.outcome === undefined)
@@ -77,7 +77,7 @@ function cutOff(seen: JobSeen): JobPlan | undefined {
   return { action: { kind: 'Conclude', step, reason: 'the outcome of the step is unknown' } }
 }
 
-/** Begun in this very boot: asked for and on its way, or an agent died before it could ask. Asking again in one boot is one reboot. */
+/** Begun in this boot: already requested, or an agent died before requesting it. Two requests in one boot are one reboot. */
 function rebootStill(seen: JobSeen, open: StepRecord): JobPlan {
   const operation = seen.job.spec.operations[open.index]
   const limitMs = parseDuration(operation?.reboot?.timeout ?? '10m')
@@ -107,7 +107,7 @@ function isEnded(seen: JobSeen, index: number): boolean {
   if (outcome !== 'Unknown') return outcome !== undefined
   const own = ownStep(seen, index)
   if (own?.isUndone === true) return false
-  // What does no harm twice may be done again.
+  // Steps that are safe to repeat are repeated.
   return (
     own === undefined ||
     own.attempts >= MAX_ATTEMPTS ||

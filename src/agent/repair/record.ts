@@ -1,4 +1,4 @@
-// The journal of one job: what was begun and how it ended. Written before a step is done and after, so that a crash never does it twice unseen.
+// The journal of one job: which steps began and how they ended. Written before a step is done and after, so that a crash never repeats a step unnoticed.
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
 
@@ -9,12 +9,12 @@ export interface StepRecord {
   /** Boot in which it was begun. */
   readonly bootId: string
   readonly startedAt: number
-  /** How long the machine had run then: by it a step that waits is measured, whatever the clock does. */
+  /** The uptime then: waiting steps are measured by it, independent of the clock. */
   readonly startedUpMs?: number
   readonly finishedAt?: number
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped' | 'Unknown'
   readonly output?: string
-  /** Set when it could not be recorded with the API server and so was not done: it may be begun again. */
+  /** Set when its start could not be recorded with the API server, so it was not done and may begin again. */
   readonly isUndone?: boolean
 }
 

@@ -9,7 +9,7 @@ export interface ProgramRun {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** Ends it before its time. */
+  /** Stops it early. */
   readonly signal: AbortSignal
   readonly clock: Clock
 }
@@ -18,7 +18,7 @@ export type ProgramEnd =
   | { readonly kind: 'Exited'; readonly code: number; readonly output: string }
   | { readonly kind: 'Killed'; readonly why: string; readonly output: string }
 
-/** The end of what it said. */
+/** The end of its output. */
 const MAX_OUTPUT = 16_384
 /** Of its data, not of its address space: run-times reserve far more than they use. */
 const MAX_DATA_BYTES = 2 ** 30
@@ -63,7 +63,7 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     })
     child.once('exit', (exitCode) => {
       code = exitCode
-      // What it left behind goes too; nothing of a repair outlives its step.
+      // Processes it left behind are killed too; no process of a repair outlives its step.
       killGroup(child.pid)
     })
     child.once('close', end)
@@ -78,6 +78,6 @@ function killGroup(pid: number | undefined): void {
   try {
     kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left of it.
+    // The process group is empty.
   }
 }

@@ -1,5 +1,5 @@
-// Runs a signed script of a repair: brought and checked anew for each run, started from its own folder, taken away afterwards. Nothing of it is linked
-// into the node, and nothing that is not in the signed archive is run.
+// Runs a signed script of a repair: downloaded and checked again for each run, started from its own folder, deleted afterwards. No file of it is linked
+// into the node, and only programs of the signed archive are run.
 import { closeSync, openSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { kill } from 'node:process'
@@ -19,7 +19,7 @@ export interface ScriptDeps extends Omit<StageDeps, 'clock'> {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** What a script may name in its first line; nothing else of the node is given a root's rights by a line of text. */
+/** Interpreters that a script may name in its first line; no other program of the node gets root's rights from a line of text. */
 export const INTERPRETERS: readonly string[] = [
   '/bin/sh',
   '/bin/bash',
@@ -33,12 +33,12 @@ export const INTERPRETERS: readonly string[] = [
   '/usr/bin/env node',
 ]
 
-/** In the environment of every script: by it a later agent finds what an earlier one left running. */
+/** In the environment of every script: a later agent finds the processes of an earlier one by it. */
 const MARK = 'KUBENODE_REPAIR'
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
-/** Scripts of this node lie apart from its components: no component of the same name is ever touched. */
+/** Scripts of this node are kept apart from its components, so a component of the same name is never touched. */
 const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
 
 export async function runScript(
@@ -48,7 +48,7 @@ export async function runScript(
 ): Promise<StepResult> {
   const { component, version, args = [] } = wanted
   const dir = scriptsDir(deps.dir)
-  // What lies there was left by an agent that died, or put there by somebody else.
+  // Anything there was left by an agent that died, or is foreign.
   rmSync(join(dir.state, 'components'), { recursive: true, force: true })
   try {
     const { slot, spec } = await stage({ ...deps, dir }, { component, target: { version, attempt: 1 } }, signal)
@@ -79,7 +79,7 @@ interface Program {
   readonly folder: string
 }
 
-/** The program, or why there is none that may be run. */
+/** The program, or why none may be run. */
 export function programOf(spec: MachineComponentSpec, folder: string): Program | string {
   if (spec.type !== 'Script' || spec.script === undefined) return `${spec.component} is no script`
   const [named = '', ...args] = spec.script.command
@@ -107,14 +107,14 @@ function interpreterOf(path: string): string | undefined {
   }
 }
 
-/** Ends what an agent before us left running: how its step ended nobody knows, but it ends. */
+/** Kills processes left by a previous agent: the outcome of their step is unknown, but they end. */
 export function endLeftScripts(dir: NodeDir): number {
   const left = processesMarked(MARK).filter((p) => p.mark === scriptsDir(dir).state)
   for (const { pid } of left)
     try {
       kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself.
+      // It exited by itself.
     }
   return left.length
 }

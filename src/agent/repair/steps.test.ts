@@ -173,7 +173,7 @@ describe('S21 scripts', () => {
     })
     const result = await run(one)
     expect(result).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('timed out after 300 ms') })
-    // Whoever is the first process of the machine may take its time to bury it.
+    // The init process of the machine may take a while to reap it.
     expect(readStat(Number(readFileSync(file, 'utf8')))?.state ?? 'Z').toBe('Z')
   })
 

@@ -1,4 +1,4 @@
-// Does one step. A closed list with typed arguments: nothing that comes from an object ever reaches a shell.
+// Runs one step. A closed list with typed arguments: no text from an object ever reaches a shell.
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { argumentsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
@@ -19,13 +19,13 @@ export interface StepPorts {
     job: string,
     signal: AbortSignal,
   ) => Promise<StepResult>
-  /** Asks for the reboot; the result is seen by the next boot. */
+  /** Requests the reboot; the next boot sees the result. */
   readonly reboot: (job: string) => Promise<void>
 }
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
-/** Undefined: it ends with another boot. When the signal aborts the step has failed, whatever still hangs of it. */
+/** Undefined: it ends with another boot. When the signal aborts the step has failed, even if parts of it still hang. */
 export async function doStep(
   ports: StepPorts,
   operation: JobOperation,
@@ -42,7 +42,7 @@ export async function doStep(
 const aborted = (signal: AbortSignal, clock: Clock): Promise<never> =>
   new Promise((_, reject) => {
     const end = (): void => {
-      // What can be ended at once says itself how it ended; it has this long.
+      // A step that can stop at once reports its own end within this time.
       clock.after(LAST_WORDS_MS, () => reject(signal.reason))
     }
     if (signal.aborted) end()

@@ -1,4 +1,4 @@
-// The loop of one repair job: read, plan, record, do, report. A step is done only after its beginning is on the disk and acknowledged by the API server.
+// The loop of one repair job: read, plan, record, run, report. A step runs only after its start is on the disk and acknowledged by the API server.
 import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -40,7 +40,7 @@ export interface JobDeps {
 }
 
 const RETRY_MS = 2_000
-/** A permit read before an acknowledgement that took longer is read again. */
+/** A permit that was read before a slow acknowledgement is read again. */
 const PERMIT_FRESH_MS = 3_000
 const MAX_OUTPUT = 2_048
 /** Of one step, whatever its job allows. */
@@ -77,7 +77,7 @@ export class JobWorker {
     if (!this.#isRunning) void this.#run()
   }
 
-  /** Does not wait for a step that asked for the end of this very process. */
+  /** Does not wait for a step that ends this process. */
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
@@ -123,12 +123,12 @@ export class JobWorker {
       return
     }
     this.#log.info('repair action', { action: plan.action.kind, reason: plan.action.reason })
-    // At once, except after a start that was refused: whoever refuses it would else be asked as fast as this loop runs.
+    // At once, except after a start that was refused: otherwise this loop would retry at full speed.
     if (await this.#act(job, uid, plan.action)) this.#isDirty = true
     else this.#later(RETRY_MS)
   }
 
-  /** Whether the next turn may follow at once. */
+  /** Whether the next pass may follow at once. */
   async #act(job: RemedyOperationJob, uid: string, action: JobAction): Promise<boolean> {
     const { clock } = this.#deps
     switch (action.kind) {
@@ -187,7 +187,7 @@ export class JobWorker {
       const beganAt = clock.monotonic()
       this.#isRebootAsked ||= operation.reboot !== undefined
       const result = await this.#do(job, operation, job.metadata.name ?? uid)
-      // A reboot: the next boot says how it ended.
+      // A reboot: the next boot reports its result.
       if (result === undefined) return true
       const output = result.output.slice(-MAX_OUTPUT)
       await this.#journal(job, uid, { ...started, outcome: result.outcome, output, finishedAt: clock.now() })
@@ -199,7 +199,7 @@ export class JobWorker {
     return true
   }
 
-  /** Ends with its time, or when the node is frozen: no step keeps its slot for ever. */
+  /** Ends at its timeout, or when the node is frozen: no step keeps its slot for ever. */
   async #do(job: RemedyOperationJob, operation: JobOperation, name: string): ReturnType<typeof doStep> {
     const { clock, files, dir, ports } = this.#deps
     const stop = new AbortController()
@@ -227,7 +227,7 @@ export class JobWorker {
     }
   }
 
-  /** Why the step must not be done; undefined when its beginning is on the disk and acknowledged, and the permit still holds. */
+  /** Why the step must not run; undefined when its start is on the disk and acknowledged, and the permit is still valid. */
   async #recordStart(job: RemedyOperationJob, uid: string, started: StepRecord): Promise<string | undefined> {
     const { clock } = this.#deps
     const began = clock.monotonic()
@@ -251,7 +251,7 @@ export class JobWorker {
     this.#record = next
   }
 
-  /** All steps that were ever ours: what is left out of an apply is taken away. */
+  /** All steps that were ever ours: an apply removes omitted fields. */
   async #report(job: RemedyOperationJob): Promise<void> {
     const record = this.#record
     if (record === undefined || record === this.#reported) return

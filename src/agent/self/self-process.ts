@@ -1,5 +1,5 @@
-// The agent as one of its own components: it cannot stop itself and start another, so it writes down which copy shall run and ends; its supervisor does the
-// rest. All other components are none of its business.
+// The agent as one of its own components: it cannot stop itself and start another copy, so it records the copy to run and exits; its supervisor does the
+// rest. It controls no other component.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ProcessReading } from '../components/plan.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -14,9 +14,9 @@ import { agentErrors } from '../agent-errors.ts'
 export interface SelfOptions {
   readonly files: Files
   readonly dir: NodeDir
-  /** The slot that this very process runs from: empty for the copy that the host was joined with; undefined without a supervisor. */
+  /** The slot that this process runs from: empty for the copy that the host joined with; undefined without a supervisor. */
   readonly slot: string | undefined
-  /** Ends the process so that the supervisor starts what is current now. Does not return. */
+  /** Exits so that the supervisor starts the current copy. Does not return. */
   readonly end: () => never
 }
 
@@ -47,7 +47,7 @@ export class WithSelf implements Processes {
     return end()
   }
 
-  /** The new one is here, and whoever can hear it knows: the supervisor shall not go back any more. */
+  /** The new agent runs and has reported: the supervisor must not revert it any longer. */
   async reported(): Promise<void> {
     const { files, dir, slot } = this.#o
     if (slot === undefined || slot === '') return
@@ -55,7 +55,7 @@ export class WithSelf implements Processes {
     await writeDurably(files, reportedFile(dir.state), slot)
   }
 
-  /** Its probes held: from now on its ends are like those of any agent. */
+  /** Its probes passed: from now on its exits are like those of any agent. */
   async settled(record: ComponentRecord | undefined): Promise<void> {
     const { files, dir, slot } = this.#o
     if (record?.state !== 'Healthy' || record.current?.id !== slot) return

@@ -1,12 +1,12 @@
-// Pure: what the supervisor of the agent does next. It knows one rule: a copy that is on trial has so long and so many starts to report, or the one before
-// comes back.
+// Pure: what the supervisor of the agent does next. One rule: a copy on trial must report within a limited time and number of starts, or the previous one
+// is restored.
 import type { AgentSwitch } from './switch-file.ts'
 
 export interface Trial {
   readonly open: AgentSwitch | undefined
   /** The slot that reported last. */
   readonly reported: string | undefined
-  /** How often the copy on trial has ended. */
+  /** How often the copy on trial has exited. */
   readonly ends: number
   readonly forMs: number
 }
@@ -21,7 +21,7 @@ export const MAX_ENDS = 3
 
 export function judgeTrial({ open, reported, ends, forMs }: Trial): Verdict {
   if (open === undefined || open.gaveUp !== undefined) return { kind: 'None' }
-  // Also one that reported, as long as its probes have not held.
+  // Also after its report, until its probes have passed.
   if (ends >= MAX_ENDS) return { kind: 'GoBack', reason: `the new agent ended ${ends} times during its trial` }
   if (reported === open.to) return { kind: 'Passed' }
   if (forMs >= REPORT_WITHIN_MS)
@@ -31,9 +31,9 @@ export function judgeTrial({ open, reported, ends, forMs }: Trial): Verdict {
 
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 30_000
-/** Who ran for so long has not crashed at its start. */
+/** An agent that ran this long has not crashed at its start. */
 const CALM_MS = 60_000
 
-/** How long to wait before the next start of an agent that ended by itself. */
+/** How long to wait before restarting an agent that exited by itself. */
 export const pauseMs = (endsInARow: number, ranMs: number): number =>
   ranMs >= CALM_MS ? FIRST_PAUSE_MS : Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(endsInARow, 10))

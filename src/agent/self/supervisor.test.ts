@@ -1,4 +1,4 @@
-// The supervisor of the agent with real processes that stand for agents.
+// The supervisor of the agent with real processes in place of agents.
 import {
   mkdirSync,
   mkdtempSync,
@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true })
 })
 
-/** An agent that writes down that it started, and then does something. */
+/** An agent that records its start, and then runs the given script. */
 const says = (name: string, script: string): string =>
   `import fs from 'node:fs'\nfs.appendFileSync(${JSON.stringify(join(state, 'starts'))}, '${name} ' + process.argv.at(-1) + '\\n')\n${script}\n`
 

@@ -1,5 +1,5 @@
-// Keeps one agent running and switches it: starts what `current` names, and puts the copy before back when a new one does not report. Small, and changed as
-// rarely as can be: nothing watches over it but systemd.
+// Keeps one agent running and switches it: starts what `current` names, and restores the previous copy when a new one does not report. Small, and changed as
+// rarely as possible: nothing supervises it but systemd.
 import { spawn, type ChildProcess } from 'node:child_process'
 import {
   closeSync,
@@ -33,15 +33,15 @@ export interface AgentSupervisorOptions {
 }
 
 const LOOK_EVERY_MS = 1_000
-/** What ends so has said why, and starting it again at once cannot help. */
+/** An agent that exits with this code has logged why; an immediate restart cannot help. */
 const FINAL_CODES: ReadonlySet<number> = new Set([0, 75, 78])
 
-/** Answers the code of an agent that ended for good. */
+/** Returns the exit code of an agent that ended for good. */
 export async function superviseAgent(options: AgentSupervisorOptions): Promise<number> {
   const { clock, log, signal } = options
   let inARow = 0
   let trial: { readonly to: string; readonly since: number; ends: number } | undefined
-  /** Given up, and the disk was too full to note it. */
+  /** Abandoned, and the disk was too full to record it. */
   let unwritten: place.AgentSwitch | undefined
   while (!signal.aborted) {
     const isOver = unwritten !== undefined && openSwitch(options.state)?.to !== unwritten.to
@@ -109,7 +109,7 @@ function currentSlot(state: string): string {
   }
 }
 
-/** Looks at it only while there is a trial whose end is open: an agent at rest costs no look. */
+/** Checks only while a trial is undecided: an idle agent costs nothing. */
 function ended(
   child: ChildProcess,
   { clock, signal }: AgentSupervisorOptions,
@@ -140,7 +140,7 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 const openSwitch = (state: string) => place.parseSwitch(read(place.switchFile(state)))
 const reported = (state: string): string | undefined => read(place.reportedFile(state))?.trim()
 
-/** False: not whole. What is left of it is done before the next start of an agent; this process must not end of it. */
+/** False: incomplete. The rest is done before the next start of an agent; this process must not exit because of it. */
 function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitch, reason: string): boolean {
   try {
     goBack(state, open, reason)
@@ -151,7 +151,7 @@ function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitc
   }
 }
 
-/** The link first: whatever happens then, what runs next is the copy that worked. Each is on the disk before the next: after a power cut a bad copy without a trial would run for ever. */
+/** The link first: then the next start is the copy that worked. Each write is on disk before the next: a bad copy without a trial would run for ever. */
 function goBack(state: string, open: place.AgentSwitch, reason: string): void {
   const link = place.agentCurrentLink(state)
   if (open.from === '') rmSync(link, { force: true })

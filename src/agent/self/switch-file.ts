@@ -1,5 +1,5 @@
-// What agent and supervisor tell each other while the agent is switched: which copy shall run, which one reported, which one was given up. Files, since one
-// of the two is always just about to end.
+// How agent and supervisor communicate while the agent is switched: which copy to run, which one reported, which one was abandoned. Files, since one
+// of the two is always about to exit.
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 
@@ -11,7 +11,7 @@ export const AGENT_PROGRAM = 'tree/agent.mjs'
 /** Node may come with it. */
 export const AGENT_NODE = 'tree/bin/node'
 
-/** With this code an agent asks its supervisor to start what `current` names now. */
+/** An agent that exits with this code asks its supervisor to start what `current` names now. */
 export const EXIT_SWITCH = 76
 
 export const switchFile = (state: string): string => join(state, 'agent-switch.json')
@@ -21,11 +21,11 @@ export const agentSlotFolder = (state: string, slot: string): string =>
   join(state, 'components', AGENT_COMPONENT, 'slots', slot)
 
 export interface AgentSwitch {
-  /** The slot that shall run. */
+  /** The slot to run. */
   readonly to: string
   /** The slot to go back to; empty: the copy that the host was joined with. */
   readonly from: string
-  /** Set by the supervisor: `to` was tried, and this is why it was given up. */
+  /** Set by the supervisor: `to` was tried, and why it was abandoned. */
   readonly gaveUp?: string
 }
 

@@ -1,4 +1,4 @@
-// S24: what an agent says about its Machine fits into what API servers take from an agent.
+// S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { MAX_COMPONENTS } from '#api/kinds/machine.ts'
 import { machineStatusWith, type ComponentStatus } from './machine-status.ts'

@@ -1,4 +1,4 @@
-// Pure: what the agent says about its Machine. Only its own fields: the rest of the status belongs to the machine controller.
+// Pure: what the agent reports about its Machine. Only its own fields: the rest of the status belongs to the machine controller.
 import { timestamp } from '#lib/clock.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -17,7 +17,7 @@ export interface ComponentReport {
   readonly waiting: string | undefined
   readonly waitingBecause?: Reason | undefined
   readonly drift?: string | undefined
-  /** Paths of the node that somebody else holds. */
+  /** Paths of the node that hold foreign files. */
   readonly foreign?: readonly string[]
 }
 
@@ -27,12 +27,12 @@ export interface MachineLook {
   readonly version: string
   /** To which secret values for this machine are sealed. */
   readonly publicKey?: string
-  /** The agent's own, as the host names it. */
+  /** The agent's own version, as the host names it. */
   readonly folder?: string
-  /** When the certificate begins and ends. */
+  /** Validity of the certificate. */
   readonly certificate?: { readonly from: number; readonly to: number } | undefined
   readonly components: readonly ComponentReport[]
-  /** Those that are the agent's to say. */
+  /** Conditions that the agent reports. */
   readonly conditions?: readonly Condition[]
 }
 
@@ -41,10 +41,10 @@ const MAX_FOREIGN = 20
 
 export function componentStatus({ record, order, waiting, waitingBecause, drift }: ComponentReport): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
-  // What is not as declared says why; what is needs no word.
+  // A component that differs from its declaration gives a reason; others need no message.
   const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
   const reason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
-  // While a switch is open the old version counts: it is what would come back.
+  // While a switch is open the old version counts: a revert would restore it.
   const inUse = open === undefined ? current : (open.from ?? undefined)
   return {
     name: component,

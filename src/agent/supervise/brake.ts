@@ -1,9 +1,9 @@
-// The local brake: how soon something that crashed may be started again without asking anybody. Each crash waits twice as long as the one before;
-// who ran well for a while starts from the beginning.
+// The local brake: how soon a crashed process may be restarted without a permit. Each crash doubles the wait;
+// a component that ran well for a while starts from the beginning.
 export interface BrakeLimits {
   readonly firstMs: number
   readonly mostMs: number
-  /** Having run for so long clears what was counted. */
+  /** Running this long resets the count. */
   readonly forgetMs: number
 }
 

@@ -1,4 +1,4 @@
-// Who runs the components of this node: systemd where it runs the host, our own supervisor elsewhere.
+// Which supervisor runs the components of this node: systemd if it runs the host, our own elsewhere.
 import { existsSync } from 'node:fs'
 import type { Processes } from './port.ts'
 import { Supervisor, type SupervisorOptions } from './supervisor.ts'

@@ -14,15 +14,15 @@ import { agentErrors } from '../agent-errors.ts'
 
 export interface LaunchPlace {
   readonly dir: NodeDir
-  /** First in the PATH of components, so that scripts find the runtime that we run on. */
+  /** First in the PATH of components, so that scripts find the Node.js that the agent runs on. */
   readonly binFolder: string
-  /** What components are told about their node. */
+  /** Environment that tells components about their node. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 export type OnExit = (pid: number, code: number | null, signal: string | null) => void
 
-/** `start` names this very start. */
+/** `start` names this start. */
 export async function launch(
   { component, slot, service }: StartRequest,
   start: string,

@@ -58,7 +58,7 @@ test('F33 of a flood the end is kept, and it is looked at again soon', () => {
 test('F31 F33 where there is no room for a copy the log is cut without one', () => {
   const path = join(folder, 'c.log')
   appendFileSync(path, 'x'.repeat(2_000))
-  // In the place of the copy lies what cannot be written to.
+  // The path of the copy cannot be written.
   mkdirSync(`${path}.1/full`, { recursive: true })
   mkdirSync(`${path}.2/full`, { recursive: true })
   expect(rotateLog(path, 1_000).problem).toMatch(/ENOTEMPTY|EISDIR|ENOTDIR|EEXIST|ENOSPC/)

@@ -1,4 +1,4 @@
-// Keeps the log of a component bounded: of what is too large the end is copied aside, and it is cut. The component goes on writing to the same open file.
+// Bounds the log of a component: copies the end of a log that is too large aside, and truncates it. The component keeps writing to the same open file.
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
@@ -7,7 +7,7 @@ import type { NodeDir } from '../node-dir.ts'
 export const MAX_LOG_BYTES = 4 * 2 ** 20
 const KEPT = 2
 const CHUNK = 2 ** 16
-/** Who wrote so many times the limit since the last look writes faster than it is looked. */
+/** A component that wrote this many times the limit since the last check writes faster than we check. */
 const FLOOD = 4
 
 /** Enough for some long lines. */
@@ -17,7 +17,7 @@ export const logFile = (dir: Pick<NodeDir, 'logs'>, component: string): string =
 
 export const logSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** What was written after `from`, at most its end. A log that was cut since is read from its beginning. */
+/** The output after `from`, at most its end. A log that was truncated since is read from its beginning. */
 export function readLogEnd(path: string, from: number): string {
   const size = logSize(path)
   const start = Math.max(from > size ? 0 : from, size - END_BYTES)
@@ -34,7 +34,7 @@ export function readLogEnd(path: string, from: number): string {
 export interface Rotation {
   /** Why nothing was kept of it, if so. */
   readonly problem: string | undefined
-  /** It is to be looked at sooner than others. */
+  /** It must be checked sooner than others. */
   readonly isFlood: boolean
 }
 
@@ -54,7 +54,7 @@ export function rotateLog(path: string, maxBytes = MAX_LOG_BYTES): Rotation {
   }
 }
 
-/** A flood is not copied whole: it would take the loop of the agent, and the disk twice. */
+/** A flood is not copied whole: it would block the agent's loop, and use the disk twice. */
 function copyEnd(from: string, to: string, start: number, end: number): void {
   const [input, output] = [openSync(from, 'r'), openSync(to, 'w', 0o640)]
   try {

@@ -1,4 +1,4 @@
-// The mark in the environment of everything that the supervisor starts, which is also in that of everything started by those: it tells whose a process is
+// The mark in the environment of every process that the supervisor starts, inherited by their children: it identifies the owner of a process
 // after the agent that started it has ended.
 import { processesMarked, type ProcStat } from './proc.ts'
 import type { Service } from './port.ts'
@@ -29,7 +29,7 @@ export interface Marked {
   readonly process: ProcStat
 }
 
-/** Everything that runs for one node, the oldest first. */
+/** All processes of one node, oldest first. */
 export const processesOfNode = (node: string): readonly Marked[] =>
   processesMarked(MARK)
     .flatMap((process) => {
@@ -39,15 +39,15 @@ export const processesOfNode = (node: string): readonly Marked[] =>
     .sort((a, b) => Number(a.process.startTime) - Number(b.process.startTime) || a.process.pid - b.process.pid)
 
 /**
- * Which one an agent that knows nothing of it may take for the component itself: we start each in a session of its own. Their helpers are not in
+ * Which process an agent without a record may take for the component itself: we start each in a session of its own. Their helpers have no
  * sessions of their own as a rule, and are younger.
  */
 export const mainOf = (marked: readonly Marked[], component: string): Marked | undefined =>
   marked.find((m) => m.mark.component === component && m.process.session === m.process.pid)
 
 /**
- * What ends together with a component. Group: all that it started, wherever that went. Process: those that stayed in its process group; what moved to a
- * group of its own, as the shims of containers do, is meant to live on.
+ * What ends together with a component. Group: all processes that it started, wherever they moved. Process: those still in its process group; processes
+ * that moved to a group of their own, such as the shims of containers, are meant to survive.
  */
 export const familyOf = (
   marked: readonly Marked[],

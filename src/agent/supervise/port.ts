@@ -1,4 +1,4 @@
-// What the agent asks of whoever runs components: start, stop, and an honest word on how they are. systemd where it runs the host, our own supervisor
+// What the agent asks of a supervisor of components: start, stop, and their actual state. systemd where it runs the host, our own supervisor
 // elsewhere.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ProcessReading } from '../components/plan.ts'
@@ -8,44 +8,44 @@ export type Service = NonNullable<MachineComponentSpec['service']>
 
 export interface StartRequest {
   readonly component: string
-  /** Which slot it runs from; a process of another slot is stopped first. */
+  /** The slot it runs from; a process of another slot is stopped first. */
   readonly slot: string
   readonly service: Service
-  /** What runs may go on although it came from another slot: nothing but files has changed, and those it need not be started again for. */
+  /** A process of another slot may keep running: only files have changed, and these need no restart. */
   readonly keep?: boolean
 }
 
 export interface Processes {
-  /** Takes up again what an agent before us had started. Once, before everything else. */
+  /** Adopts processes that a previous agent started. Called once, first of all. */
   adopt(): Promise<void>
-  /** Nothing happens when it runs from that slot already. */
+  /** Does nothing if it already runs from that slot. */
   start(request: StartRequest): Promise<void>
-  /** TERM, patience, KILL; also for what is frozen. */
+  /** TERM, a grace period, KILL; also for frozen processes. */
   stop(component: string): Promise<void>
-  /** The component leaves the node, or has no process any more: what was written for it outside of its slot goes too. */
+  /** The component leaves the node, or has no process any longer: removes the files written for it outside its slot. */
   forget?(component: string, service: Service | undefined): Promise<void>
-  /** What of its unit somebody else has changed. */
+  /** Modifications of its unit by another program. */
   drift?(request: StartRequest): Promise<string | undefined>
-  /** Puts its unit right; starts nothing again. */
+  /** Restores its unit; restarts nothing. */
   mend?(request: StartRequest): Promise<void>
   /** The file that `drift` speaks of. */
   unitFile?(component: string): string | undefined
-  /** Files of others that add to the unit that we wrote for it, or change it. */
+  /** Foreign files that extend or change the unit that we wrote for it. */
   additions?(component: string): Promise<readonly string[]>
   /** Its main process. */
   main?(component: string): number | undefined
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void
   reading(component: string): ProcessReading
-  /** Why, for people. */
+  /** Why, as text for users. */
   describe(component: string): string | undefined
-  /** How what has crashed or froze ended; undefined while it runs. */
+  /** How the crashed or frozen process ended; undefined while it runs. */
   end(component: string): ProcessEnd | undefined
-  /** The end of what it wrote since it was started last. */
+  /** The end of its output since the last start. */
   lastOutput?(component: string): Promise<string>
-  /** Until the local brake lets it be started again. */
+  /** Until the local brake permits a restart. */
   brakeMs(component: string): number
-  /** Called with the component whose reading changed. */
+  /** Called with the component whose state changed. */
   onChange(listener: (component: string) => void): void
-  /** Ends the watching, not what is watched. */
+  /** Ends the watching, not the processes. */
   close(): void
 }

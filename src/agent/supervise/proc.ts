@@ -1,10 +1,10 @@
-// What the kernel says about a process: whether it lives, since when, and whether it is stopped. A pid alone names nobody; pid and start time do.
+// A process's state in the kernel: whether it is alive, since when, and whether it is stopped. A pid alone identifies no process; pid and start time do.
 import { readFileSync, readdirSync } from 'node:fs'
 import { kill } from 'node:process'
 
 export interface ProcessId {
   readonly pid: number
-  /** Clock ticks since boot; empty where the kernel does not tell. */
+  /** Clock ticks since boot; empty where the kernel does not report it. */
   readonly startTime: string
 }
 
@@ -26,7 +26,7 @@ export function parseStat(text: string): ProcStat | undefined {
   return { pid, state, group: Number(group), session: Number(session), startTime }
 }
 
-/** `proc` is another one than /proc for processes of a container. */
+/** `proc` differs from /proc for processes of a container. */
 export function readStat(pid: number, proc = '/proc'): ProcStat | undefined {
   try {
     return parseStat(readFileSync(`${proc}/${pid}/stat`, 'latin1'))
@@ -35,7 +35,7 @@ export function readStat(pid: number, proc = '/proc'): ProcStat | undefined {
   }
 }
 
-/** Undefined when that process is gone; one that waits to be reaped is gone too. */
+/** Undefined when the process has exited, including one that waits to be reaped. */
 export function livingStat({ pid, startTime }: ProcessId, proc?: string): ProcStat | undefined {
   const stat = readStat(pid, proc)
   return stat === undefined || stat.startTime !== startTime || stat.state === 'Z' || stat.state === 'X'
@@ -49,7 +49,7 @@ export interface MarkedProcess extends ProcStat {
   readonly mark: string
 }
 
-/** Processes whose environment carries the variable, as far as we may look; those that wait to be reaped are gone. */
+/** Processes whose environment carries the variable, as far as we may read it; zombies are excluded. */
 export function processesMarked(variable: string): readonly MarkedProcess[] {
   const found: MarkedProcess[] = []
   for (const name of readdirSync('/proc')) {
@@ -68,7 +68,7 @@ function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1')
   } catch {
-    // Somebody else's, or gone in between.
+    // Another user's process, or it has exited in between.
     return ''
   }
 }
@@ -77,6 +77,6 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     kill(pid, signal)
   } catch {
-    // Gone already, which is what a signal is for.
+    // It has already exited, as the signal intended.
   }
 }

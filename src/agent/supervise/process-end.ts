@@ -1,4 +1,4 @@
-// Pure: how a process ended, and whether that end is evidence against the version that ran. A kill from outside is not; a crash of its own is.
+// Pure: how a process ended, and whether that is evidence against its version. A kill from outside is not; a crash of its own is.
 import type { UnitState } from './systemd/systemctl.ts'
 
 export interface ProcessEnd {
@@ -8,12 +8,12 @@ export interface ProcessEnd {
   readonly isEvidence: boolean
 }
 
-/** Signals by which people, the kernel's memory killer and other programs end what is not theirs. */
+/** Signals by which users, the kernel's OOM killer and other programs kill processes of others. */
 const FROM_OUTSIDE: ReadonlySet<string> = new Set(['SIGTERM', 'SIGKILL'])
 /** A program that catches SIGTERM ends with 0 or 143; a shell passes on the signal of its child as 128 + number. */
 const ORDERLY_CODES: ReadonlySet<number> = new Set([0, 137, 143])
 
-/** Both are null for a process that another agent had started: its end is seen, not how it ended. */
+/** Both are null for a process that a previous agent started: its end is visible, its exit code is not. */
 export function endOfProcess(code: number | null, signal: string | null): ProcessEnd {
   if (signal !== null) return { how: `ended by ${signal}`, isEvidence: !FROM_OUTSIDE.has(signal) }
   if (code === null) return { how: 'ended while the agent was not running', isEvidence: false }
@@ -50,10 +50,10 @@ export function endOfUnit({ result, exitStatus, hasMemoryLimit }: UnitState): Pr
         : { how: 'killed because the node ran out of memory', isEvidence: false }
     case 'success':
     case '':
-      // Ended in order, stopped by somebody, or started again by systemd before anybody could ask how it had ended. To systemd SIGTERM is in order.
+      // Exited normally, stopped by a user, or restarted by systemd before we could read how it ended. systemd counts SIGTERM as normal.
       return { how: name === 'SIGTERM' ? `ended by ${name}` : 'ended', isEvidence: false }
     default:
-      // timeout, watchdog, protocol, resources, start-limit-hit …: the unit did not do what it promised.
+      // timeout, watchdog, protocol, resources, start-limit-hit …: the unit did not behave as it declares.
       return { how: `failed (systemd: ${result})`, isEvidence: true }
   }
 }

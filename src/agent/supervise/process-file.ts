@@ -1,4 +1,4 @@
-// What is written down of a process that was started for a component, so that the next agent finds it again.
+// The record of a process that was started for a component, so that the next agent finds it again.
 import { isObject } from '#lib/json.ts'
 import type { Service } from './port.ts'
 import type { ProcessId } from './proc.ts'
@@ -27,7 +27,7 @@ export function parseProcess(bytes: Buffer | undefined): KnownProcess | undefine
       typeof value['bootId'] === 'string'
     return isGood ? ({ start: '', ...value } as unknown as KnownProcess) : undefined
   } catch {
-    // Written durably, so this is foreign: the mark in the environment finds the process if there is one.
+    // Written durably, so this is foreign: the mark in the environment finds the process if it exists.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// Real processes, looked at through files of /proc that stay open.
+// Real processes, observed through files of /proc that stay open.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'

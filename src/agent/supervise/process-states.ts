@@ -1,5 +1,5 @@
-// Looks at the same processes again and again, as cheaply as the kernel allows: the file of each in /proc stays open. One call a look, and an open file of
-// a process that ended never speaks of another one that got its pid.
+// Polls the same processes as cheaply as the kernel allows: the file of each in /proc stays open. One call per poll, and an open file of
+// an exited process never shows another one that got its pid.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { livingStat, parseStat, type ProcessId } from './proc.ts'
 
@@ -11,12 +11,12 @@ export class ProcessStates {
   readonly #buffer = Buffer.alloc(BUFFER_BYTES)
   readonly #open = new Map<string, number>()
 
-  /** `proc` is another one than /proc for processes of a container. */
+  /** `proc` differs from /proc for processes of a container. */
   constructor(proc = '/proc') {
     this.#proc = proc
   }
 
-  /** R, S, D, T, t …; undefined when that process is gone. */
+  /** R, S, D, T, t …; undefined when that process has exited. */
   state(id: ProcessId): string | undefined {
     const fd = this.#open.get(keyOf(id)) ?? this.#openFile(id)
     if (fd === undefined) return livingStat(id, this.#proc)?.state
@@ -28,7 +28,7 @@ export class ProcessStates {
     return undefined
   }
 
-  /** Nobody asks for others any more. */
+  /** Processes that are no longer asked for are closed. */
   keepOnly(ids: readonly ProcessId[]): void {
     const wanted = new Set(ids.map(keyOf))
     for (const [key, fd] of this.#open) if (!wanted.has(key)) this.#forget(key, fd)
@@ -39,7 +39,7 @@ export class ProcessStates {
     try {
       fd = openSync(`${this.#proc}/${id.pid}/stat`, 'r')
     } catch {
-      // Gone, or no descriptors left: the other way says which.
+      // Exited, or no descriptors left: the other method finds out which.
       return undefined
     }
     if (parseStat(this.#buffer.toString('latin1', 0, this.#read(fd)))?.startTime === id.startTime) {
@@ -54,7 +54,7 @@ export class ProcessStates {
     try {
       return readSync(fd, this.#buffer, 0, BUFFER_BYTES, 0)
     } catch {
-      // ESRCH: the process is gone and reaped.
+      // ESRCH: the process has exited and was reaped.
       return 0
     }
   }

@@ -1,4 +1,4 @@
-// When the agent may start a component again without asking anybody: crashed ones by a brake each, frozen ones after a while in which repairs may keep
+// When the agent may restart a component without a permit: crashed ones after the wait of their brake, frozen ones after a while in which repairs may save
 // evidence first.
 import { Brake, type BrakeLimits } from './brake.ts'
 import { FROZEN_GRACE_MS, type Sight } from './sight.ts'

@@ -1,23 +1,23 @@
-// What is known of one running component, and the one rule that both ways of running them share: who is stopped by a signal for a while counts as frozen.
+// The state of one running component, and the one rule that both supervisors share: a process stopped by a signal for a while counts as frozen.
 import type { ProcessReading } from '../components/plan.ts'
 import type { ProcessEnd } from './process-end.ts'
 
 export interface Sight {
   reading: ProcessReading
-  /** For people. */
+  /** Text for users. */
   why: string | undefined
   end: ProcessEnd | undefined
-  /** On the clock of durations, both. */
+  /** Both in monotonic time. */
   stoppedSince: number | undefined
   frozenAt: number | undefined
 }
 
-/** Stopped by a signal for so long counts as frozen: a debugger or a dump is done by then. */
+/** Stopped by a signal for this long counts as frozen: a debugger or a dump is done by then. */
 export const FROZEN_AFTER_MS = 2_000
-/** How long a frozen component is left to repairs that keep evidence first, before the agent restarts it itself. */
+/** How long a frozen component is left to repairs that save evidence first, before the agent restarts it itself. */
 export const FROZEN_GRACE_MS = 60_000
 
-/** Programs are stopped by others: by a debugger, a person, a freezer. */
+/** Processes are stopped by others: a debugger, a user, a freezer. */
 const STOPPED: ProcessEnd = { how: 'was stopped by a signal', isEvidence: false }
 
 export const newSight = (): Sight => ({
@@ -28,7 +28,7 @@ export const newSight = (): Sight => ({
   frozenAt: undefined,
 })
 
-/** Answers whether the reading is another one now. */
+/** Returns whether the state has changed. */
 export function noteStopped(
   sight: Sight,
   isStopped: boolean,

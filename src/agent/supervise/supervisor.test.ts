@@ -192,7 +192,7 @@ test.each([
   const [pid = 0] = childIds()
   const child = readStat(pid)
   if (child === undefined) throw new Error('the child is gone')
-  // The next agent must not take it for a stray either.
+  // The next agent must not take it for a stray process either.
   s.close()
   await (await supervisor()).stop('c')
   expect(livingStat(child) !== undefined).toBe(livesOn)
@@ -204,7 +204,7 @@ test('F33 what a crashed component left behind in its group is gone before it is
   await s.start(program('sleep 60 & echo $!; exit 1', { killMode: 'Process' }))
   await until('the crash', () => s.reading('c') === 'Crashed')
   const [pid = 0] = childIds()
-  // In the very moment in which it becomes another program nobody can see whose it is.
+  // While it executes another program its owner cannot be determined.
   await until('the child is a program of its own', () =>
     readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep'),
   )

@@ -1,5 +1,5 @@
 // Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
-// again by pid and start time, or by the mark in their environment, and go on undisturbed.
+// again by pid and start time, or by the mark in their environment, and keep running.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -25,15 +25,15 @@ export interface SupervisorOptions extends LaunchPlace, RestraintLimits {
   readonly files: Files
   readonly clock: Clock
   readonly log: Logger
-  /** What was running in another boot has not crashed. */
+  /** A process of a previous boot has not crashed. */
   readonly bootId: string
   readonly lookEveryMs?: number
-  /** Stopped by a signal for so long counts as frozen. */
+  /** Stopped by a signal for this long counts as frozen. */
   readonly frozenAfterMs?: number
   readonly graceMs?: number
 }
 
-/** Ends of our own children are told at once; this is for frozen ones, and for those that an agent before us started. */
+/** Exits of our own children are reported at once; this polls for frozen ones, and for those that a previous agent started. */
 const LOOK_EVERY_MS = EACH_TICK_MS
 const ROTATE_EVERY_MS = 10_000
 const FLOOD_EVERY_MS = 1_000
@@ -49,7 +49,7 @@ interface Entry extends Sight {
   /** What its log held before it was started. */
   readonly logFrom: number
   isStopping: boolean
-  /** Started by this very process. */
+  /** Started by this agent process. */
   isOurChild: boolean
 }
 
@@ -71,7 +71,7 @@ export class Supervisor implements Processes {
   async adopt(): Promise<void> {
     const { files, dir, log, bootId, clock } = this.#o
     const components = await files.list(componentsFolder(dir))
-    // Asking every process of the machine is dear, and on a new node there is nobody to find.
+    // Reading every process of the machine is expensive, and a new node has none to find.
     const marked = components.length === 0 ? [] : processesOfNode(dir.path)
     const known = new Set<string>()
     for (const component of components) {
@@ -83,13 +83,13 @@ export class Supervisor implements Processes {
       const entry = entryOf(component, process, clock.monotonic())
       this.#entries.set(component, entry)
       if (!isAlive) entry.reading = 'Stopped'
-      // Its end in this boot was nobody's wish: the agent was away, not the node.
+      // It ended in this boot without a request: the agent was stopped, not the node.
       if (!isAlive && process.bootId === bootId) this.#died(entry, null, null)
       log.info('component found', { component, pid: process.id.pid, running: isAlive })
     }
     for (const { mark, process } of marked) {
       const entry = this.#entries.get(mark.component)
-      // Of a start that is over, and nothing of it was to live on.
+      // From a start that is over, and not meant to survive.
       if (
         mark.killMode !== 'Group' ||
         (entry !== undefined && (entry.start === mark.start || entry.id.pid === process.pid))
@@ -102,7 +102,7 @@ export class Supervisor implements Processes {
     this.#look()
   }
 
-  /** Started right before a crash, so not written down. */
+  /** Started right before a crash, so there is no record. */
   async #unwritten(component: string, marked: ReturnType<typeof processesOfNode>): Promise<KnownProcess | undefined> {
     const main = mainOf(marked, component)
     if (main === undefined) return undefined
@@ -163,7 +163,7 @@ export class Supervisor implements Processes {
     this.#changed(component)
   }
 
-  /** The process itself first, so that it can end what is its own in order; then what is left of its family. */
+  /** The process itself first, so that it can end its children cleanly; then what is left of its group. */
   async #end(entry: Entry): Promise<void> {
     const { clock, log, graceMs = GRACE_MS } = this.#o
     const { id, component, killMode, startedAt } = entry
@@ -246,7 +246,7 @@ export class Supervisor implements Processes {
     this.#changed(entry.component)
   }
 
-  /** Sees what sends no event: processes that an agent before us started, and frozen ones. */
+  /** Finds what causes no event: processes that a previous agent started, and frozen ones. */
   #look(): void {
     if (this.#isClosed) return
     const { clock, frozenAfterMs, lookEveryMs = LOOK_EVERY_MS, log } = this.#o
@@ -257,7 +257,7 @@ export class Supervisor implements Processes {
       looked.push(entry.id)
       const state = this.#states.state(entry.id)
       if (state === undefined) {
-        // A child of ours that ended tells how, in a moment; of others only the end is seen.
+        // The exit event of our own child arrives shortly and says how it ended; of others only the end is visible.
         if (!entry.isOurChild) this.#died(entry, null, null)
       } else if (noteStopped(entry, isFrozenState(state), { now, afterMs: frozenAfterMs })) {
         if (entry.reading === 'Frozen') log.warn('component frozen', { component: entry.component, pid: entry.id.pid })

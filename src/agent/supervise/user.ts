@@ -1,4 +1,4 @@
-// Which numbers a component's user has on this node, and whether we may become it.
+// The uid and gid of a component's user on this node, and whether we may switch to them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
@@ -31,7 +31,7 @@ const passwdOf = (root: string): string => {
   return ''
 }
 
-/** Undefined: as we are. A component never runs as somebody else than declared, least of all as root. */
+/** Undefined: the agent's own user. A component never runs as another user than declared, least of all as root. */
 export function userIds(component: string, user: string | undefined, root: string): UserIds | undefined {
   if (user === undefined) return undefined
   const ids = userIn(passwdOf(root), user)

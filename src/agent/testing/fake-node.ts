@@ -1,4 +1,4 @@
-// A node for tests of the component machinery: a file system in memory, processes that only remember, an API and an artifact store that are maps.
+// A node for tests of components: a file system in memory, simulated processes, an API and an artifact store that are maps.
 // A new agent on the same disk is a new FakeNode with the same `disk` and `processes`.
 import { systemRandom } from '#lib/random.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -23,11 +23,11 @@ export class FakeProcesses implements Processes {
   readonly readings = new Map<string, ProcessReading>()
   readonly starts: string[] = []
   stops = 0
-  /** True: the plug is out, nothing can be started any more. */
+  /** True: the power is off, nothing can be started any longer. */
   isDead: () => boolean = () => false
   /** Why it cannot be started; undefined: it can. */
   refuses: (request: StartRequest) => string | undefined = () => undefined
-  /** What a stop waits for. */
+  /** A stop waits for this. */
   stopping: () => Promise<void> = async () => undefined
   #listeners: ((component: string) => void)[] = []
 
@@ -73,7 +73,7 @@ export class FakeProcesses implements Processes {
   end(component: string): ProcessEnd | undefined {
     return this.reading(component) === 'Running' ? undefined : this.ends.get(component)
   }
-  /** What every component wrote last. */
+  /** The last output of every component. */
   output = ''
   async lastOutput(): Promise<string> {
     return this.output
@@ -100,7 +100,7 @@ export interface FakeNodeOptions {
   readonly processes?: FakeProcesses
   readonly permit?: (name: string) => PermitReading
   readonly pending?: () => boolean | undefined
-  /** By the version that is really there: what its probe says. */
+  /** The probe result, by the version that is actually installed. */
   readonly probe?: (version: string) => ProbeAnswer
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined

@@ -102,7 +102,7 @@ describe('the clock', () => {
     [500, 600, 0],
     [60_000, 60_100, 59_000],
     [-60_100, -60_000, -60_000],
-    // A slow answer tells little.
+    // A slow answer proves little.
     [-5_000, 5_000, 0],
   ])('from %d to %d ms beside the server it is %d ms off', (began, ended, ms) => {
     expect(skewMs(date, server + began, server + ended)).toBe(ms)

@@ -1,11 +1,11 @@
-// Components that crash again and again, however well they look in between.
+// Components that crash repeatedly, even if they are healthy in between.
 import type { ComponentProblem } from '../component-problems.ts'
 import type { Reading } from './reading.ts'
 
 export interface CrashHistory {
   /** When each component crashed, oldest first. */
   readonly crashes: ReadonlyMap<string, readonly number[]>
-  /** Those that lie there crashed now: one crash is counted once. */
+  /** Processes that are down now have crashed: one crash is counted once. */
   readonly down: ReadonlySet<string>
 }
 

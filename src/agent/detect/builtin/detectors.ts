@@ -1,4 +1,4 @@
-// Runs our own detectors: each at its interval with jitter, one look of one detector at a time, each look bounded; what fails says nothing and is counted.
+// Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, each run bounded; a failed run reports nothing and is counted.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -69,7 +69,7 @@ export class Detectors {
   readonly #failures = new Map<DetectorName, number>()
   #crashes = NO_CRASHES
   #startedAt = 0
-  /** Found by an agent before us. */
+  /** Found by a previous agent. */
   #kept: ReadonlySet<string> = new Set()
   #isClosed = false
 
@@ -77,12 +77,12 @@ export class Detectors {
     this.#deps = deps
   }
 
-  /** Looks that failed, by detector. */
+  /** Failed runs, by detector. */
   get failures(): ReadonlyMap<DetectorName, number> {
     return this.#failures
   }
 
-  /** Of the detectors that are on. */
+  /** Of the enabled detectors. */
   get conditionTypes(): readonly string[] {
     return this.#all().flatMap(({ name }) => CONDITIONS[name])
   }
@@ -92,7 +92,7 @@ export class Detectors {
     this.#startedAt = clock.monotonic()
     this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => conditions.problem(t)?.isTrue === true))
     for (const detector of this.#all()) {
-      // A connection that is open by then serves for it; ten thousand agents that start need no more of them than they have to.
+      // Reuses an open connection; ten thousand starting agents must not open more than necessary.
       if (detector.name === 'clock') this.#later(detector, Math.min(detector.everyMs, ASK_SERVER_AFTER_MS))
       else void this.#run(detector)
     }
@@ -103,7 +103,7 @@ export class Detectors {
     for (const timer of this.#timers.values()) timer.cancel()
   }
 
-  /** Components looked up: crashes are counted as they happen, not on a tick. */
+  /** Crashes are counted as they happen, not on a timer. */
   noteComponents(found: ReadonlyMap<string, ComponentProblem | undefined>): void {
     const { clock, settings } = this.#deps
     this.#crashes = followCrashes(this.#crashes, found, clock.monotonic(), settings.crashLoops.windowMs)
@@ -117,7 +117,7 @@ export class Detectors {
     } catch (error) {
       const failed = (this.#failures.get(name) ?? 0) + 1
       this.#failures.set(name, failed)
-      // Once: a detector that fails for a day must not fill the disk with lines.
+      // Logged once: a detector that fails for a day must not fill the disk with lines.
       if (failed === 1) log.warn('detector failed', { detector: name, error })
     }
     this.#later(detector, random.jitter(everyMs))
@@ -134,12 +134,12 @@ export class Detectors {
   #show({ type, ...rest }: Reading): void {
     if (this.#isClosed) return
     const { conditions } = this.#deps
-    // A detector whose condition was never true adds none: thirty of them on each of ten thousand nodes are what nobody reads.
+    // A detector whose condition was never true adds none: thirty idle conditions on each of ten thousand nodes help no reader.
     if (rest.status === 'False' && conditions.problem(type) === undefined) return
     conditions.find(type, { ...rest, isKept: true })
   }
 
-  /** What an agent before us found is not over because we have not watched for long enough. */
+  /** A condition found by a previous agent stays until this one has watched long enough. */
   #unlessTooSoon(reading: Reading, neededMs: number): readonly Reading[] {
     const { clock, conditions } = this.#deps
     const isTrue = conditions.problem(reading.type)?.isTrue === true
@@ -149,7 +149,7 @@ export class Detectors {
 
   #all(): readonly Detector[] {
     const { settings, dir } = this.#deps
-    // A node that is a folder on a machine does not speak for the machine's processes, mounts and services.
+    // A node that is a folder on a machine does not report on the machine's processes, mounts and services.
     const isHost = dir.root === '/'
     const looks: Readonly<Record<DetectorName, Look | undefined>> = {
       disk: () => this.#disk(),
@@ -286,7 +286,7 @@ function sleepingTasks() {
       try {
         return sleepingTask(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
       } catch {
-        // Gone in between.
+        // Deleted in between.
         return []
       }
     })

@@ -1,4 +1,4 @@
-// Disks that fill up, by bytes and by inodes. What is true stays until there is clearly more room again.
+// Disks that fill up, by bytes and by inodes. A true condition stays until there is clearly more room again.
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import type { Reading } from './reading.ts'
 

@@ -1,5 +1,5 @@
-// File systems that cannot be written any more: those that the kernel stopped (`emergency_ro`, `shutdown`), those that were writable before, and those
-// that must be.
+// File systems that became read-only: those that the kernel stopped (`emergency_ro`, `shutdown`), those that were writable before, and those
+// that must be writable.
 import type { Reading } from './reading.ts'
 
 export interface Mount {
@@ -8,13 +8,13 @@ export interface Mount {
   readonly source: string
   readonly mountPoint: string
   readonly type: string
-  /** Of this view of the file system. */
+  /** Options of this mount. */
   readonly options: readonly string[]
-  /** Of the file system itself. */
+  /** Options of the file system itself. */
   readonly superOptions: readonly string[]
 }
 
-/** Others are read-only by nature, or not on this machine. */
+/** Others are read-only by design, or not on this machine. */
 const WRITABLE_TYPES = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'vfat', 'jfs', 'reiserfs'])
 const MAX_MOUNTS = 4_096
 
@@ -35,7 +35,7 @@ export function parseMounts(text: string): readonly Mount[] {
 
 const STOPPED = ['emergency_ro', 'shutdown']
 
-/** Devices that an agent before us called read-only, by what its condition says. */
+/** Devices that a previous agent reported as read-only, from its condition. */
 export const namedBefore = (mounts: readonly Mount[], message: string): ReadonlySet<string> =>
   new Set(mounts.filter((m) => message.includes(`${m.mountPoint} (${m.type})`)).map((m) => m.device))
 

@@ -1,4 +1,4 @@
-// What one look of a detector says of one condition.
+// The result of one detector run for one condition.
 export interface Reading {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'

@@ -1,24 +1,24 @@
-// Runs a program for as long as somebody listens and hands over its lines. One that ends is started again: at once when it had something to say, otherwise
-// after a pause that grows, and then it is a problem.
+// Keeps a program running while it has a listener and passes on its lines. A program that exits is restarted: at once if it had written a line, otherwise
+// after a growing pause, which is reported as a problem.
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Clock } from '#lib/clock.ts'
 import { cutLines, NO_LINE, type LineState } from '../line-reader.ts'
 
 export interface ChildLinesOptions {
-  /** Asked before each start: arguments may name where reading goes on. */
+  /** Called before each start: arguments may contain the position to resume from. */
   readonly command: () => readonly string[]
   /** Given to the program as its standard input. */
   readonly stdin?: number
   readonly clock: Clock
   readonly onLine: (line: string) => void
-  /** It cannot be started, or ended; undefined: it speaks again. */
+  /** It cannot be started, or exited; undefined: it writes again. */
   readonly onProblem: (problem: string | undefined) => void
 }
 
-/** Of one that spoke: what it reads may be overwritten meanwhile. */
+/** After a program that wrote lines: its source may be overwritten meanwhile. */
 const SHORT_PAUSE_MS = 50
 const FIRST_PAUSE_MS = 1_000
-/** A program that runs for so long without a word works: there is nothing to say. */
+/** A program that runs this long without output works: there is nothing to report. */
 const WORKS_AFTER_MS = 5_000
 const MOST_PAUSE_MS = 60_000
 const NO_ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }

@@ -9,7 +9,7 @@ export interface FileLine {
   readonly message: string
 }
 
-/** Undefined for a line without a time or a message, or that is too long for its patterns: no rule sees it. */
+/** Undefined for a line without a time or a message, or one too long for its patterns: no rule sees it. */
 export function fileLineReader(
   plugin: Extract<LogPlugin, { kind: 'filelog' }>,
 ): (line: string, now: number) => FileLine | undefined {
@@ -26,6 +26,6 @@ export function fileLineReader(
   }
 }
 
-/** With groups the last one counts, even when it took no part. */
+/** With groups the last one counts, even if it did not match. */
 const wholeOf = ({ groups, text }: { readonly groups: readonly unknown[]; readonly text: string }): string =>
   groups.length === 0 ? text : ''

@@ -37,7 +37,7 @@ test('a service that answers is well; one that does not is told with why', async
     status: 'NonOk',
     message: 'kubelet:kubelet was found unhealthy: connect ECONNREFUSED',
   })
-  // It runs: restarting it needs a permit.
+  // It is running: restarting it needs a permit.
   expect(restarts).toEqual([])
 })
 

@@ -1,5 +1,5 @@
-// Does what node-problem-detector's health checker does, and finds what it never did: a service whose process is stopped. That one, and one that is dead,
-// are started again here, within limits; a service that runs and is only unwell is left to a repair that has a permit.
+// Does what node-problem-detector's health checker does, and also finds stopped processes. A service whose process is stopped or dead is restarted
+// here, within limits; a service that runs but is unhealthy is left to a repair with a permit.
 import type { Clock } from '#lib/clock.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex } from '#lib/regex.ts'
@@ -15,18 +15,18 @@ export interface HealthPorts {
   readonly state: (service: string) => Promise<ServiceState | undefined>
   /** Undefined: the journal cannot be read. */
   readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number | undefined>
-  /** Ends the stopped process for good and starts the unit again. */
+  /** Kills the stopped process and starts the unit again. */
   readonly restart: (service: string, state: ServiceState) => Promise<void>
-  /** Then what somebody stopped stays so. */
+  /** On a frozen node a stopped process stays stopped. */
   readonly isNodeFrozen: () => Promise<boolean>
 }
 
-/** More often in an hour it is not this that it needs. */
+/** If more restarts an hour are needed, a restart is not the cure. */
 const RESTARTS_PER_HOUR = 3
 const HOUR_MS = 3_600_000
-/** The newest lines; older ones of a service that writes more are not counted. */
+/** The newest lines; older ones of a chattier service are not counted. */
 const MAX_JOURNAL_BYTES = 2 ** 20
-/** What the longest journal costs a pattern of 60 plain characters; lines after that are not counted. */
+/** Bounds what the longest journal costs a pattern of 60 plain characters; later lines are not counted. */
 const MAX_JOURNAL_STEPS = 64 * MAX_JOURNAL_BYTES
 const UNREADABLE = Symbol('unreadable')
 
@@ -59,7 +59,7 @@ export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<b
       maxBytes: MAX_JOURNAL_BYTES,
       environment: ENVIRONMENT,
     })
-    // Without any entry it ends with 1.
+    // journalctl exits with 1 when there is no entry.
     if (code !== 0 && code !== 1) return undefined
     const { text } = stdout
     const regex = compileRegex(`(?i)${pattern}`)
@@ -67,7 +67,7 @@ export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<b
     return text.split('\n').filter((l) => steps.spend(regex, l) && regex.test(l)).length
   },
   restart: async (service, state) => {
-    // TERM waits for ever at the door of a process that is stopped.
+    // A stopped process never handles TERM.
     if (state.isFrozen) await outputOf('systemctl', ['kill', '--signal=SIGKILL', '--', service])
     await outputOf('systemctl', ['reset-failed', '--', service])
     await outputOf('systemctl', ['start', '--no-block', '--', service])
@@ -101,7 +101,7 @@ export class HealthCheck {
   async #restart(state: ServiceState): Promise<void> {
     const { service, cooldownMs } = this.#options
     const { clock, restart, isNodeFrozen } = this.#ports
-    // "inactive" is what somebody wanted.
+    // "inactive" means that a user stopped it.
     const isDead = state.state.startsWith('failed')
     if (!state.isFrozen && !isDead) return
     if (state.isFrozen && (await isNodeFrozen())) return

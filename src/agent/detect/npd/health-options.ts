@@ -1,4 +1,4 @@
-// Pure: what an invocation of node-problem-detector's health checker asks for.
+// Pure: the options of one invocation of node-problem-detector's health checker.
 import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
 import { parseFlags } from './flags.ts'
@@ -8,16 +8,16 @@ export type HealthComponent = (typeof HEALTH_COMPONENTS)[number]
 
 export interface HealthOptions {
   readonly component: HealthComponent
-  /** The systemd unit behind it. */
+  /** The systemd unit of the component. */
   readonly service: string
   readonly mayRepair: boolean
   readonly timeoutMs: number
-  /** How long it must have run before it is restarted again. */
+  /** How long it must run between two restarts. */
   readonly cooldownMs: number
   readonly socket: string
-  /** So many lines with the pattern in the service's journal mean that it is ill. */
+  /** This many lines with the pattern in the service's journal mean that it is unhealthy. */
   readonly logPatterns: readonly { readonly count: number; readonly pattern: string }[]
-  /** How far back those are counted; 0: since it was started. */
+  /** The period in which they are counted; 0: since the start. */
   readonly loopbackMs: number
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_COOLDOWN_MS = 120_000
 const CONTAINERD = 'unix:///var/run/containerd/containerd.sock'
 const DOCKER = 'unix:///var/run/docker.sock'
 
-/** What is wrong with them, or the options. */
+/** The problems of the options, or the options. */
 export function healthOptions(args: readonly string[]): HealthOptions | string {
   const flags = parseFlags(args)
   const of = (name: string): string | undefined => flags.get(name)?.at(-1)

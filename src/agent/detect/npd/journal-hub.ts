@@ -1,4 +1,4 @@
-// One journal, read once for all monitors that look at it: each gets the entries of its identifier, none twice and none from before its time.
+// One journal, read once for all its monitors: each gets the entries of its identifier, none twice and none from before its time.
 import type { Clock } from '#lib/clock.ts'
 import { JournalReader, type JournalEntry } from './journal.ts'
 
@@ -9,7 +9,7 @@ export interface JournalPosition {
 
 export interface JournalMember {
   readonly identifier: string
-  /** Where it has no position: entries from then on. */
+  /** For a monitor without a position: entries from then on. */
   readonly sinceMs: number
   readonly after: JournalPosition | undefined
   readonly onEntry: (entry: JournalEntry) => void
@@ -41,7 +41,7 @@ export class JournalHub {
     if (this.#reader !== undefined) return
     const members = this.#members
     const first = members[0]?.after
-    // They read on together; one that is new, or was left behind, makes them begin by time.
+    // They resume at their positions; a new monitor, or one that fell behind, makes the reader start by time.
     const common = members.every((m) => m.after?.cursor === first?.cursor) ? first : undefined
     this.#position = common
     this.#reader = new JournalReader({

@@ -1,5 +1,5 @@
-// systemd's journal, read through journalctl: its files may be compressed, sealed and rotated in ways that only its own reader follows, and it is there
-// wherever a journal is. One program serves all identifiers of one journal.
+// systemd's journal, read through journalctl: its files may be compressed, sealed and rotated in ways that only its own reader follows, and it is installed
+// with every journal. One program serves all identifiers of one journal.
 import { existsSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -28,7 +28,7 @@ export function parseEntry(line: string): JournalEntry | undefined {
     : undefined
 }
 
-/** What is no text comes as a list of bytes. */
+/** A message that is not text arrives as a list of bytes. */
 const textOf = (v: unknown): string | undefined =>
   typeof v === 'string'
     ? v

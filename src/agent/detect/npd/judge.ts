@@ -1,5 +1,5 @@
-// Pure: what a matching line or the end of a plug-in means: which event happens and what its condition becomes. What is true stays as it was first
-// said until it ends; a further rule with the same condition is announced once and changes nothing.
+// Pure: what a matching line or the exit of a plug-in means: which event happens and what its condition becomes. A true condition keeps its first
+// message until it ends; a further rule with the same condition is announced once and changes nothing.
 import { goQuote } from '#lib/go-format.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 
@@ -29,14 +29,14 @@ export interface Hit {
   readonly message: string
 }
 
-/** Says of a condition what it is now. */
+/** The event that reports a condition's new state. */
 export const changeEvent = (type: string, { status, reason, message }: ConditionNow): MonitorEvent => ({
   type: status === 'True' ? 'Warning' : 'Normal',
   reason,
   message: `Node condition ${type} is now: ${status}, reason: ${reason}, message: ${goQuote(message)}`,
 })
 
-/** A line that matched. `announced`: whether this reason was told since the condition became true. */
+/** A line that matched. `announced`: whether this reason was reported since the condition became true. */
 export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: boolean): Judgement {
   const { condition, reason, message } = hit
   if (condition === undefined) return { event: { type: 'Warning', reason, message } }
@@ -48,15 +48,15 @@ export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: bo
   return { event: { type: 'Warning', reason, message } }
 }
 
-/** How a plug-in ended: 0 well, 1 a problem, anything else says nothing. */
+/** How a plug-in exited: 0 healthy, 1 a problem, any other code is no result. */
 export interface PluginResult {
   readonly status: 'Ok' | 'NonOk' | 'Unknown'
   readonly message: string
-  /** It could not be run at all, and the next time will be no better: the check is missing, not unclear. */
+  /** It cannot be run at all, now or next time: the check is missing, not unclear. */
   readonly isNotStarted?: boolean
 }
 
-/** The latest results of all rules of one condition, in the order of the file: it is true while any of them says so. */
+/** The latest results of all rules of one condition, in file order: the condition is true while one of them is. */
 export function judgePlugins(
   latest: readonly { readonly reason: string; readonly result: PluginResult }[],
   healthy: DefaultCondition,
@@ -67,7 +67,7 @@ export function judgePlugins(
   const same = bad.find((l) => l.reason === now?.reason)
   const unclear = latest.find((l) => l.result.status === 'Unknown')
   const { type, reason, message } = healthy
-  // The reason that is shown stays while its own rule still says so.
+  // The reported reason stays while its own rule is still true.
   const said = (now?.status === 'True' ? same : undefined) ?? bad[0]
   const next: ConditionNow =
     said !== undefined
@@ -82,6 +82,6 @@ export function judgePlugins(
   return { event: changeEvent(type, next), condition: next }
 }
 
-/** A rule that makes no condition: an event for each run that found the problem, and for each that could not say, as one that took too long. */
+/** A rule without a condition: one event for each run that found the problem, and one for each that got no result, as after a timeout. */
 export const judgeTemporary = (reason: string, { status, message }: PluginResult): Judgement =>
   status === 'Ok' ? {} : { event: { type: 'Warning', reason, message } }

@@ -1,4 +1,4 @@
-// The kernel's log: records of /dev/kmsg, each known by its number, so that nothing is read twice in one boot and what was overrun is counted.
+// The kernel's log: records of /dev/kmsg with sequence numbers, so that nothing is read twice in one boot and overwritten records are counted.
 import { closeSync, constants, openSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { ChildLines } from './child-lines.ts'
@@ -10,10 +10,10 @@ export interface KmsgRecord {
   readonly message: string
 }
 
-/** Undefined for the lines of a record that name its device, and for what is no record. */
+/** Undefined for the device lines of a record, and for a line that is no record. */
 export function parseKmsg(line: string): KmsgRecord | undefined {
   const end = line.indexOf(';')
-  // A line that goes on begins with a space.
+  // A continuation line begins with a space.
   if (end < 5 || line.charCodeAt(0) === 32) return undefined
   const first = line.indexOf(',')
   const second = line.indexOf(',', first + 1)
@@ -36,17 +36,17 @@ function unescaped(text: string): string {
 export interface KmsgOptions {
   readonly path: string
   readonly clock: Clock
-  /** The last record that was read in this boot. */
+  /** Sequence number of the last record read in this boot. */
   readonly after: number | undefined
-  /** Copies its standard input to its standard output as it comes. */
+  /** Copies its standard input to its standard output as it arrives. */
   readonly program?: readonly string[]
   readonly onRecord: (record: KmsgRecord) => void
-  /** So many records were overwritten before they were read. */
+  /** This many records were overwritten before they were read. */
   readonly onLost: (records: number) => void
   readonly onProblem: (problem: string | undefined) => void
 }
 
-/** Node cannot wait for a character device without holding one of its few threads for ever: a program of 0.2 MB waits in our place. */
+/** Node.js would block one of its few threads for ever on a character device: a program of 0.2 MB waits instead. */
 const PROGRAM = ['cat']
 
 export class KmsgReader {
@@ -67,7 +67,7 @@ export class KmsgReader {
   start(): void {
     const { path, clock, program = PROGRAM, onProblem } = this.#o
     try {
-      // Shared by the programs that follow each other: after an overrun the next one goes on where the kernel's log begins by then.
+      // Shared by consecutive programs: after an overrun the next one continues at the oldest record still in the kernel's log.
       this.#fd = openSync(path, constants.O_RDONLY)
     } catch (e) {
       onProblem(`cannot open ${path}: ${e instanceof Error ? e.message : String(e)}`)

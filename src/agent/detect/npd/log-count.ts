@@ -1,4 +1,4 @@
-// Does what node-problem-detector's log counter does: how often lines of a journal match within a time, less those that take one back.
+// Does what node-problem-detector's log counter does: counts matching lines of a journal within a time, minus those that match the revert pattern.
 import { spawn } from 'node:child_process'
 import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
@@ -19,7 +19,7 @@ export interface CountOptions {
   readonly revertPattern: string | undefined
 }
 
-/** What is wrong with them, or the options. */
+/** The problems of the options, or the options. */
 export function countOptions(args: readonly string[]): CountOptions | string {
   const flags = parseFlags(args)
   const of = (name: string): string | undefined => flags.get(name)?.at(-1)
@@ -84,7 +84,7 @@ export function countLines(options: CountOptions, sinceMs: number, timeoutMs: nu
     })
     child.once('error', (e) => resolve({ status: 'Unknown', message: e.message, isNotStarted: true }))
     child.once('close', (code, signal) => {
-      // No entry at all ends with 1, as does an error: nothing was found either way, and a journal that is not there is shown by its monitors.
+      // No entry at all exits with 1, as does an error: both count as nothing found, and the monitors of a missing journal report it.
       if (signal !== null) resolve({ status: 'Unknown', message: `journalctl ended: ${signal}` })
       else if (code !== 0 && code !== 1) resolve({ status: 'Unknown', message: `journalctl ended: ${code}` })
       else resolve(countResult(lines.count, options))

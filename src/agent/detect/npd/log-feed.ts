@@ -1,4 +1,4 @@
-// Brings one log monitor its messages: from the kernel's log, the journal or a file; old ones only as far back as the monitor looks, new ones always,
+// Feeds one log monitor its messages: from the kernel's log, the journal or a file; old ones only within the monitor's lookback, new ones always,
 // whatever time they carry, because clocks jump.
 import { statSync } from 'node:fs'
 import { uptime } from 'node:os'
@@ -11,7 +11,7 @@ import type { JournalHub } from './journal-hub.ts'
 import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
 import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 
-/** Where reading stopped, as it is kept over restarts of the agent. */
+/** Where reading stopped; kept over restarts of the agent. */
 export type Position =
   | ({ readonly kind: 'file' } & Cursor)
   | { readonly kind: 'kmsg'; readonly bootId: string; readonly sequence: number }
@@ -25,14 +25,14 @@ export interface Feed {
 
 export interface FeedOptions {
   readonly config: LogMonitorConfig
-  /** As on this machine. */
+  /** Defaults to this machine's. */
   readonly path: string
   readonly bootId: string
   readonly clock: Clock
-  /** The journal at that path, shared by all who read it. */
+  /** The journal at that path, shared by its readers. */
   readonly journal: (path: string) => JournalHub
   readonly position: Position | undefined
-  /** False spares the line from being taken apart. */
+  /** False: the line need not be parsed. */
   readonly mayMatter: (line: string) => boolean
   readonly onMessage: (message: string) => void
   readonly onLost: (records: number) => void
@@ -40,7 +40,7 @@ export interface FeedOptions {
   readonly pollMs?: number
 }
 
-/** A log that was never read is looked through from here at the most: five minutes of a log that matters are shorter. */
+/** A log that was never read is searched from here at most: five minutes of a relevant log are shorter. */
 const OLD_BYTES = 4 * 2 ** 20
 
 export function openFeed(o: FeedOptions): Feed {
@@ -59,13 +59,13 @@ export function openFeed(o: FeedOptions): Feed {
 
 const isSkipped = ({ skip }: LogMonitorConfig, line: string): boolean => skip.some((s) => line.includes(s))
 
-/** Since the boot: suspended time counts, as it does for the kernel's records nearly enough. */
+/** Since the boot, including suspended time, which matches the kernel's records closely enough. */
 const upMs = (): number => uptime() * 1_000
 
 function kmsgFeed(o: FeedOptions): Feed {
   const { config, path, bootId, clock, position } = o
   const known = position?.kind === 'kmsg' && position.bootId === bootId ? position.sequence : undefined
-  // A node that is a folder has a file in the place of the device.
+  // A node that is a folder has a file in place of the device.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return recordFileFeed(o)
   const from = Math.max(config.delayMs, upMs() - config.lookbackMs)
   const reader = new KmsgReader({

@@ -89,7 +89,7 @@ test('with or without its shortcuts a matcher finds what Go would find', () => {
         const slow = plainly(patterns, size)
         slow.next('')
         for (const l of lines) {
-          // What is spared must be what matches nothing.
+          // Only lines without a match may be skipped.
           const isSpared = !quick.mayMatter(`time ${l} and more`)
           const found = slow.next(l).value ?? []
           if (isSpared) expect(found).toEqual([])
@@ -139,12 +139,12 @@ test('S12 a pattern that other engines choke on costs a line of 16 KB little', (
   const began = process.cpuUsage()
   for (let n = 0; n < 5; n++) expect(matcher.push(evil)).toEqual([])
   const { user } = process.cpuUsage(began)
-  // Backtracking would take longer than the universe lasts: any bound shows the difference.
+  // Backtracking would practically never finish: any bound shows the difference.
   expect(user / 1_000_000).toBeLessThan(5)
 })
 
 describe('S12 what one line may cost is bounded, whatever the patterns', () => {
-  /** The largest that are allowed, in a number that is allowed: some 2,000 seconds for one line without a bound. */
+  /** The largest allowed, in the largest allowed number: about 2,000 seconds for one line without a bound. */
   const LARGE = '(?:[xa]?){300}[xa]{300}[yz]'
   const many = Array<string>(128).fill(LARGE)
   const long = 'xa'.repeat(8_192)

@@ -1,5 +1,5 @@
-// Pure in effect: the last lines of a log and which rules match at their end, as Go's regexp would say. Lines that a rule's literal shows to be
-// harmless never reach the regular expression, which a property holds to change nothing. What one line may cost is bounded: rules do not see what is over.
+// Pure in effect: the last lines of a log and which rules match at their end, as Go's regexp would. Lines that a rule's literal rules
+// out never reach the regular expression; a property test holds that this changes nothing. The cost of one line is bounded: rules skip anything longer.
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex, type Regex } from '#lib/regex.ts'
 import { lookAt } from './pattern-look.ts'
@@ -82,13 +82,13 @@ export class LogMatcher {
     if (!steps.spend(rule.regex, text)) return undefined
     const match = rule.regex.match(text)
     if (match === undefined) return undefined
-    // With alternatives only the last is bound to the end: what lies in older lines was seen when they came.
+    // With alternatives only the last one is anchored at the end: matches within older lines were found when they arrived.
     if (match.index + match.text.length < text.length - line.length) return undefined
     const first = text.slice(0, match.index).split('\n').length - 1
     return lines.slice(first).join('\n')
   }
 
-  /** The buffer, with the oldest lines still empty, as after a start, where all of it would be more than so many characters; undefined when the newest line is. */
+  /** The buffer, its oldest lines emptied to stay within the limit of characters; undefined when the newest line alone exceeds it. */
   #latest(chars: number): readonly string[] | undefined {
     const lines = [...this.#lines.slice(this.#at), ...this.#lines.slice(0, this.#at)]
     let left = chars - lines.length

@@ -1,4 +1,4 @@
-// One log monitor: takes messages of its log, asks its rules, and tells what follows. Where the messages come from is somebody else's matter.
+// One log monitor: takes messages of its log, evaluates its rules, and reports the results. Reading the log is the feed's task.
 import { judgeLine } from './judge.ts'
 import { LogMatcher } from './log-matcher.ts'
 import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
@@ -8,7 +8,7 @@ export class LogMonitor {
   readonly config: LogMonitorConfig
   readonly #port: MonitorPort
   readonly #matcher: LogMatcher
-  /** Reasons that were told while their condition is true. */
+  /** Reasons that were reported while their condition is true. */
   readonly #told = new Map<string, Set<string>>()
 
   constructor(config: LogMonitorConfig, port: MonitorPort) {
@@ -24,7 +24,7 @@ export class LogMonitor {
     beginWell(this.#port, this.config, true)
   }
 
-  /** False: whatever message the line holds, nothing follows from it. */
+  /** False: no message in the line can have an effect. */
   mayMatter(line: string): boolean {
     return this.#matcher.mayMatter(line)
   }

@@ -1,4 +1,4 @@
-// What monitors need of the rest: a place for their conditions, somebody who hears of events, and counters.
+// What monitors need from their surroundings: a place for their conditions, a receiver of events, and counters.
 import type { Finding, Problem } from '../problems.ts'
 import type { ConditionNow, Judgement, MonitorEvent } from './judge.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
@@ -31,7 +31,7 @@ export interface MonitorRule {
   readonly reason: string
 }
 
-/** What an agent before us found in this boot stays; everything else begins well. */
+/** Conditions that a previous agent found in this boot stay; all others start as false. */
 export function beginWell(
   port: MonitorPort,
   monitor: {
@@ -68,7 +68,7 @@ export function carryOut(port: MonitorPort, { event, condition }: Judgement, abo
     if (hasMetrics) port.metrics.show(type, condition.reason, condition.status === 'True')
   }
   if (event === undefined) return
-  // What ends is no problem and is not counted.
+  // The end of a condition is no problem and is not counted.
   if (hasMetrics && event.type === 'Warning') port.metrics.count(event.reason)
   port.onEvent(source, event)
 }

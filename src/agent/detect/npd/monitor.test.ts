@@ -118,7 +118,7 @@ test('a check without a condition is an event each time that it did not end well
 test('a check runs as often as its file says, also by a clock whose waits end together', async () => {
   const base = new VirtualClock()
   await base.advance(400)
-  // Every timer is a moment late.
+  // Every timer fires slightly late.
   const late: Clock = {
     now: () => base.now(),
     monotonic: () => base.monotonic(),

@@ -1,4 +1,4 @@
-// All monitors of a node: loads their files, feeds them, keeps how far each was read, and shows what of them cannot be used as a condition of the node.
+// All monitors of a node: loads their files, feeds them, keeps their read positions, and reports unusable parts as a condition of the node.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { uptime } from 'node:os'
@@ -48,7 +48,7 @@ interface Open {
 }
 
 const SAVE_EVERY_MS = 5_000
-/** After an event: what was told once must not be told by the next agent again. */
+/** After an event: the next agent must not report it again. */
 const SAVE_SOON_MS = 100
 const MAX_FILE = 2 ** 20
 const MAX_MESSAGE = 200
@@ -81,12 +81,12 @@ export class Monitors {
     return [...this.#types, DETECTION_INCOMPLETE]
   }
 
-  /** Whether a file speaks for this condition and tells of its turns by itself. */
+  /** Whether a file defines this condition and reports its changes. */
   tells(type: string): boolean {
     return this.#types.has(type)
   }
 
-  /** What cannot be used, by the name of its file. */
+  /** Unusable parts, by file name. */
   get problems(): ReadonlyMap<string, readonly string[]> {
     return this.#problems
   }
@@ -97,7 +97,7 @@ export class Monitors {
     entries.forEach((entry, n) => this.#load(entry, `monitors[${n}]`, positions ?? {}))
     for (const { feed } of this.#open) feed.start()
     for (const plugin of this.#plugins) plugin.start()
-    // What an agent before us kept may be over, also because nothing is configured any more.
+    // Conditions kept by a previous agent may be outdated, also because nothing is configured any longer.
     if (entries.length > 0 || this.#deps.conditions.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
     if (this.#open.length > 0) this.#saveIn(SAVE_EVERY_MS)
   }
@@ -109,7 +109,7 @@ export class Monitors {
     if (this.#open.length > 0) await this.#save()
   }
 
-  /** An event was told. */
+  /** An event was sent. */
   soon(): void {
     if (this.#open.length > 0) this.#saveIn(SAVE_SOON_MS)
   }
@@ -177,7 +177,7 @@ export class Monitors {
     return hub
   }
 
-  /** What a rule runs: the helpers of node-problem-detector are done here, everything else is a program. */
+  /** What a rule runs: the helpers of node-problem-detector are built in, everything else is a program. */
   #checkOf(rule: PluginRule, maxOutput: number, folder: string): () => Promise<PluginResult> {
     const { clock, dir, files } = this.#deps
     const failing = (message: string) => async (): Promise<PluginResult> => ({
@@ -263,7 +263,7 @@ function readMonitor(path: string): ReturnType<typeof parseMonitorText> {
   }
 }
 
-/** Relative paths of a file begin at its folder or at the one above, which is where node-problem-detector is usually started. */
+/** Relative paths in a file start at its folder or its parent, where node-problem-detector is usually started. */
 function found(path: string, folder: string, dir: NodeDir): string {
   if (isAbsolute(path)) return onNode(dir, path)
   const near = join(folder, path)

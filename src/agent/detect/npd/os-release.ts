@@ -1,4 +1,4 @@
-// Pure: the version of an operating system as its os-release file tells it. One that nobody has heard of is as good as any other.
+// Pure: the version of an operating system from its os-release file. An unknown one is treated like any other.
 
 export function parseOsRelease(text: string): ReadonlyMap<string, string> {
   return new Map(

@@ -1,4 +1,4 @@
-// Whatever comes from outside is read or refused: nothing that a log, a file or a program says ends the agent.
+// Input from outside is read or refused: no content of a log, a file or a program's output ends the agent.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseDetect } from '#api/agent-config/detect-config.ts'
@@ -64,7 +64,7 @@ test('any JSON in the place of a monitor or of the configuration', () => {
     fc.property(object, object, leaf, (a, b, c) => {
       for (const plugin of ['kmsg', 'journald', 'filelog', 'custom']) {
         const { monitor, problems } = parseMonitor({ source: 's', ...a, plugin, rules: [b, c], conditions: [b] })
-        // What is not used says why.
+        // Every unused part has a reason.
         if (monitor === undefined) expect(problems).not.toEqual([])
       }
       parseDetect({ monitors: [a, c], detectors: b, metrics: c })

@@ -1,16 +1,16 @@
-// Pure: what the text of an RE2 pattern tells without running it: a literal that every match contains, and whether a match can span lines.
-// What is not understood is answered with "nothing is known", which costs time and never a match.
+// Pure: what can be learned from the text of an RE2 pattern without running it: a literal that every match contains, and whether a match can span lines.
+// A pattern it does not understand yields "nothing is known", which costs time and never a match.
 
 export interface PatternLook {
-  /** Stands in every text that matches; undefined when none is known. Never contains a line end. */
+  /** Part of every text that matches; undefined when none is known. Never contains a line end. */
   readonly literal: string | undefined
-  /** A match lies within one line. */
+  /** A match is within one line. */
   readonly isOneLine: boolean
 }
 
 const NOTHING: PatternLook = { literal: undefined, isOneLine: false }
 
-/** Shorter ones stand in too many lines to save anything. */
+/** Shorter ones occur in too many lines to save anything. */
 const MIN_LITERAL = 3
 const MAX_DEPTH = 32
 
@@ -34,7 +34,7 @@ export function lookAt(pattern: string): PatternLook {
 
 const longer = (a: string, b: string): string => (b.length > a.length ? b : a)
 
-/** Escapes that stand for one character. */
+/** Escapes that mean one character. */
 const CHARACTERS: Readonly<Record<string, string>> = { t: '\t', r: '\r', f: '\f', v: '\v' }
 /** Escapes of which we know only whether they match a line end. */
 const CLASSES: Readonly<Record<string, boolean>> = { d: false, w: false, S: false, s: true, D: true, W: true }
@@ -78,7 +78,7 @@ class Reader {
       const times = this.#quantifier()
       if (atom.character !== undefined && times === 'Once') run += atom.character
       else {
-        // One time at least: the first of them belongs to what stands before.
+        // At least once: the first repetition belongs to the preceding literal.
         if (atom.character !== undefined && times === 'Some') run += atom.character
         flush()
         if (atom.character === undefined && times !== 'Maybe') best = longer(best, atom.literal)
@@ -159,7 +159,7 @@ class Reader {
     const text = body?.[1]
     if (body === null || text === undefined) throw new Unknown()
     this.#at += body[0].length
-    // Only what is plainly harmless: letters, digits, signs, ranges of them, and the classes without line ends.
+    // Only safe parts: letters, digits, punctuation, ranges of them, and the classes without line ends.
     return !/^(?:\\[dwS.\-[\]/\\]|[a-zA-Z0-9_ :;,./<>=@%#!"'~-])*$/.test(text)
   }
 }

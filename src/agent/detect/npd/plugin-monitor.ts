@@ -1,4 +1,4 @@
-// One custom plug-in monitor: runs the checks of its file at their intervals, some at once, never one twice at a time, and tells what follows.
+// One custom plug-in monitor: runs the checks of its file at their intervals, several at a time, never the same one twice at a time, and reports the results.
 import type { Clock } from '#lib/clock.ts'
 import { judgePlugins, judgeTemporary, type PluginResult } from './judge.ts'
 import type { PluginMonitorConfig, PluginRule } from '#api/agent-config/monitor-config.ts'
@@ -42,7 +42,7 @@ export class PluginMonitor {
     this.#isShown = true
   }
 
-  /** By when it should have been: a clock that is late each time would make an interval of two seconds one of three. */
+  /** Scheduled from the planned time: a timer that is late each time would turn an interval of two seconds into three. */
   #due(rule: PluginRule, at: number): void {
     if (this.#isClosed) return
     const now = this.#clock.monotonic()
@@ -51,7 +51,7 @@ export class PluginMonitor {
       rule,
       this.#clock.after(next - now, () => this.#due(rule, next)),
     )
-    // One that hangs up to its time limit is not started a second time beside itself.
+    // A check that hangs up to its time limit is not started a second time in parallel.
     if (this.#busy.has(rule) || this.#waiting.includes(rule)) return
     this.#waiting.push(rule)
     this.#next()

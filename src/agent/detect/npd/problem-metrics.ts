@@ -9,10 +9,10 @@ const MAX_SERIES = 1_024
 
 export class ProblemMetrics {
   readonly #counts = new Map<string, number>()
-  /** Condition → reason → whether. */
+  /** Condition → reason → whether it is true. */
   readonly #gauges = new Map<string, Map<string, number>>()
 
-  /** Shows it with zero before it ever happened. */
+  /** Exports it as zero before it ever happened. */
   declare(reason: string, condition?: string): void {
     this.count(reason, 0)
     if (condition !== undefined && this.#gauges.get(condition)?.has(reason) !== true) this.#set(condition, reason, 0)

@@ -1,4 +1,4 @@
-// Runs one check program: no shell, a process group of its own that ends whole when its time is over, output read only as far as it is used.
+// Runs one check program: no shell, a process group of its own that is killed whole at its timeout, output read only up to the limit.
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
@@ -18,7 +18,7 @@ const MAX_READ = 4_096
 
 const notStarted = (message: string): PluginResult => ({ status: 'Unknown', message, isNotStarted: true })
 
-/** By which shells and wrappers report that there is no such program, or that it may not be run. */
+/** Exit codes by which shells and wrappers report that the program does not exist or is not executable. */
 const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
 
 export function runPlugin(call: PluginCall): Promise<PluginResult> {
@@ -40,7 +40,7 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
     }
     const timer = clock.after(timeoutMs, () => {
       isLate = true
-      // Also what it started and left behind.
+      // Including the children it left behind.
       killGroup(child.pid)
     })
     child.stdout.on('data', (chunk: Buffer) => {
@@ -48,7 +48,7 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
     })
     child.once('error', (e) => end(notStarted(`Error in starting plugin: ${e.message}`)))
     child.once('exit', (code) => {
-      // Whoever holds its output open does not hold us.
+      // A child that keeps the output open does not block us.
       setImmediate(() => {
         const text = output.toString('utf8').trim()
         const state = isLate ? 'signal: killed' : ''
@@ -66,7 +66,7 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
 const statusOf = (code: number | null | undefined): PluginResult['status'] =>
   code === 0 ? 'Ok' : code === 1 ? 'NonOk' : 'Unknown'
 
-/** A program that anybody may change is run by nobody. */
+/** A program that any user may modify is not run. */
 function refusalOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined || !stat.isFile()) return 'Error in starting plugin: file not found'
@@ -78,11 +78,11 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left of it.
+    // The process group is empty.
   }
 }
 
-/** Never ends inside a character. */
+/** Never cuts a character in half. */
 export function cutToBytes(text: string, max: number): string {
   if (Buffer.byteLength(text) <= max) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))

@@ -1,11 +1,11 @@
-// Asks a container runtime a small question over its own socket, so that no client program need be there or be started every few seconds.
+// Sends a container runtime a small request over its own socket, so that no client program must be installed or started every few seconds.
 import net from 'node:net'
 import { nodeHttp } from '#lib/node-http.ts'
 
-/** Undefined: it answered well; otherwise what came instead. */
+/** Undefined: it answered correctly; otherwise the actual answer. */
 export type Answer = string | undefined
 
-/** A list of containers with at most one of them. */
+/** A list of containers with at most one entry. */
 export const askDocker = (socketPath: string, timeoutMs: number): Promise<Answer> =>
   askHttp({ socketPath, path: '/containers/json?limit=1' }, timeoutMs)
 
@@ -20,13 +20,13 @@ export const askHttp = (
       response.destroy()
       resolve(response.statusCode === 200 ? undefined : `HTTP ${response.statusCode ?? 0} from ${place.path}`)
     })
-    // A whole answer within the time: a byte now and then is none.
+    // Time limit of a complete answer: a byte now and then is none.
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
     request.on('close', () => clearTimeout(timer))
     request.on('error', (e) => resolve(e.message))
   })
 
-/** ListPodSandbox with a filter that names a pod that cannot be: what the kubelet asks all day, with an empty answer. */
+/** ListPodSandbox filtered by an impossible pod: a request that the kubelet makes all day, with an empty answer. */
 const METHOD = '/runtime.v1.RuntimeService/ListPodSandbox'
 
 function noSuchPod(): Buffer {

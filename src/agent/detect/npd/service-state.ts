@@ -1,4 +1,4 @@
-// How a systemd service is, without asking the service itself: its state, its main process, and whether that one is stopped and will never answer.
+// The state of a systemd service without asking the service itself: its state, its main process, and whether that is stopped and cannot answer.
 import { uptime } from 'node:os'
 import { programOutput } from '../../program-output.ts'
 import { isFrozenState, readStat } from '../../supervise/proc.ts'
@@ -9,7 +9,7 @@ export interface ServiceState {
   readonly mainPid: number
   /** Its main process is stopped by a signal. */
   readonly isFrozen: boolean
-  /** Since it was last started; undefined when it never was. */
+  /** Since its last start; undefined when it never started. */
   readonly upMs: number | undefined
 }
 
@@ -17,7 +17,7 @@ export const TIMEOUT_MS = 10_000
 const MAX_OUTPUT = 65_536
 export const ENVIRONMENT = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
 
-/** The end of the standard output of a program that ends well within the time; undefined when it fails. */
+/** The end of the standard output of a program that exits successfully within the time; undefined when it fails. */
 export async function outputOf(
   program: string,
   args: readonly string[],

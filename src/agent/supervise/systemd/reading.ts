@@ -1,4 +1,4 @@
-// Pure: from what systemd says about a unit to what the agent calls it.
+// Pure: translates systemd's state of a unit into the agent's.
 import type { ProcessReading } from '../../components/plan.ts'
 import type { Service } from '../port.ts'
 import type { UnitState } from './systemctl.ts'
@@ -8,7 +8,7 @@ export interface UnitReading {
   readonly why: string | undefined
 }
 
-/** `restarts`: how often systemd had restarted it when it was last looked at. */
+/** `restarts`: systemd's restart count at the previous reading. */
 export function unitReading(state: UnitState, restart: Service['restart'], restarts: number): UnitReading {
   const how = `${state.result}, exit status ${state.exitStatus}`
   switch (state.active) {
@@ -28,7 +28,7 @@ export function unitReading(state: UnitState, restart: Service['restart'], resta
     case 'deactivating':
       return { reading: 'Running', why: undefined }
     default:
-      // Its end was allowed, or somebody stopped the unit.
+      // Its exit was allowed, or a user stopped the unit.
       return restart !== 'Always' && state.result === 'success'
         ? { reading: 'Ended', why: undefined }
         : { reading: 'Stopped', why: 'the unit was stopped' }

@@ -1,4 +1,4 @@
-// Asks systemd: one short-lived process a question, which is why the caller looks at /proc first and asks only when something has changed.
+// Queries systemd: one short-lived process per query, so the caller checks /proc first and queries only after a change.
 import { execFile } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../../agent-errors.ts'
@@ -35,7 +35,7 @@ const PROPERTIES =
   'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus,MemoryMax'
 /** What systemd before 254 prints for infinity. */
 const NO_LIMIT = '18446744073709551615'
-/** Longer than units of others take to stop or to start that say nothing of it: systemd gives them 90 s. */
+/** Longer than foreign units without a setting take to stop or to start: systemd gives them 90 s. */
 const MOST_MS = 120_000
 
 /** Blocks of `Name=value` with an empty line between them, in the order asked for. */
@@ -64,7 +64,7 @@ export const parseShow = (text: string, units: readonly string[]): readonly Unit
       }
     })
 
-/** `command` is another one than systemctl when a test reaches into a machine. */
+/** `command` differs from systemctl when a test reaches into a machine. */
 export function createSystemctl(command: readonly [string, ...string[]] = ['systemctl']): Systemctl {
   const [program, ...before] = command
   const ask = (args: readonly string[]): Promise<string> =>

@@ -1,5 +1,5 @@
-// Runs components as units of the host's systemd, which keeps them running when no agent is there. A unit that somebody else brought is only added to, a
-// running one that is what was declared is taken over as it runs, and no other unit is ever touched.
+// Runs components as units of the host's systemd, which keeps them running without an agent. A foreign unit gets only a drop-in, a
+// running one that equals the declaration is adopted without a restart, and no other unit is ever touched.
 import { readFileSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -29,17 +29,17 @@ export interface SystemdOptions extends RestraintLimits {
   readonly log: Logger
   readonly systemctl: Systemctl
   readonly environment: Readonly<Record<string, string>>
-  /** Where the kernel tells of the processes that systemd names. */
+  /** Where the kernel reports the processes that systemd names. */
   readonly proc?: string
   readonly lookEveryMs?: number
   readonly frozenAfterMs?: number
 }
 
 const LOOK_EVERY_MS = 500
-/** Systemd is asked about everything this often, for what /proc does not tell. */
+/** How often systemd is queried about everything, for changes that /proc does not show. */
 const ASK_EVERY_MS = 60_000
 const JOURNAL_LINES = 10
-/** A journal that is slow to answer must not hold up going back. */
+/** A slow journal must not delay a revert. */
 const JOURNAL_MS = 2_000
 
 interface Entry extends Sight, OwnUnit {
@@ -144,7 +144,7 @@ export class Systemd implements Processes {
     }
     log.info('component stopped', { component, unit: entry.unit })
     this.#entries.delete(component)
-    // Its unit is remembered by the caller's next start, or forgotten by `forget`.
+    // The caller's next start keeps its unit, or `forget` removes it.
     await removeDurably(files, processFile(dir, component))
     this.#changed(component)
   }
@@ -201,7 +201,7 @@ export class Systemd implements Processes {
     return this.#entries.get(component)?.end
   }
 
-  /** Only what the unit itself wrote: systemd's own lines about it say what its state says. */
+  /** Only the unit's own output: systemd's lines about it repeat its state. */
   async lastOutput(component: string): Promise<string> {
     const unit = this.#entries.get(component)?.unit
     if (unit === undefined) return ''
@@ -227,7 +227,7 @@ export class Systemd implements Processes {
     return readStat(mainPid, this.#o.proc)
   }
 
-  /** Whether what runs is what is declared: same program, same arguments. */
+  /** Whether the running process is the declared one: same program, same arguments. */
   #isDeclared({ mainPid }: UnitState, { exec, args }: Service): boolean {
     if (exec === undefined) return true
     try {
@@ -278,7 +278,7 @@ export class Systemd implements Processes {
     })
   }
 
-  /** /proc is cheap and tells whether there is anything to ask. */
+  /** /proc is cheap and shows whether a query is needed. */
   async #look(): Promise<void> {
     const now = this.#o.clock.monotonic()
     const isDue = now >= this.#askAt
@@ -291,7 +291,7 @@ export class Systemd implements Processes {
       const isFrozen = state !== undefined && isFrozenState(state)
       if (state !== undefined && noteStopped(entry, isFrozen, { now, afterMs: this.#o.frozenAfterMs }))
         this.#changed(entry.component)
-      // What ended in a way that lasts is asked about with the others.
+      // Units that have ended for good are queried with the others.
       return isDue || (state === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
     })
     this.#states.keepOnly(mains)
@@ -303,7 +303,7 @@ export class Systemd implements Processes {
   }
 }
 
-/** Once systemd has started it again it does not tell how it ended: what was read before stays. */
+/** After systemd restarted it, it no longer reports how it ended: keep the previous reading. */
 function endAfter(before: ProcessEnd | undefined, reading: ProcessReading, state: UnitState): ProcessEnd | undefined {
   if (reading !== 'Crashed' && reading !== 'Ended') return undefined
   return before?.isEvidence === true ? before : endOfUnit(state)

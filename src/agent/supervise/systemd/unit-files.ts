@@ -1,4 +1,4 @@
-// The files by which systemd knows of components: a unit of our own, or a drop-in beside one of somebody else; no other unit is ever touched.
+// The files that define components to systemd: a unit of our own, or a drop-in beside a foreign one; no other unit is ever touched.
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { removeDurably, writeDurably } from '../../files/durable.ts'
@@ -16,7 +16,7 @@ export interface UnitFilesDeps {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** What of systemd's is a component's. */
+/** A component's files in systemd's folders. */
 export interface OwnUnit {
   readonly unit: string
   /** Written by us from its first line to its last. */
@@ -29,7 +29,7 @@ interface Wish {
 }
 
 const UNITS = '/etc/systemd/system'
-/** Where drop-ins for one unit are put by people; those that a distribution has for all units are its own business. */
+/** Where users put drop-ins for one unit; those that a distribution has for all units are its own matter. */
 const DROP_IN_PLACES = [UNITS, '/run/systemd/system']
 const MAX_ADDITIONS = 20
 const DROP_IN = '50-kubenode.conf'
@@ -45,7 +45,7 @@ export class UnitFiles {
     return onNode(this.#deps.dir, ours ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
   }
 
-  /** `known`: what it was before. Answers whether the unit is ours. */
+  /** `known`: what it was before. Returns whether the unit is ours. */
   async write(wish: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
     const { files, systemctl } = this.#deps
     const ours = await this.#isOurs(wish, unit, known)
@@ -53,7 +53,7 @@ export class UnitFiles {
     const before = await this.#read(path)
     if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
     else if (wanted === undefined && ownerOf(before ?? '') === wish.component) await removeDurably(files, path)
-    // A unit that the component brings in its files has changed without us.
+    // The component's own files brought a new unit: systemd must reload although we wrote nothing.
     else if (!(await this.state(unit)).needsReload) return ours
     await systemctl.run('daemon-reload')
     return ours
@@ -66,14 +66,14 @@ export class UnitFiles {
     return state
   }
 
-  /** What somebody else has changed. */
+  /** Modifications by other programs or users. */
   async drift(wish: Wish, own: OwnUnit): Promise<string | undefined> {
     const { path, wanted } = this.#place(wish, own)
     if (wanted === undefined || (await this.#read(path)) === wanted) return undefined
     return `unit ${own.unit} was changed`
   }
 
-  /** Drop-ins of others for a unit of ours. A unit that somebody else brought may be added to by anybody. */
+  /** Foreign drop-ins for a unit of KubeNode. A foreign unit may be extended by any program. */
   async additions({ unit, ours }: OwnUnit): Promise<readonly string[]> {
     if (!ours) return []
     const { files, dir } = this.#deps
@@ -94,7 +94,7 @@ export class UnitFiles {
     await this.#deps.systemctl.run('daemon-reload')
   }
 
-  /** Takes away what is the component's. */
+  /** Removes the component's files. */
   async remove(component: string, unit: string): Promise<void> {
     const { files, systemctl } = this.#deps
     let hasChanged = false
@@ -107,7 +107,7 @@ export class UnitFiles {
       hasChanged = true
     }
     if (!hasChanged) return
-    // One that failed would be remembered without its file; one that did not is not known any more.
+    // systemd would remember a failed unit without its file; a healthy one is no longer known.
     await systemctl.run('reset-failed', '--', unit).catch(() => undefined)
     await systemctl.run('daemon-reload')
   }

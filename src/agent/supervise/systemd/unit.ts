@@ -1,15 +1,15 @@
-// Pure: what systemd is told about a component: a unit of our own, or a drop-in beside the unit that the component declares and somebody else brought.
+// Pure: the systemd files of a component: a unit of our own, or a drop-in beside the foreign unit that the component declares.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Service } from '../port.ts'
 import { agentErrors } from '../../agent-errors.ts'
 
 const MADE_FOR = '# Made by KubeNode for '
 
-/** The first line of whatever we write, so that nothing else is ever taken for ours. */
+/** The first line of every file we write, so that no other file is ever taken for ours. */
 export const headOf = (component: string): string =>
   `${MADE_FOR}${component}. Changes are undone; change the component in git.`
 
-/** Whose it is; undefined when it was not made by us. */
+/** Its owner; undefined when we did not make it. */
 export const ownerOf = (text: string): string | undefined =>
   text.startsWith(MADE_FOR) ? text.slice(MADE_FOR.length, text.indexOf('\n')).split('. ')[0] : undefined
 
@@ -23,17 +23,17 @@ export function unitName(component: string, { unit }: Service): string {
 export interface UnitContent {
   readonly component: string
   readonly service: Service
-  /** What every component is told about its node. */
+  /** Settings that every component gets about its node. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 const RESTART: Readonly<Record<Service['restart'], string>> = { Always: 'always', OnFailure: 'on-failure', Never: 'no' }
 const KILL: Readonly<Record<Service['killMode'], string>> = { Process: 'process', Group: 'control-group' }
 
-/** After so many ends in ten minutes systemd leaves it to the agent, whose brake is longer. */
+/** After this many exits in ten minutes systemd leaves it to the agent, whose brake waits longer. */
 const BURST = 10
 
-/** A whole unit; `Type=simple` since older systemd knows no other that waits for nothing. */
+/** A whole unit; `Type=simple` since older versions of systemd have no other type that does not wait. */
 export const unitText = (content: UnitContent): string =>
   lines(
     headOf(content.component),
@@ -56,7 +56,7 @@ export const unitText = (content: UnitContent): string =>
     'WantedBy=multi-user.target',
   )
 
-/** Undefined: nothing has to be said beside the unit. The type of the unit, its start and its dependencies stay what they are. */
+/** Undefined: the unit needs no drop-in. The type of the unit, its start and its dependencies stay as they are. */
 export function dropInText(content: UnitContent): string | undefined {
   const { exec, env, user } = content.service
   if (exec === undefined && user === undefined && Object.keys(env ?? {}).length === 0) return undefined
