@@ -17,7 +17,7 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
   return {
     figures: { ...figures, ...ours },
     peer: { name: 'node-problem-detector', figures: peer },
-    // Processor time of ours over theirs: at most 1 is the mark.
+    // Processor time of our agent over theirs: the target is at most 1.
     ratio: { npd: ratio },
     versions: { npd: version },
   }

@@ -1,5 +1,5 @@
-// The embedded API server under load: 10,000 nodes, 50 clients, durable writes; in turns with a real kube-apiserver and etcd, where their
-// binaries are named. 10,000 connections are asked of ours alone: their mark is a time, and a real server takes minutes over them.
+// The embedded API server under load: 10,000 nodes, 50 clients, durable writes; in turns with a real kube-apiserver and etcd where their binaries are
+// configured. Only our server gets the case with 10,000 connections: its limit is a time, and a real server takes minutes for it.
 import { compactionStallMs } from './apiserver/compaction.ts'
 import { agentFor, drive, send } from './apiserver/load.ts'
 import type { Target, Work } from './apiserver/load.ts'

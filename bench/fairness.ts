@@ -1,6 +1,6 @@
-// What the stolen key of one agent does to everybody else, on an embedded server as it is installed, with a thousand Machines and three leaders. The thief is a
-// process of its own with many connections. What the figures say:
-//   admin_p99_idle_ms   of an administrator who reads a Machine and writes a ConfigMap in turn, with nobody else there.
+// What the stolen key of one agent does to all other clients, on an embedded server as it is installed, with a thousand Machines and three leaders. The thief is a
+// process of its own with many connections. The figures:
+//   admin_p99_idle_ms   of an administrator who reads a Machine and writes a ConfigMap in turn, without other clients.
 //   admin_p99_<flood>_ms  the same under a flood of wide objects, events, watches, lists and slow bodies; each may be three times as long, or 50 ms.
 //   admin_p99_ms        the longest of these.
 //   lease_lost          terms of leaders that ended before they were asked to.

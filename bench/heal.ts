@@ -1,5 +1,5 @@
 // From a condition on a node to a permitted repair, on an embedded server over HTTP with durable writes: one by one, a thousand at once, under an open and the
-// built-in policy, a storm over all nodes, and the writes and the waiting of a whole repair. What the figures say:
+// built-in policy, a storm over all nodes, and the writes and waiting times of a whole repair. The figures:
 //   job_p50_ms, job_p99_ms  from the server's answer to the write of a condition until a watcher sees its permit Granted; one fault at a time.
 //   burst1000_s             from the first of a thousand conditions that is written to the last permit that a watcher sees Granted, the writing included.
 //   wrong_nodes             nodes of the burst that are not cordoned in the end, others that are, and jobs beyond one a node.
@@ -7,7 +7,7 @@
 //   builtin_granted         what the built-in policy lets through of a thousand; budget_violations: any moment with more, or fewer in the end.
 //   storm_s                 from complete caches to the last verdict on all nodes; storm_jobs are held down to the limits of the rules.
 //   calls_per_node          writes of remedy and remedyjob for cordon, drain of an empty node, restart, verify, uncordon; refused ones count too.
-//   drain_tail_ms           from the last pod that is gone to the step that is done.
+//   drain_tail_ms           from the deletion of the last pod to the end of the step.
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -99,7 +99,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const burst = await told('burst', ofBurst.length, () => measureBurst(watched, ofBurst))
     const repair = await told('repair', sizes.repairs, () => measureRepair(watched, ofRepair, quiet.writes))
     await quiet.stop()
-    // Nobody is asked in a storm: the Defender's process would only take time from the others.
+    // The storm needs no grants: the Defender's process would only take time from the others.
     defender.disconnect()
     defender = undefined
     delete PIDS['defender']
@@ -119,7 +119,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
 
 const say = (text: string): void => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`)
 
-/** The processes whose work is looked at; this one is the controllers, the people and the agents. */
+/** The processes that are measured; this one runs the controllers, the users and the agents. */
 const PIDS: Record<string, number> = { controllers: process.pid }
 
 /** Of the controllers. */
@@ -141,7 +141,7 @@ function cpuTold(before: Record<string, number>): string {
   return `CPU seconds: ${spent.join(', ')}`
 }
 
-/** Minutes pass; a person wants to know what is going on. */
+/** It takes minutes, so print the progress. */
 async function told(what: string, size: number, measure: () => Promise<Figures>): Promise<Figures> {
   if (size === 0) return {}
   const before = cpuSeconds()
@@ -385,7 +385,7 @@ async function measureRepair(watched: Watched, repaired: readonly number[], writ
   return { calls_per_node: calls, drain_tail_ms: Math.max(...tails) }
 }
 
-/** Answers how long the drain took after the last pod was gone. */
+/** Returns how long the drain took after the last pod was deleted. */
 async function wholeRepair(watched: Watched, n: number, withPods: boolean): Promise<number> {
   const { world, jobs } = watched
   if (withPods) await addPods(world, n)

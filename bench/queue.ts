@@ -8,7 +8,7 @@ const ROUNDS = 30
 /** The median of so many runs is printed; the first one, which warms up, is not among them. */
 const RUNS = 5
 
-/** A clock that stands still but for `tick`, so that the figure is the queue's and not the timers'. */
+/** A clock that moves only by `tick`, so that the figure is the queue's and not the timers'. */
 function standingClock() {
   let now = 0
   let due: (() => void)[] = []

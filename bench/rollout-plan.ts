@@ -1,5 +1,6 @@
-// One look at a set of 10,000 machines with 12 components: the planner alone, at rest and in the middle of a rollout, and the longest reconcile of a whole ladder,
-// the first one after a start included. A time is that of the clock or that of the processor, whichever is less: what is left out is only the turns of others on a shared machine.
+// One reconcile of a set of 10,000 machines with 12 components: the planner alone, at rest and in the middle of a rollout, and the longest reconcile of a whole
+// ladder, including the first one after a start. Each time is wall-clock or processor time, whichever is less: that leaves out only the turns of other
+// processes on a shared machine.
 import { jsonEqual } from '#lib/json.ts'
 import { systemClock } from '#lib/clock.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
@@ -15,7 +16,7 @@ const ROUNDS = 15
 const WARM_UP_MACHINES = 500
 /** From the first machine to steps with slices of a hundred for each component. */
 const TURNS = 60
-/** Moves of a machine between two looks at the set: told, fetched, staged, ordered, switched, probed. */
+/** Moves of a machine between two reconciles of the set: assigned, fetched, staged, ordered, switched, probed. */
 const MOVES = 6
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {

@@ -16,7 +16,7 @@ const STEPS = ['1%', '5%', '10%', '25%', '50%', '100%'] as const
 const SOAK = '10m'
 /** Machines that die, of all, in a day. */
 const DEATHS_A_DAY = 0.002
-/** The set is looked at no more often than this; a real one is within a fraction of a second of every report. */
+/** The set is reconciled at most this often; a real one follows every report within a fraction of a second. */
 const QUANTUM_MS = 60_000
 const DAY_MS = 86_400_000
 const MOST_DAYS = 10
@@ -192,7 +192,7 @@ function insert(turns: Turn[], turn: Turn): void {
   turns.splice(low, 0, turn)
 }
 
-/** To the next moment at which the set has something to look at; everything due before it happens. */
+/** Advances to the next moment at which the set has work; everything due before it happens first. */
 function pass(model: RolloutModel, turns: Turn[], lookMs: number): void {
   const next = turns.at(-1)?.at ?? Infinity
   const look = model.now + lookMs

@@ -27,7 +27,7 @@ const LEASE = '20s'
 const REST_WITHIN_MS = 900_000
 /** A batch that takes so long hangs. */
 const MOST_PER_BATCH_MS = 30_000
-/** Ten thousand machines take a while: whoever waits is told how far they are. */
+/** Ten thousand machines take a while, so print the progress. */
 const TELL_EVERY_MS = 10_000
 
 function batchesOf(machines: number): number {
@@ -147,7 +147,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   }
 }
 
-/** Nobody writes for a moment. */
+/** No program writes during this time. */
 async function restOf(observer: Observer): Promise<void> {
   const sum = () => observer.specWrites + observer.statusWrites + observer.agentWrites
   for (let before = -1; before !== sum();) {

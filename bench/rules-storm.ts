@@ -63,7 +63,7 @@ function rulesetOf(rules: readonly (readonly [string, object])[]): Ruleset {
   )
 }
 
-/** The same rule as somebody would write it for the engine alone: JSONPath, `for` as a second leaf with an operator of their own. */
+/** The same rule as a user would write it for the plain engine: JSONPath, and `for` as a second leaf with a custom operator. */
 function naively(term: unknown): unknown {
   if (Array.isArray(term)) return term.map(naively)
   if (typeof term !== 'object' || term === null || !('fact' in term))

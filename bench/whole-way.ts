@@ -28,7 +28,7 @@ const exec = promisify(execFile)
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 const secondsSince = (at: number): number => (performance.now() - at) / 1_000
 
-/** Whose CPU time it was, by what stands in the command line; the first that fits. */
+/** Assigns CPU time to a part by its command line; the first match counts. */
 const PARTS: readonly (readonly [name: string, isOf: (command: string) => boolean])[] = [
   ['apiservers', (c) => c.includes(' apiserver ')],
   ['roles', (c) => c.includes(' run --roles ')],

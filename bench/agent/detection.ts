@@ -1,5 +1,5 @@
-// What finding problems costs and how quick it is: the processor for 100,000 lines of a kernel's log under fourteen rules, the time from a line to the
-// condition on a watch, and the memory of everything that the agent runs while a storm of lines goes on.
+// What problem detection costs and how fast it is: processor time for 100,000 lines of a kernel's log under fourteen rules, the time from a line to the
+// condition on a watch, and the memory of all the agent's processes during a storm of lines.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LogMonitor } from '#agent/detect/npd/log-monitor.ts'
@@ -132,7 +132,7 @@ const STORM_S = 8
 const STORM_PER_S = 75
 const BETWEEN_MS = 20
 
-/** A real agent over HTTPS: from the line in its log to the condition on somebody's watch; then a storm. */
+/** A real agent over HTTPS: from the line in its log to the condition on a watch; then a storm. */
 export async function conditionFigures(): Promise<Figures> {
   const bench = new AgentBench()
   await bench.start()

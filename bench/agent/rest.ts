@@ -1,5 +1,5 @@
-// What an agent costs that has nothing to do, how soon it is at work, and for how long a component is away while it is switched. The bundled agent under its
-// supervisor, as on a host, with a dozen components.
+// What an idle agent costs, how soon it is ready, and how long a component is away while it is switched. The bundled agent under its supervisor, as on a host,
+// with a dozen components.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -52,7 +52,7 @@ class CountingProxy {
   }
 }
 
-/** Looked at as often as components are when nothing else is said. */
+/** Probed at the default interval of components. */
 const beacon = (bench: AgentBench, version: string) =>
   release(bench.publisher, {
     version,

@@ -11,7 +11,7 @@ const BATCHES = 100
 const RUNS = 5
 const BYTES = 3_000
 
-/** The longest fold of a run, also when nobody waited for it; the median of the runs, for whatever else the machine does comes on top. */
+/** The longest fold of a run, whether or not a request waited for it. The median of the runs, because other load on the machine adds to single ones. */
 export async function compactionStallMs(): Promise<number> {
   const longest: number[] = []
   for (let i = 0; i < RUNS; i++) longest.push(await longestFoldMs())

@@ -1,4 +1,4 @@
-// A server is measured part by part, each within a bound: one that does not finish is told of, and what it did not get to as well.
+// Measures a server part by part, each within a bound. Reports a part that does not finish, and those that did not start because of it.
 import type { Figures } from '../result.ts'
 
 export interface Part {

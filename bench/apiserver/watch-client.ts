@@ -1,5 +1,5 @@
-// A process that only watches: TLS connections of its own, one watch on each, the moment at which each mark arrives. Several of them
-// together keep up with a server, so that what is measured is the server's.
+// A process that only watches: its own TLS connections, one watch on each, and the arrival time of each mark. Several such processes keep up with a server, so
+// the figure is the server's and not the client's.
 import { connect, type SecureContext, createSecureContext } from 'node:tls'
 import type { Target } from './load.ts'
 

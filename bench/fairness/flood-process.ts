@@ -18,7 +18,7 @@ export interface FloodOrder {
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const STATUS = 'application/merge-patch+json'
-/** Whoever is refused at once tries again at once, but for a moment in which the other connections get on. */
+/** After a rejection the client retries almost at once; in the short pause the other connections get their turn. */
 const AGAIN_MS = 1
 
 interface Sent {

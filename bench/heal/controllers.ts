@@ -46,7 +46,7 @@ export async function startControllers(
       return (...args: readonly unknown[]) => {
         const what = `${String(name)} ${isObject(args[0]) ? String(args[0]['kind']) : ''}`
         requests[what] = (requests[what] ?? 0) + 1
-        // Counts of a rule are told once for all its nodes, however many there are.
+        // A rule writes its counts once for all its nodes, however many there are.
         if (WRITES.has(name) && (!isObject(args[0]) || args[0]['kind'] !== nodeRemedier.kind)) writes++
         return value.apply(target, args) as unknown
       }

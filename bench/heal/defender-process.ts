@@ -1,4 +1,4 @@
-// The Defender as a process of its own, as in production: its thinking must not stand in anybody's way.
+// The Defender as a separate process, as in production: its work must not slow down the others.
 import { createDefenderRole } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'

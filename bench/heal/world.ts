@@ -16,10 +16,10 @@ import { type Started, startEmbedded } from '../apiserver/servers.ts'
 export const CONDITIONS = 50
 export const conditionOf = (n: number): string => `Trouble${n % CONDITIONS}`
 export const nodeName = (n: number): string => `node-${String(n).padStart(5, '0')}`
-/** Fifty nodes a rack; neighbours by name stand in different ones. */
+/** Fifty nodes a rack; nodes with consecutive names are in different racks. */
 const PER_RACK = 50
 const rackOf = (n: number, nodes: number): string => `rack-${n % Math.max(1, Math.floor(nodes / PER_RACK))}`
-/** No kubelet speaks here, and nobody shall think that they all fell silent. */
+/** No kubelet runs here; without a date far ahead all nodes would count as silent. */
 const NEVER = '2099-01-01T00:00:00Z'
 const WRITES_AT_ONCE = 64
 
@@ -49,7 +49,7 @@ export async function startWorld(nodes: number): Promise<BenchWorld> {
   }
   const client = new HttpKubeClient(connection, { userAgent: 'bench' })
   await install(client, join(import.meta.dirname, '../../deploy'), systemClock)
-  // Pods run as somebody; where no controller manager makes it, we do.
+  // Pods need a service account; without a controller manager to create it, we do.
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } }
   await outcomeOf(() => client.create(serviceAccountType, account))
   await forEach(nodes, async (n) => void (await client.create(nodeType, nodeOf(n, nodes))))

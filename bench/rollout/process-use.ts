@@ -1,4 +1,4 @@
-// What a process has used so far, as the kernel counts it; undefined when it is gone.
+// What a process has used so far, as counted by the kernel; undefined when it has ended.
 import { readdirSync, readFileSync } from 'node:fs'
 
 const TICKS_PER_SECOND = 100

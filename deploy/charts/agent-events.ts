@@ -7,7 +7,7 @@ import { all, any, isResource, operations, quoted } from './policy.ts'
 const NAMESPACE = 'default'
 /** What src/lib/printable.ts replaces, as RE2 has it, and line breaks. A tab may stay. */
 const UNSEEN = String.raw`[\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f\\x{ad}\\x{61c}\\x{200b}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2060}-\\x{206f}\\x{feff}\\x{fff9}-\\x{fffb}\\x{e0000}-\\x{e007f}]`
-/** As servers hold everybody to. */
+/** The limit that API servers enforce. */
 const NOTE_CHARACTERS = 1_024
 const WORD_CHARACTERS = 128
 

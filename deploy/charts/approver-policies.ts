@@ -1,4 +1,4 @@
-// What holds the approver to its work, and everybody else off what it records: who is which machine's agent.
+// Limits the approver to its own work, and keeps all other clients from writing what it records: which agent belongs to which machine.
 import {
   AGENT_SIGNER,
   AGENTS_GROUP,
@@ -69,7 +69,7 @@ const joinsAsAgent = any(
   ),
 )
 
-/** What it writes on Machines; every other annotation is a word of somebody else. */
+/** The annotation that it writes on Machines; other programs own all others. */
 const OWN_ANNOTATIONS = [ANNOTATIONS.agentKey].map(quoted).join(', ')
 const annotationsOf = (object: 'object' | 'oldObject'): string => `${object}.metadata.?annotations.orValue({})`
 const annotationsKept = all(
@@ -77,7 +77,10 @@ const annotationsKept = all(
   `${annotationsOf('oldObject')}.all(k, k in [${OWN_ANNOTATIONS}] || k in ${annotationsOf('object')})`,
 )
 
-/** Who is on record as the writer of a field has it removed by leaving it out: whoever could forge that would have others remove what they may not. */
+/**
+ * Leaving a field out removes it when the client is recorded as its writer: a client that could forge this record could make others remove fields that it may
+ * not remove itself.
+ */
 const writersOf = (object: 'object' | 'oldObject'): string =>
   `${object}.metadata.?managedFields.orValue([]).filter(m, m.?manager.orValue('') != ${quoted(FIELD_MANAGERS.approver)})`
 const ANNOTATED = `'f:metadata' in m.fieldsV1 && 'f:annotations' in m.fieldsV1['f:metadata']`
@@ -138,7 +141,7 @@ const hasGroup = (group: string): string => `${quoted(group)} in object.spec.?gr
 const askedBy = (prefix: string, group: string): string =>
   all(`object.spec.?username.orValue('').startsWith(${quoted(prefix)})`, hasGroup(group))
 
-/** What a request says in the open. Whose name stands in its encoded part CEL cannot read: the Defender's webhook does. */
+/** The open part of a request. CEL cannot read the name in the encoded part: the Defender's webhook does. */
 const approvalsOfRequests: AdmissionPolicy = {
   name: 'kubenode-approvals-of-requests',
   rules: [
@@ -151,7 +154,7 @@ const approvalsOfRequests: AdmissionPolicy = {
   ],
   matchConditions: [
     { name: 'the-approver', expression: isProgram('approver') },
-    // A denial gives nobody anything.
+    // A denial gives no client any right.
     {
       name: 'an-approval',
       expression: `object.?status.?conditions.orValue([]).exists(c, c.type == 'Approved')`,
@@ -181,7 +184,7 @@ const approvalsOfRequests: AdmissionPolicy = {
   ],
 }
 
-/** The door queues what hosts proved, and takes back its own entries. */
+/** The door queues the proofs of hosts, and removes its own entries. */
 const doorQueue: AdmissionPolicy = {
   name: 'kubenode-door',
   rules: [

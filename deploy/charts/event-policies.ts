@@ -1,5 +1,5 @@
-// Which events a program writes: its own. People and dashboards believe the name that an event is reported under, so the key of one program must not speak
-// for another, for an agent, or for Kubernetes. Events of people and of programs that are not ours are nobody's business here.
+// Each program writes only its own events. People and dashboards trust the name that an event is reported under, so the key of one program must not report for
+// another, for an agent, or for Kubernetes. Events of users and of other programs are not restricted here.
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_SOURCES_PREFIX, agentUser, PROGRAM_REPORTERS } from '#api/names.ts'
 import { isOurProgram } from './account-policies.ts'

@@ -1,5 +1,5 @@
-// Fairness on a real kube-apiserver: leaders renew before everybody else, our programs have a share of their own, and all agents together have one
-// in which each waits in its own queues. The embedded server has this built in.
+// Fairness on a real kube-apiserver: lease renewals of leaders come first, our programs have a share of their own, and all agents together have one in which
+// each waits in its own queues. The embedded server has this built in.
 import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { AGENTS_GROUP, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'

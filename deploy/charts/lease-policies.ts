@@ -1,9 +1,9 @@
-// Who leads is told by a Lease. Whoever could hold the Lease of another program would stop it, so each program has its own to itself.
+// A Lease decides who leads. A client that could hold another program's Lease would stop that program, so only the program itself may write it.
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
 import { accountOf, PROGRAMS } from './system.ts'
 
-/** Four times what leaders ask for: a hold that nobody renews is over within a minute. */
+/** Four times what leaders request: a hold that is not renewed is over within a minute. */
 const LONGEST_HOLD_SECONDS = 60
 /** Empties a namespace that is deleted. */
 const CLEANERS = ['system:kube-controller-manager', 'system:serviceaccount:kube-system:namespace-controller']

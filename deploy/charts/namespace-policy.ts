@@ -1,5 +1,5 @@
-// The namespaces that a cluster does not live without stay, also while nobody can ask the Defender: its webhook lets namespaces pass then, and a policy needs
-// no network. Everything that the guard counts stays with the guard.
+// Keeps the namespaces without which a cluster does not work, also while the Defender cannot be reached: its webhook then lets namespaces pass, and a policy
+// needs no network. Everything that the deletion guard counts stays with the guard.
 import { ANNOTATIONS, KEPT_NAMESPACES } from '#api/names.ts'
 import { any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 

@@ -1,5 +1,5 @@
-// The admission policy for owners: whoever may write an owner reference may have an object deleted, since a collector deletes what the owner, gone or made
-// up, leaves behind. Our programs name owners of our own kinds only, and none for what no object of ours owns.
+// The admission policy for owners. A client that may write an owner reference can have an object deleted, since the garbage collector deletes dependents of an
+// owner that was deleted or never existed. Our programs may therefore name only our own kinds as owners, and only on objects that ours do own.
 import { API_GROUP } from '#api/kind.ts'
 import { isOurProgram } from './account-policies.ts'
 import { all, any, part, quoted, type AdmissionPolicy } from './policy.ts'

@@ -285,7 +285,7 @@ const approvals: AdmissionPolicy = {
   ],
 }
 
-/** Whoever may pause a rollout may not for that reason roll out what git does not declare. */
+/** The right to pause a rollout does not include the right to roll out what git does not declare. */
 const allowedEdits: AdmissionPolicy = {
   name: 'kubenode-edits',
   rules: [

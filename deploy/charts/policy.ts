@@ -42,7 +42,7 @@ export const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | '
 /** As the inside of a list. */
 export const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
 export const isProgram = (program: Program): string => `request.userInfo.username in [${usersOf(program)}]`
-/** Has every right there is, or was given this one: whoever applies deploy/install needs it once programs run. */
+/** Has every right there is, or was given this one: a user who applies deploy/install needs it once programs run. */
 export const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
 /** The request leaves out what is empty. */

@@ -122,7 +122,7 @@ const sync: RoleEntry = {
     ours(pluralsOf(false), [...LOOK, ...WRITE, 'delete']),
     ours(['inventories/status'], CHANGE),
     ours(['operationalholds', 'operationpermits', 'remedyoperationjobs'], LOOK),
-    // What a fleet may declare beside our kinds. Roles are not among it: nobody gets rights through a commit.
+    // What a fleet may declare beside our kinds. Roles are not included: no commit can grant rights.
     core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...LOOK, ...WRITE, 'delete']),
     apps(['deployments', 'statefulsets', 'daemonsets'], [...LOOK, ...WRITE, 'delete']),
     core(['nodes'], LOOK),
@@ -185,7 +185,7 @@ const controllers: RoleEntry = {
     core(['pods'], [...LOOK, 'delete']),
     core(['pods/eviction'], ['create']),
     core(['namespaces'], LOOK),
-    // Which template is the newest is told by the revisions of the workload.
+    // The revisions of the workload tell which template is the newest.
     apps(['daemonsets', 'controllerrevisions'], LOOK),
     on('policy')(['poddisruptionbudgets'], LOOK),
     events,

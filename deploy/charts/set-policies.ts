@@ -1,5 +1,5 @@
-// What git declares stays as git declares it: the controllers carry sets and remediers out, hold them by finalizers of ours, and change nothing else of them.
-// Roles cannot say it, since a finalizer is part of the object.
+// What git declares stays unchanged: the controllers carry out sets and remediers, put their finalizers on them, and change nothing else. Roles cannot express
+// that, since a finalizer is part of the object.
 import { API_GROUP } from '#api/kind.ts'
 import { all, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 

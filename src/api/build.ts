@@ -211,7 +211,7 @@ interface RuleOf<O> {
   readonly cel: string
   readonly message: string
   readonly fieldPath?: string
-  /** The same rule for our validator, which must agree with the CEL. Like the server it looks at values with their defaults. */
+  /** The same rule for our validator, which must agree with the CEL. Like the server, it reads values with their defaults. */
   readonly holds: (self: O) => boolean
 }
 

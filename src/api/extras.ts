@@ -1,5 +1,5 @@
-// What our validator knows about a schema node beyond the schema itself. It rides under a symbol: invisible to JSON, to YAML
-// and to everybody who interprets plain schemas, so a CRD never differs from what the types were made of.
+// What our validator knows about a schema node beyond the schema itself. It is stored under a symbol: invisible to JSON, to YAML and to every reader of plain
+// schemas, so a CRD never differs from the schema of the types.
 import type { Schema } from '#schema/schema.ts'
 import type { Problem } from './problem.ts'
 

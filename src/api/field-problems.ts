@@ -1,4 +1,4 @@
-// Says what is wrong with a value that a file of ours gives for a field, such as the options of a provider, and completes it with the defaults.
+// Finds what is wrong with a value from one of our files, such as the options of a provider, and fills in the defaults.
 import type { Ajv } from 'ajv'
 import { applyDefaults } from '#schema/default.ts'
 import { isDeeperThan } from '#lib/json.ts'

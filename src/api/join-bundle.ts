@@ -1,4 +1,4 @@
-// What a new host is told so that its agent can join: where the API server is, whom to trust, and a token good for one machine and a few minutes.
+// What a new host needs so that its agent can join: the address of the API server, whom to trust, and a token for one machine that is valid for a few minutes.
 import type { SignedTrust, TrustAnchor } from './trust/trust-document.ts'
 
 export interface JoinBundle {

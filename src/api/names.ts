@@ -12,7 +12,7 @@ export const CLUSTERS_NAMESPACE = 'kubenode-clusters'
 export const WEBHOOK_NAMESPACE = 'kubenode-webhook'
 /** and join tokens on their way by the approver and the controllers. What components are given is in the system namespace, for the controllers. */
 export const JOIN_NAMESPACE = 'kubenode-join'
-/** Nobody but the installer makes pods there: one could mount any of these Secrets. */
+/** Only the installer creates pods there: a pod could mount any of these Secrets. */
 export const OWN_NAMESPACES = [
   SYSTEM_NAMESPACE,
   PROBES_NAMESPACE,
@@ -28,10 +28,10 @@ export const kubeconfigSecretName = (cluster: string): string => `cluster-${clus
 
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
-/** Not a system namespace, and yet no commit declares it: everybody's objects without one are there, the Service of the API server among them. */
+/** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */
 export const DEFAULT_NAMESPACE = 'default'
 
-/** A cluster does not live without them: never deleted, whoever asks. */
+/** A cluster does not work without them: no client may delete them. */
 export const KEPT_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease', SYSTEM_NAMESPACE] as const
 
 /** The installer lists an object for git by giving sync this verb on it, in our API group: `daemonsets/<service account>` for one that names an account. */
@@ -129,12 +129,12 @@ export const ANNOTATIONS = {
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version that its pods are. Without it the newest template counts. */
   componentVersion: 'kubenode.io/component-version',
-  /** On a Machine: UIDs of permits under which it is ordered nothing any more, because its slot in them is given back. */
+  /** On a Machine: UIDs of permits under which it gets no further order, because it has released its slot in them. */
   letGo: 'kubenode.io/let-go',
-  /** On a Machine that `kubenode import` made: undoing an import takes back these and no others. */
+  /** On a Machine created by `kubenode import`: undoing an import deletes exactly these. */
   imported: 'kubenode.io/imported',
   /**
-   * With the value `true`, on the system namespace: KubeNode is being uninstalled, and the Defender puts its webhook registration back no more. On any of
+   * With the value `true`, on the system namespace: KubeNode is being uninstalled, and the Defender no longer restores its webhook registration. On any of
    * KEPT_NAMESPACES: policy `kubenode-namespaces` lets it be deleted.
    */
   uninstalling: 'kubenode.io/uninstalling',
@@ -191,7 +191,7 @@ export const PROGRAM_REPORTERS = {
   defender: ['kubenode.io/defender'],
 } as const
 
-/** Who lays the requests of hosts whose certificates expired into the queue. It may do nothing else, and nobody believes what it says but the proofs in it. */
+/** Queues the requests of hosts whose certificates expired. It may do nothing else, and only the proofs in the requests are trusted. */
 export const DOOR_USER = 'kubenode:door'
 /** Where such hosts ask, with no rights at all. */
 export const DOOR_PATH = '/kubenode.io/door'

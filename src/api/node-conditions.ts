@@ -4,7 +4,7 @@
 /** Any component of the node is unhealthy; the message names them. */
 export const COMPONENT_UNHEALTHY = 'ComponentUnhealthy'
 
-/** Something of the configured detection cannot be used, and nobody would notice by its silence. */
+/** Part of the configured detection cannot be used; without this condition the gap would go unnoticed. */
 export const DETECTION_INCOMPLETE = 'DetectionIncomplete'
 
 export const NODE_CONDITIONS = {

@@ -1,12 +1,11 @@
-// Looks at the component versions of one list together: what they require of each other, and circles, after which nothing could be
-// installed first.
+// Checks the component versions of one list together: what they require of each other, and circles, in which no component could be installed first.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentInput } from './kinds/machine-component.ts'
 import { PROBLEM_CODES, pointerTo, type Problem } from './problem.ts'
 
 type Spec = MachineComponentInput['spec']
 
-/** Problems of a list that shall be installed on one machine; pointers start with the index in the list. */
+/** Problems of a list meant for one machine; pointers start with the index in the list. */
 export function requirementProblems(specs: readonly Spec[]): readonly Problem[] {
   const byName = new Map(specs.map((s) => [s.component, s]))
   return [...specs.flatMap((s, i) => unmet(s, i, byName)), ...circleProblems(specs, byName)]

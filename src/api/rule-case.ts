@@ -11,7 +11,7 @@ export interface NodeCondition {
 export interface RuleCase {
   /** A sentence: when the rule fires, or why it does not. */
   readonly name: string
-  /** Conditions of the node; absent means that nobody reported any. */
+  /** Conditions of the node; absent means that none was reported. */
   readonly conditions?: readonly NodeCondition[]
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly string[]
@@ -19,6 +19,6 @@ export interface RuleCase {
   readonly versions?: { readonly kubelet?: string; readonly kernel?: string; readonly runtime?: string }
   /** What others add to the facts of a node: `machine`, `components`, `peers`, `cluster`, `repairs`. */
   readonly facts?: Readonly<Record<string, unknown>>
-  /** Unknown: nobody can tell, and nothing is done. */
+  /** Unknown: the rule cannot be decided, and nothing is done. */
   readonly verdict: 'fires' | 'does not fire' | 'unknown'
 }

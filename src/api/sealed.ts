@@ -1,5 +1,5 @@
-// Secret values on their way to one machine: sealed to the key that its agent published, bound to where they belong, readable by nobody else on the way.
-// X25519 with a key of its own for each value, HKDF-SHA256, AES-256-GCM; the form is `v1.<which key>.<base64url>`.
+// Secret values on their way to one machine: sealed to the key that its agent published, bound to their place, readable by no other program on the way. X25519
+// with a fresh key for each value, HKDF-SHA256, AES-256-GCM; the form is `v1.<which key>.<base64url>`.
 import {
   createCipheriv,
   createDecipheriv,

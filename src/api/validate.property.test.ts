@@ -40,7 +40,7 @@ const made = new Map<Schema, fc.Arbitrary<unknown>>()
 function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   const known = made.get(schema)
   if (known !== undefined) return known
-  // A server takes some lists for times; nobody should.
+  // A server accepts some lists as times; clients should not rely on it.
   const junk = schema.format === 'date-time' ? JUNK.filter((j) => typeof j === 'string') : JUNK
   const value = fc.oneof({ weight: 60, arbitrary: fitting(schema) }, { weight: 1, arbitrary: fc.constantFrom(...junk) })
   made.set(schema, value)
@@ -82,7 +82,7 @@ function text(schema: Schema): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 0 } = schema
   if (schema.pattern === undefined)
     return fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, 8)) })
-  // A few texts a pattern, made once: making them anew for every object takes most of the time.
+  // A few texts a pattern, made once: making them for every object takes most of the time.
   const texts = fc.sample(fc.stringMatching(new RegExp(schema.pattern), { size: 'small' }), { numRuns: 6, seed: 1 })
   return fc.constantFrom(...texts.map((t) => t.slice(0, maxLength)))
 }

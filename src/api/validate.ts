@@ -1,5 +1,5 @@
-// Says everything that is wrong with an object of ours, before a server sees it: shape, bounds, rules between fields, and what
-// no CRD can express. Validators are compiled on first use, once a kind.
+// Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Validators
+// are compiled on first use, once per kind.
 import type { Ajv, ValidateFunction } from 'ajv'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -14,10 +14,10 @@ import { metadataSchema } from './metadata.ts'
 import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
 import { apiErrors } from './api-errors.ts'
 
-/** An object of ours nests a dozen levels; rule trees a few more. */
+/** Our objects nest a dozen levels; rule trees a few more. */
 const MAX_DEPTH = 64
 
-/** More problems than this help nobody. */
+/** Beyond this many problems, more help no reader. */
 const MAX_PROBLEMS = 100
 
 export interface Validator {

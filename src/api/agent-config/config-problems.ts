@@ -52,14 +52,14 @@ export function conditionsReportedBy(text: string): ReadonlySet<string> {
   return new Set([...ofLogs, ...ofMonitors])
 }
 
-/** Monitors that stand in the configuration itself, with their index. */
+/** Monitors written in the configuration itself, with their index. */
 function monitorsIn(value: unknown): readonly (readonly [config: unknown, index: number])[] {
   const monitors = isObject(value) ? value['monitors'] : undefined
   if (!Array.isArray(monitors)) return []
   return monitors.flatMap((m: unknown, n) => (isObject(m) && isObject(m['config']) ? [[m['config'], n] as const] : []))
 }
 
-/** Of an object its content, which is told apart more easily than its key. */
+/** For an object, the words of its content, which distinguish it better than its key. */
 function wordsOf(keys: readonly string[], value: unknown): readonly string[] {
   const found = keys.reduce<unknown>((v, key) => (v as Readonly<Record<string, unknown>> | undefined)?.[key], value)
   const names = keys.filter((k) => !/^\d+$/.test(k)).slice(-1)

@@ -13,7 +13,7 @@ export const DETECTOR_DEFAULTS = {
   readOnly: {
     isOn: true,
     everyMs: 5_000,
-    /** Read-only here is a problem even when nobody saw it writable before. */
+    /** Read-only is a problem here even if it was never observed writable. */
     mustWrite: ['/', '/var'] as readonly string[],
   },
   clock: { isOn: true, everyMs: 300_000, maxSkewMs: 10_000 },
@@ -25,11 +25,14 @@ export const DETECTOR_DEFAULTS = {
       '/var/lib/kubelet/pki/kubelet-client-current.pem',
       '/var/lib/kubelet/pki/kubelet-server-current.pem',
     ] as readonly string[],
-    /** Whoever renews certificates does it at four fifths of their life; one in its last tenth was forgotten. */
+    /** Certificates are usually renewed at four fifths of their life; one in its last tenth was forgotten. */
     minLeftPercent: 10,
   },
   hungTasks: { isOn: true, everyMs: 60_000, afterMs: 120_000 },
-  /** Looked at where their unit is. Started again from here only where the agent does not supervise them as components, which restarts what crashed or froze. */
+  /**
+   * Checked where its unit exists. Restarted from here only where the agent does not supervise it as a component; supervision already restarts what crashed or
+   * froze.
+   */
   kubelet: { isOn: true, everyMs: 10_000, timeoutMs: 10_000, cooldownMs: 60_000, restart: false },
   runtime: {
     isOn: true,

@@ -1,5 +1,5 @@
-// Decides what of agent.json may come from the cluster. Whoever can write one ConfigMap must not get a program, a listening port, another origin of trust or
-// the content of any file on every node: the file on the host keeps those. New keys are refused here until they are listed.
+// Decides which parts of agent.json may come from the cluster. A client that can write one ConfigMap must not gain a program, a listening port, another origin
+// of trust or the content of any file on every node: those come from the file on the host only. New keys are refused here until they are listed.
 import { isObject } from '#lib/json.ts'
 import { CONFIG_KEYS } from './agent-config.ts'
 import { parsedConfig } from './agent-config-map.ts'
@@ -9,7 +9,7 @@ import { isBelow, isNodePath } from './node-paths.ts'
 /** The file beside agent.json that only an administrator of the host writes; each of its keys replaces that of agent.json. */
 export const HOST_CONFIG_NAME = 'agent-from-host.json'
 
-/** Lines that match a pattern become part of a Node condition, so other files would be read by whoever reads Nodes. */
+/** Lines that match a pattern become part of a Node condition, so every client that may read Nodes could read parts of other files. */
 const LOG_FOLDERS: readonly string[] = ['/var/log/']
 const JOURNAL_FOLDERS: readonly string[] = ['/var/log/', '/run/log/']
 const KERNEL_LOG = '/dev/kmsg'

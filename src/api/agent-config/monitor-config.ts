@@ -1,5 +1,5 @@
-// Reads node-problem-detector's own configuration files, unchanged: log monitors, custom plug-in monitors, system statistics. What is wrong disables
-// the rule or the file that it stands in, never another one.
+// Reads node-problem-detector's own configuration files, unchanged: log monitors, custom plug-in monitors, system statistics. A mistake disables the rule or
+// file that contains it, never another one.
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'

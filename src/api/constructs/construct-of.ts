@@ -40,7 +40,7 @@ export function constructOf<Kind extends string, Spec, SpecIn, Status>(
   return made
 }
 
-/** Names that follow from the content, so that nobody has to spell them. */
+/** Names that follow from the content, so that users need not write them. */
 function impliedName(kind: string, spec: unknown): string | undefined {
   const { component, version, digest } = spec as Readonly<Record<string, unknown>>
   if (kind === 'MachineComponent') return componentObjectName(String(component), String(version))

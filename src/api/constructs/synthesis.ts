@@ -1,4 +1,4 @@
-// Collects what the App of a fleet synthesises, by target, instead of writing files. For whoever renders a fleet in-process.
+// Collects the objects of a fleet's App by target, instead of writing files. For programs that render a fleet in-process.
 import { ApiObject, App, type Chart } from 'cdk8s'
 import { KubeNodeError } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
@@ -31,10 +31,10 @@ export function objectsByTarget({ apps }: Synthesis): ReadonlyMap<string, readon
       const target = targetOf(object.chart)
       const objects = targets.get(target) ?? []
       targets.set(target, objects)
-      // Not `chart.toJson()`, which looks at the whole App once more for each chart.
+      // Not `chart.toJson()`, which goes through the whole App again for each chart.
       objects.push(object.toJson())
     }
-    // A target whose last object is gone is still one: nothing belongs there now.
+    // A target whose last object was removed is still a target, with nothing in it.
     for (const chart of app.charts) if (!targets.has(targetOf(chart))) targets.set(targetOf(chart), [])
   }
   return targets

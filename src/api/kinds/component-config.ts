@@ -1,5 +1,5 @@
-// ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it.
-// CEL does not see inside free-form values, so a server guards the digest alone: whoever reads the values checks them against it.
+// ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it. CEL does not see inside free-form values,
+// so the server protects only the digest: readers of the values check them against it.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
@@ -35,7 +35,7 @@ export interface ConfiguredComponent {
   readonly name: string
   readonly values?: JsonObject | undefined
   readonly secretRefs?: readonly { readonly path: string }[] | undefined
-  /** The secret values as they were found; without this those of `secretRefs` are not known yet. */
+  /** The secret values; without them, those of `secretRefs` are not known yet. */
   readonly sealed?: readonly SecretPlace[]
 }
 

@@ -14,7 +14,7 @@ export const MAX_PRUNED = 500
 
 /** Failures of one baseline. Those beyond are not known as old, so they count as new. */
 export const MAX_FAILURES = 500
-/** Releases whose changes are remembered because of what they broke; a failure of a forgotten one counts until it is gone. */
+/** Releases whose changes are remembered because of failures they caused; a failure caused by a forgotten one counts until it ends. */
 export const MAX_SUSPECTS = 16
 /** Objects of one change; a larger change is undone only as a whole. */
 export const MAX_CHANGED = 64

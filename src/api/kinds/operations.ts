@@ -6,7 +6,7 @@ export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network'
 
 const component = () => componentName('The component.')
 
-/** In the order in which a ladder usually climbs. What is true of each stands in `protocol/operations.ts`. */
+/** In the usual order of a ladder. `protocol/operations.ts` holds the properties of each. */
 const operations = {
   collectEvidence: optional(
     obj('Collects evidence that a later step may destroy.', {

@@ -43,7 +43,7 @@ const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs,
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
-/** A cluster of ours, whose control plane is not created yet. */
+/** A cluster with a control plane of its own, which is not served yet. */
 export const HOSTED_CLUSTER: InputOf<typeof cluster> = {
   ...cluster.example,
   metadata: { name: 'hosted', namespace: 'fleet' },

@@ -1,5 +1,5 @@
-// The content of objects that decide what is rolled out, as digests: sync records what git declares, and whoever acts compares it with what is there.
-// Defaults, fields unknown to this release and the order of keyed lists make no difference, so that two releases agree about one content.
+// Digests of the objects that decide what is rolled out: sync records what git declares, and programs that act compare it with the actual object. Defaults,
+// fields unknown to this release and the order of keyed lists make no difference, so that two releases agree about the same content.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { applyDefaults } from '#schema/default.ts'
@@ -26,7 +26,7 @@ export const isRolloutKind = (kind: string): boolean => ROLLOUT_KINDS.has(kind)
 export interface CommittedContent {
   /** Of the spec, without the replicas; of the agents' configuration, its data. */
   readonly digest: string
-  /** Where git declares them: `scale` may change them, nobody else. */
+  /** Where git declares them: only `scale` may change them. */
   readonly replicas?: number
 }
 
@@ -96,14 +96,14 @@ function ordered(schema: Schema, items: readonly unknown[]): readonly unknown[] 
 /** An object may carry 256 KiB of annotations; larger content is not kept with it, and an edit of it holds instead of being ignored. */
 const MOST_KEPT_CHARS = 64 * 1024
 
-/** The annotation in which an object keeps what git declares, for whoever finds its spec edited; undefined when it would be too large. */
+/** The annotation in which an object keeps what git declares, for programs that find its spec edited; undefined when it would be too large. */
 export function keptContent({ spec }: { readonly kind: string; readonly spec?: unknown }): string | undefined {
   if (spec === undefined) return undefined
   const text = canonicalJson(spec)
   return text.length > MOST_KEPT_CHARS ? undefined : text
 }
 
-/** What the annotation keeps, with defaults. Whoever can edit the spec can edit it too: it counts only where an Inventory has its digest. */
+/** Reads the annotation, with defaults. A user who can edit the spec can edit it too: it counts only if an Inventory has its digest. */
 export function readKept({
   kind,
   metadata,
@@ -116,7 +116,7 @@ export function readKept({
     const content = isObject(spec) ? contentOf({ kind, spec }) : undefined
     return content === undefined ? undefined : { spec: applyDefaults(schema, spec) as Spec, content }
   } catch {
-    // Somebody wrote into it: as good as none.
+    // The annotation was edited: ignore it.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
-// How often a component that is not as it was installed is given a fresh copy: a node on which somebody keeps changing it must not be restarted for ever.
+// How often a component that differs from its installed state gets a fresh copy: a node on which something keeps changing it must not be restarted for ever.
 
-/** Within a day; then a person has to look who changes it. */
+/** Within a day; after that, manual intervention is needed to find what changes it. */
 export const MOST_FRESH_COPIES = 3
 export const FRESH_COPY_WINDOW_MS = 24 * 3_600_000
 

@@ -110,7 +110,7 @@ function repair(safeToRepeat: boolean, bugs: Bugs = {}): Model<World> {
       const done = withStep(w, i, { done: s.done + 1 })
       out.push({ name: `step ${i} done`, to: { ...done, holding: -1 } })
       if (w.crashes < MAX_CRASHES) {
-        // Crashed right after the work: nobody knows.
+        // Crashed right after the operation: its result is unknown.
         out.push({
           name: `step ${i} done, executor crashes`,
           to: { ...withStep(done, i, { state: 'Unknown' }), holding: -1, crashes: w.crashes + 1 },

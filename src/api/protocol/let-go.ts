@@ -1,9 +1,9 @@
-// Which permits a Machine was let go from. It is said on the Machine itself, over the very version that was looked at, because the order to switch is
-// written over one version of the Machine too: of an order and a letting go that know nothing of each other, one is refused. After it no order comes under
-// that permit any more, whatever caches say and whoever believes to lead, so its slot may be freed.
+// The permits from which a Machine was released. The release is written to the Machine itself, over the exact version that was read, because the order to
+// switch is written over one version of the Machine too: of an order and a release that do not know of each other, one is rejected. After a release no further
+// order comes under that permit, even from a stale cache or a former leader, so its slot may be freed.
 import { ANNOTATIONS } from '../names.ts'
 
-/** Far more than one machine is in at a time; only a writer that stood still through as many would miss one. */
+/** Far more permits than one machine is in at a time; only a writer that was paused for as many releases would miss one. */
 export const MOST_LET_GO = 16
 
 interface Annotated {

@@ -13,17 +13,17 @@ interface OperationFacts {
   readonly executor: 'Agent' | 'Controller'
   /** Whether its provider does it to a machine whose agent is silent. */
   readonly byProviderIfSilent: boolean
-  /** What the Defender is asked for. Empty: it takes nothing away from anybody. */
+  /** What the Defender must permit. Empty: it disrupts nothing. */
   readonly disruptions: readonly Disruption[]
-  /** Whether it may be done again when nobody knows how the last attempt ended. */
+  /** Whether it may run again when the result of the last attempt is unknown. */
   readonly isSafeToRepeat: boolean
   /** What becomes of the traces of the fault. */
   readonly evidence: 'Keeps' | 'Leaves' | 'Destroys'
   /** Whether it is done to the host, not to the node alone: Machine and rule are read again before each step. */
   readonly needsHost: boolean
-  /** Whether the node is gone after it, so that nothing can follow. */
+  /** Whether it removes the node, so that nothing can follow. */
   readonly takesNode: boolean
-  /** Whether it gives back what the job took: done under a hold and after the permit ended, too. */
+  /** Whether it undoes what the job did to the node: also runs during a hold and after the permit ended. */
   readonly givesBack: boolean
 }
 
@@ -90,7 +90,7 @@ export const OPERATION_FACTS = {
   replace: {
     executor: 'Controller',
     byProviderIfSilent: false,
-    // The machine controller, which takes the machine out of service, goes on under the same permit.
+    // The machine controller, which takes the machine out of service, continues under the same permit.
     disruptions: ['Replace', 'ScaleIn'],
     isSafeToRepeat: true,
     evidence: 'Destroys',
@@ -177,7 +177,7 @@ const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
   MassPrune: facts('High', false, true),
 }
 
-/** Of a later version, or of nobody: the most harmful, and no way around the agent or the guard of deletions. */
+/** A disruption of a later version, or an invalid name: treated as the most harmful, without a way around the agent or the deletion guard. */
 const UNKNOWN_DISRUPTION = facts('High', false, false)
 
 export const disruptionFacts = (name: string): DisruptionFacts =>

@@ -1,5 +1,5 @@
-// The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are apart because
-// a permission may end (a lease runs out) while its target is still down, and budgets must go on counting it.
+// The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are separate because a permission may end (a
+// lease expires) while its target is still unavailable, and budgets must continue to count it.
 import { PHASES } from '../catalogue.ts'
 import { defineTable, nextState, type Facts } from './table.ts'
 

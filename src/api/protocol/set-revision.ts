@@ -1,4 +1,4 @@
-// Reads and writes the kept revisions of a MachineComponentSet: ControllerRevisions whose data holds the components as they were declared.
+// Reads and writes the kept revisions of a MachineComponentSet: ControllerRevisions whose data holds the declared components.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'

@@ -39,7 +39,7 @@ interface World {
   readonly machines: readonly Machine[]
 }
 
-/** Bugs that somebody could write; each must be found. */
+/** Plausible bugs; the model must find each. */
 interface Bugs {
   /** The Defender frees an orphan as soon as the node looks healthy. */
   readonly freesHealthyOrphans?: boolean
@@ -49,7 +49,7 @@ interface Bugs {
   readonly forgetsResults?: boolean
   /** The end of a lease frees the slots. */
   readonly freesAtExpiry?: boolean
-  /** The requester frees what had not begun when it looked, and tells nobody before. */
+  /** The requester frees slots that had not begun when it read them, without writing the release first. */
   readonly freesUntold?: boolean
   /** A slice makes a second attempt. */
   readonly ordersTwice?: boolean
@@ -111,7 +111,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     ...w,
     machines: w.machines.map((x, i) => (i === m ? { ...x, ...change } : x)),
   })
-  /** A write to the Machine, of whoever it is: what was decided on the version before is refused when it comes. */
+  /** A write to the Machine by any program: a write decided on an older version is rejected. */
   const written = (m: Machine, change: Partial<Machine>): Partial<Machine> => ({
     ...(bugs.overwrites !== true && { ordering: -1 }),
     // What comes after the machine was let go is no order under this permit, and is not asked about; the result itself names no version of the Machine.
@@ -244,7 +244,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     const phase = w.permits[m.permit]?.phase
     const facts = {
       ended: ENDED.includes(m.state),
-      // A permit with a result for the machine answers it no more; its orders are taken back like those of one that ended.
+      // A permit that has a result for the machine no longer covers it; its orders are withdrawn like those of an ended permit.
       permitEnded: m.permit !== -1 && (phase !== 'Granted' || w.permits[m.permit]?.results[i] === true),
     }
     for (const event of ['clear', 'withdraw'] as const) {

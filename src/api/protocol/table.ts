@@ -1,5 +1,5 @@
-// What a state machine that several parts share looks like: one row a transition, and the one function that reads the rows.
-// A precondition that nobody could read counts as not holding: unknown blocks.
+// The shape of a state machine that several parts share: one row per transition, and the one function that reads the rows. A precondition that could not be
+// read counts as not holding: unknown blocks.
 import type { FieldManager } from './managers.ts'
 
 export interface Row<State extends string, Event extends string, Pre extends string> {

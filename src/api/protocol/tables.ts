@@ -1,4 +1,4 @@
-// All tables of the protocol, for those who look at them as a whole: documentation, checks.
+// All tables of the protocol, for documentation and checks.
 import type { Table } from './table.ts'
 import { canaryTable } from './canary.ts'
 import { jobTable, stepTable } from './job.ts'

@@ -1,4 +1,4 @@
-// Each format with a real reader of it: what was put in comes out exactly, and its neighbors are as they were.
+// Reads each format with a real parser: the inserted value comes out exactly, and the values next to it are unchanged.
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -8,7 +8,7 @@ export type Standing = 'value' | 'double' | 'single' | 'line' | 'any'
 
 /** White space is read by one repeat only where no path stands between two. */
 export const PLACEHOLDER = /\{\{\s*(?:([^{}\s]+)\s*)?\}\}/g
-/** Stands for a placeholder while a template is read; templates must not hold it themselves. */
+/** Replaces a placeholder while a template is parsed; templates must not contain it themselves. */
 const MARK = '\ue000'
 
 export interface ReadTemplate {
@@ -123,7 +123,7 @@ const YAML_LINE = new RegExp(
 const YAML_BLOCK = /(?:^|[\s:-])[|>][0-9+-]*\s*(?:\s#.*)?$/
 const YAML_OPENS = /(?::|^\s*-|- )\s*(?:\s#.*)?$|^\s*- /
 
-/** Each value on a line of its own, below lines that cannot go on there: neither text blocks, nor flow, nor scalars of several lines. */
+/** Accepts only values on a line of their own, below lines that cannot continue there: no text blocks, no flow style, no scalars over several lines. */
 function readYaml(text: string): readonly (Standing | undefined)[] {
   const found: (Standing | undefined)[] = []
   let above: { readonly indent: number; readonly line: string }[] = []

@@ -35,7 +35,7 @@ export function statementBytes(spec: MachineComponentSpec): Buffer {
   return Buffer.from(canonicalJson(withoutDefaults(machineComponent.schema.properties?.['spec'], statement)))
 }
 
-/** Names a statement: equal specs have equal digests, whoever signed them. */
+/** Names a statement: equal specs have equal digests, regardless of the signer. */
 export const statementDigest = (spec: MachineComponentSpec): string =>
   createHash('sha256').update(statementBytes(spec)).digest('hex')
 

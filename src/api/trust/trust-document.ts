@@ -7,7 +7,7 @@ import type { PublicKey, Signature } from './keys.ts'
 
 export interface TrustDocument {
   readonly sequence: number
-  /** RFC 3339; after it nothing new is installed. What runs goes on running. */
+  /** RFC 3339; after it nothing new is installed. Running components keep running. */
   readonly expires: string
   readonly threshold: number
   readonly keys: readonly PublicKey[]
@@ -33,7 +33,7 @@ export type TrustVerdict =
   | { readonly kind: 'Accepted'; readonly trust: TrustDocument }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-/** What is larger is fetched by no agent. */
+/** Agents do not fetch a larger document. */
 export const MAX_TRUST_BYTES = 1024 * 1024
 const MAX_KEYS = 32
 const MAX_REVOKED = 4096
