@@ -1,4 +1,5 @@
-// Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
+// Decides whether a certificate request comes from an agent for its own machine. Pure. It approves one exact identity, denies every other request for an
+// agent's identity, and leaves the rest alone.
 import type { Machine } from '#api/kinds/machine.ts'
 import {
   AGENTS_GROUP,
@@ -127,7 +128,7 @@ function contentProblem(
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
-  // Agents of earlier versions do not name their key, and are believed while nobody revoked one of the machine.
+  // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
   const namesKey = isRevoked(machine) || organizations.includes(keyGroup)
   const identity = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)]
   const wanted = (namesKey ? [...identity, keyGroup] : identity).sort()
@@ -197,7 +198,7 @@ function uidWait({ request, machine }: CsrSeen, { key }: RequestContent, nowMs: 
   return `the certificate is of an earlier machine ${name}; if it is the same host, run: kubenode machine readmit ${name}`
 }
 
-/** The Node's identity goes to one Machine. Who holds it already gets nothing new by a renewal, whatever somebody else claims meanwhile. */
+/** The Node's identity goes to one Machine. A renewal gives the current holder nothing new, whatever another Machine claims meanwhile. */
 function rivalProblem({ request, machine, rivals }: CsrSeen): string | undefined {
   if (machine === undefined || rivals.length === 0) return undefined
   const node = nodeNameOf(machine)

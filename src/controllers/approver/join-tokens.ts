@@ -1,4 +1,4 @@
-// Keeps one good join token for each machine that nobody has joined yet. The token lives in kube-system; a copy is handed over in our own namespace.
+// Keeps one valid join token for each machine that no host has joined yet. The token is stored in kube-system; a copy for hand-over is in our own namespace.
 import { randomBytes } from 'node:crypto'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -19,7 +19,7 @@ import { mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
 const SECRET_BYTES = 16
-/** What a host that is told a token late still needs of it. */
+/** The least remaining life with which a token is still handed to a host. */
 const LEAST_LEFT_MS = 1_000
 /** Fleets come in at once; each token is two short writes. */
 const WORKERS = 8
@@ -30,7 +30,7 @@ export interface TokenTools {
   readonly clock: Clock
   /** Fit for secrets. */
   readonly randomBytes: (count: number) => Uint8Array
-  /** Of certificates; hosts are told with their token. */
+  /** Life of certificates; hosts receive it with their token. */
   readonly lifeSeconds?: number
 }
 
@@ -124,7 +124,7 @@ async function handOver(
   return created.kind === 'Applied' || created.kind === 'Exists' ? { kind: 'Applied', object: token } : created
 }
 
-/** Once its agent has joined, nobody else may join with what is left. */
+/** Once its agent has joined, no other host may join with a token left over. */
 async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
   const uid = machine.metadata.uid ?? ''
   await remove(tools, handOverKey(uid), signal)

@@ -1,8 +1,8 @@
-// Whether there is to be a join token for a machine: until its agent was heard, and while a person lets its host join again. Pure.
+// Decides whether a machine should have a join token: until its agent has reported, and while a user lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 
-/** Whoever makes a status say one of these gets a token that is good for nobody but the key on record. */
+/** A client that forges one of these in a status gains a token that works only with the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])
 
 /** Only what joins through us is ever given one. */

@@ -42,7 +42,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   return {
     now,
     everAll: (machine) => {
-      // With all but the one in question there already: nothing of the canary stands in the way of the rest of it.
+      // Check each with all the others already there: components of one canary must not block each other.
       for (const w of wanted) {
         const why = checks.get(w.name)?.(
           runsWith(

@@ -114,7 +114,7 @@ const readyMessage = ({ phase, conditions = [] }: Status): string =>
 
 const isHeld = (holds: readonly OperationalHold[]): boolean => holdOf(holds, 'Pause', 'Freeze') !== undefined
 
-/** A machine that is gone is no longer tried on; it is neither healthy nor failed. */
+/** A machine that was deleted is no longer a trial; it is neither healthy nor failed. */
 function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readonly Trial[] {
   const names = new Set(picked)
   return machines
@@ -134,7 +134,7 @@ interface Move {
 /** Tried in this order: what ends a canary goes before what leads it on. */
 const EVENTS: readonly CanaryEvent[] = ['abort', 'fail', 'promote', 'lapse', 'unsettle', 'pass', 'observe', 'roll']
 
-/** One look at a canary and all that it rests on. */
+/** All inputs of one reconcile of a canary. */
 interface Look {
   readonly picked: Picked
   readonly trials: readonly Trial[]
@@ -164,7 +164,7 @@ function nextPhase(seen: Seen, before: CanaryPhase, { picked, trials, holds, now
   for (const event of EVENTS) {
     const step = nextCanaryPhase(before, event, facts)
     if (!step.ok) continue
-    // Watching begins anew whenever a machine was not healthy in between.
+    // The soak starts again whenever a machine was not healthy in between.
     const watch =
       event === 'observe'
         ? timestamp(Math.ceil((now + parseDuration(spec.duration)) / 1_000) * 1_000)
@@ -183,7 +183,7 @@ function allowedFailures({ canary }: Seen, picked: number): number {
   return typeof maxFailures === 'number' ? maxFailures : Math.floor((picked * Number(maxFailures.slice(0, -1))) / 100)
 }
 
-/** What the marked machines are to be configured with; made before anybody is told of it. */
+/** The configurations that the marked machines will use; created before any machine refers to them. */
 function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
   return canary.spec.components.flatMap((wanted) => {
     const rendered = renderedConfig(wanted)
@@ -215,7 +215,7 @@ const isAlive = ({ status }: OperationPermit): boolean => {
   return phase === 'Requested' || phase === 'Granted'
 }
 
-/** What came to an end is reported; once the canary is over, or held, what has not begun is let go. */
+/** Reports finished targets; once the canary is over, or held, those that have not begun are released. */
 function results({ canary, permits, machines }: Seen, isGoingOn: boolean): readonly CanaryAction[] {
   return permits.filter(isAlive).flatMap((permit) => {
     const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)

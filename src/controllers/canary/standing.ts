@@ -16,7 +16,7 @@ export function standingOf(machine: Machine, wanted: Wanted): Standing {
   const report = machine.status?.components?.find((c) => c.name === name)
   if (told === undefined || report === undefined) return 'Waiting'
   if (told.switch !== undefined || isSwitching(report.state)) return 'Switching'
-  // While a secret value is not to be had, what the machine was told before counts.
+  // While a secret value is unavailable, the configuration already assigned to the machine counts.
   const config = renderedConfig(wanted)
   if (config?.isWhole !== false && told.config !== config?.object) return 'Waiting'
   if (told.version !== version || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)

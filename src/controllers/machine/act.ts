@@ -160,7 +160,7 @@ const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.k
 const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
-/** The host first, then that it was told its token, then its name: whoever crashes in between does the same again, and it is the same host. */
+/** The host first, then the mark that its token was handed over, then its name: after a crash in between the same steps run again, for the same host. */
 async function provision(
   tools: MachineTools,
   { machine, node, joinToken }: Seen,
@@ -228,8 +228,8 @@ function applySpec(
 }
 
 /**
- * An apply takes away only what nobody else owns: entries that somebody wrote down with the Machine would stay for ever. Whose field the list is, is not
- * open, so what is left of others is written over.
+ * An apply removes only entries without another owner: entries that a user wrote when creating the Machine would stay for ever. The server does not show who
+ * owns the entries of the list, so a second write replaces those of other owners.
  */
 async function writeSpec(
   client: KubeClient,

@@ -42,7 +42,7 @@ export type MachineAction =
       readonly permit: string | undefined
       readonly reason: string
     }
-  /** What the agent shall take away from the host before it goes. */
+  /** What the agent must remove from the host before the machine is deleted. */
   | { readonly kind: 'Uninstall'; readonly reason: string }
   | { readonly kind: 'HandBackNode'; readonly reason: string }
   | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
@@ -65,7 +65,7 @@ export type MachineAction =
     }
   | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly reason: string }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
-  /** With that of the Node only where nobody keeps it alive. */
+  /** Deletes the Lease of the Node too, unless something else keeps the Node alive. */
   | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }
   | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
 
@@ -89,11 +89,11 @@ export interface MachinePlan extends Plan<MachineAction> {
 
 /** Pods end within their grace, half a minute by default; a budget may take longer to move. */
 export const DRAIN_LOOK_MS = 2_000
-/** Owners of our cordon that this controller stands for. */
+/** Prefix of the owners under which this controller cordons for switches. */
 export const SWITCH_OWNER = 'machine/switch/'
 export const DELETE_OWNER = REMOVAL_OWNER
 
-/** Drained means cordoned by us, looked at, and nobody left. */
+/** Drained means: cordoned by us, pods read, and none left to evict. */
 export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boolean | undefined {
   if (pods === undefined || node === undefined) return undefined
   const { evict, going } = drainPlan(pods)

@@ -9,7 +9,7 @@ import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Claim, Mark, Wanted } from './desired-components.ts'
 
-/** A kept revision of a set; its data holds the components as they were declared. */
+/** A kept revision of a set; its data holds the declared components. */
 export interface ControllerRevision extends KubeObject {
   readonly data?: unknown
 }

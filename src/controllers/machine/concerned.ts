@@ -1,5 +1,5 @@
-// Which machines a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them: whoever
-// wakes all for one looks a hundred times a hundred times.
+// Finds the machines that a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them:
+// waking all machines for each change would cause a hundred times a hundred reconciles.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { jsonEqual } from '#lib/json.ts'

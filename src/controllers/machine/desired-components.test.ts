@@ -63,7 +63,7 @@ interface Case {
   readonly desired: readonly ComponentOrder[]
 }
 
-/** On the declared version, and changed by somebody; `told` says what was ordered before. */
+/** On the declared version, but changed on the host; `told` is the earlier order. */
 const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
   current: [order('1.1', 2, told)],
   reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],

@@ -1,5 +1,5 @@
-// Which version of each component one machine shall have: the only place where sets, slices, canaries and blocked revisions are put together. Pure.
-// A machine that works changes only when a slice or a mark names it; everything else keeps what it has. Switching is ordered elsewhere (orders.ts).
+// Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
+// machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
 import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
@@ -54,7 +54,7 @@ export interface DesiredInput {
   readonly reports: readonly ComponentReport[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
-  /** Permits that were asked for this machine; undefined: nobody looked. */
+  /** Permits that were requested for this machine; undefined: not read. */
   readonly asked?: ReadonlySet<string>
 }
 
@@ -78,7 +78,7 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
     const next = entry === undefined ? fresh(mark.wanted) : retargeted(entry, mark.wanted)
     return referring(next, setRef, mark.canary)
   }
-  // Nobody speaks for it any more: it stays as it is. Removing what runs is a disruption that nobody was asked about.
+  // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted.
   if (claim === undefined) return entry && referring(entry, undefined, undefined)
   const slice = openSlice(input, claim, name)
   const target = slice === undefined ? targetOf(input, claim, name, entry, report) : targetOfSlice(claim, name, slice)
@@ -144,7 +144,7 @@ function targetOfSlice(
   return recovery === undefined ? declared : (good ?? declared)
 }
 
-/** Without a slice: what a new machine gets, and what one may fall back to that was prepared for something nobody will order. */
+/** Without a slice: the version for a new machine, and the one to return to when the prepared version will never be ordered. */
 function targetOf(
   { isFirstInstall }: DesiredInput,
   { components, blocked, lastGood }: Claim,
@@ -187,7 +187,7 @@ function retried(
   if (!isReportOf(report, entry) || entry.slice === startedAt) return next
   if (ENDED_BADLY.has(report.state)) return again(next)
   const isDrifted = report.state === 'Healthy' && report.drifted !== undefined
-  // A slice that asks again keeps those that are done, for whom it asks no more.
+  // A slice that requests its permit again keeps machines that are done; the new permit does not include them.
   return isDrifted && asked?.has(permit) !== false
     ? { ...again(next), fresh: freshCopiesAfter(entry, startedAt) }
     : next

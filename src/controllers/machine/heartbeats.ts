@@ -3,7 +3,7 @@
 export type Heartbeat =
   /** There is no such Lease. */
   | { readonly kind: 'None' }
-  /** It is there, but nobody renewed it while we watched; it may have stopped before that. */
+  /** The Lease exists, but was not renewed while we watched; the heartbeats may have stopped before that. */
   | { readonly kind: 'Unsure'; readonly watchedMs: number }
   | { readonly kind: 'Heard'; readonly agoMs: number }
 
@@ -51,7 +51,7 @@ export const LOST_AFTER_MS = 60_000
 /** What a host with much memory and many disks takes to boot, firmware and all. */
 export const REBOOT_AFTER_MS = 600_000
 
-/** True: alive; false: silent for longer than the bound; undefined: nobody knows yet. */
+/** True: alive; false: silent for longer than the bound; undefined: not known yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {
   switch (heartbeat.kind) {
     case 'None':
@@ -65,7 +65,7 @@ export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): bool
   }
 }
 
-/** When to look again so that a silence is noticed in time; nothing else would tell of it. */
+/** When to reconcile next so that a silence is noticed in time; no event announces it. */
 export function untilSilentMs(heartbeat: Heartbeat, boundMs: number): number | undefined {
   if (heartbeat.kind === 'None') return undefined
   const left = boundMs - (heartbeat.kind === 'Heard' ? heartbeat.agoMs : heartbeat.watchedMs)

@@ -1,4 +1,4 @@
-// What each provider last said of all its hosts: one list a minute tells of hosts that stopped, vanished, or belong to nobody, for all machines at once.
+// The latest list of hosts from each provider: one list a minute shows hosts that stopped, disappeared, or belong to no machine, for all machines at once.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'

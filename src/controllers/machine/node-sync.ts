@@ -1,4 +1,5 @@
-// What the Node of a machine shall look like: labels, annotations and taints that its Machine declares, and no others of ours. Keys of other people are never touched. Pure.
+// Computes how the Node of a machine should look: the labels, annotations and taints that its Machine declares, and none that KubeNode set before. Keys of
+// other programs are never touched. Pure.
 import { ANNOTATIONS, LABELS, TAINTS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -30,7 +31,7 @@ const RESERVED: ReadonlySet<string> = new Set<string>([TAINTS.cordon, TAINTS.com
 
 const wantedTaints = ({ spec }: Machine): readonly Taint[] => (spec.taints ?? []).filter((t) => !RESERVED.has(t.key))
 
-/** Annotations of ours have a meaning of their own, and a Machine cannot declare them. */
+/** KubeNode's own annotations have fixed meanings, and a Machine cannot declare them. */
 const RESERVED_ANNOTATIONS: ReadonlySet<string> = new Set<string>(Object.values(ANNOTATIONS))
 
 const wantedAnnotations = ({ spec }: Machine): Readonly<Record<string, string>> =>
@@ -56,7 +57,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Keys that were never ours stay when the wish for them goes: somebody else had put the very same there before. */
+/** Only keys that we set ourselves are removed later: one that already had the same value belongs to another program. */
 const claimed = (
   wanted: Readonly<Record<string, string>>,
   there: Readonly<Record<string, string>>,
@@ -78,13 +79,13 @@ export interface NodeWish {
   readonly areComponentsIn: boolean
 }
 
-/** The Node as it should be, or `Keep`. */
+/** The desired Node, or `Keep`. */
 export function syncedNode(node: Node, { machine, areComponentsIn }: NodeWish): Mutation<Node> {
   const wish = { labels: wantedLabels(machine), annotations: wantedAnnotations(machine), taints: wantedTaints(machine) }
   return changed(node, wish, areComponentsIn)
 }
 
-/** The Node without anything of ours, for a host that stays when its machine goes. */
+/** The Node without any of KubeNode's changes, for a host that stays when its machine is deleted. */
 export const handedBackNode = (node: Node): Mutation<Node> => {
   const unclaimed = withoutClaim(node)
   const left = changed(unclaimed, { labels: {}, annotations: {}, taints: [] }, true)

@@ -24,7 +24,7 @@ export function newestHash(daemonSet: KubeObject, revisions: readonly Controller
   return newest?.metadata.labels?.['controller-revision-hash']
 }
 
-/** Undefined entries were not looked at, or could not be read: nothing is concluded then. */
+/** Undefined entries were not read, or could not be read: no conclusion is drawn from them. */
 export async function observeWorkloads(
   client: KubeClient,
   machine: Machine,
@@ -49,7 +49,7 @@ export async function observeWorkloads(
     })
     return (await Promise.all(looks)).flat()
   }
-  // One workload that cannot be read must not hold up all else that the machine needs.
+  // One workload that cannot be read must not block everything else that the machine needs.
   return read().catch(() => [])
 }
 
@@ -66,7 +66,7 @@ async function workloadOf(
   return {
     component,
     daemonSet,
-    // A list that goes on could hide the newest.
+    // The newest may be on a further page of the list.
     newestHash: revisions.continue === undefined ? newestHash(daemonSet, revisions.items) : undefined,
     pods: pods.filter((p) => p.metadata.namespace === namespace && isOwnedBy(p, daemonSet.metadata.uid)),
   }

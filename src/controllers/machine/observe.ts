@@ -109,7 +109,7 @@ export interface ObserveTools {
   readonly secretValues: SecretValues
   /** What of sets and canaries may be acted upon. */
   readonly contents: CommittedContents
-  /** Of a set or canary it is not known yet what git declares: the machine is looked at again in a moment. */
+  /** Called when it is not known yet what git declares for a set or canary: the machine is reconciled again soon. */
   readonly behind: (machine: string) => void
   readonly now: () => number
 }
@@ -179,7 +179,7 @@ async function strangeNodeOf(tools: ObserveTools, about: About, signal: AbortSig
   return isAbandoned({ earlier, hostsFor, pods }) ? node : undefined
 }
 
-/** Only while somebody is to be told it. */
+/** Read only while a host needs the token. */
 async function joinTokenOf(
   { client, now }: ObserveTools,
   about: About,
@@ -207,7 +207,10 @@ export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly H
   return () => Object.values(readBeats(tools, name, nodeName))
 }
 
-/** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */
+/**
+ * Reads the secret values that a canary tries, as the canary controller does; while they are unavailable, the machine keeps its current configuration of that
+ * version.
+ */
 async function marksOn(
   { caches, secretValues, contents, behind, now: time }: ObserveTools,
   machine: Machine,
@@ -301,7 +304,7 @@ async function hostOf(
   if (provider === undefined) return { kind: 'NoProvider' }
   if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
     const listed = tools.hostLists.read(provider.name, providerID, uidOf(machine))
-    // A list may be behind: whoever is missing there is asked for by name before anything is concluded.
+    // A list may be stale: ask for a missing host by name before drawing conclusions.
     if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
   }
   try {

@@ -1,4 +1,5 @@
-// Gives and takes back the order to switch, by the shared table: only what is staged, under a permit that is granted, on a node that is drained where that is asked. Pure.
+// Gives and withdraws the order to switch, by the shared table: only a staged version, under a granted permit, on a node that is drained if the component
+// requires it. Pure.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
@@ -20,7 +21,7 @@ import {
 export interface OrderInput {
   readonly machine: string
   readonly machineUid: string
-  /** What the machine shall have, as desiredComponents says. */
+  /** The desired components, from desiredComponents. */
   readonly components: readonly ComponentOrder[]
   readonly reports: readonly ComponentReport[]
   readonly claims: readonly Claim[]
@@ -28,7 +29,7 @@ export interface OrderInput {
   /** Permits that name the machine. */
   readonly permits: readonly OperationPermit[]
   readonly definitions: readonly MachineComponent[]
-  /** Undefined: nobody looked. */
+  /** Undefined: not read. */
   readonly isDrained: boolean | undefined
   /** UIDs of permits that the machine was let go from. */
   readonly letGo?: readonly string[]
@@ -47,7 +48,7 @@ export interface Order {
 }
 
 export interface Orders {
-  /** With the orders as they should be now. */
+  /** With the desired orders. */
   readonly components: readonly ComponentOrder[]
   /** Given now for the first time: their permits are to be read once more right before. */
   readonly given: readonly Order[]
@@ -67,7 +68,7 @@ export function planOrders(input: OrderInput): Orders {
 type Look =
   | { readonly kind: 'As'; readonly entry: ComponentOrder }
   | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
-  /** The machine names it no more, and the agent takes it off. */
+  /** The machine no longer names it, and the agent removes it. */
   | { readonly kind: 'Gone'; readonly order: Order }
 
 function lookAt(input: OrderInput, entry: ComponentOrder): Look {
@@ -97,7 +98,7 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
     : { kind: 'As', entry: plain }
 }
 
-/** A set that dropped the component, or goes back to before it had it, has this machine in a slice that takes it off; nobody else wants it here. */
+/** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
 function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): Slice | undefined {
   if (entry.canaryRef !== undefined) return undefined
   const speaker = winner(claims, entry.name, entry)

@@ -1,4 +1,5 @@
-// Hosts that no Machine names: told at once, and given back only after a grace, when the list of Machines is known to be fresh and no Node lives on them.
+// Hosts that no Machine names: reported at once, and deleted only after a grace period, when the list of Machines is known to be fresh and no Node lives on
+// them.
 import { listPages } from '#kube/list-all.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -8,23 +9,23 @@ import type { KubeClient } from '#kube/client.ts'
 import { type Node, isNodeReady } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
 
-/** A create whose reply was lost is repeated within seconds; whoever restores a backup of the cluster needs longer to notice. */
+/** A create whose reply was lost is repeated within seconds; a user who restores a backup of the cluster needs longer to notice. */
 export const ORPHAN_GRACE_MS = 15 * 60_000
-/** More orphans than this at once are no left-overs: somebody lost the Machines, or points us at another cluster. */
+/** More orphans than this at once are no left-overs: the Machines were lost, or we are connected to another cluster. */
 export const MOST_ORPHANS = 10
 
 export interface OrphanInput {
   readonly hosts: readonly Host[]
   readonly machines: readonly Pick<Machine, 'metadata'>[]
   readonly nodeNamed: (name: string) => Node | undefined
-  /** When each host was first seen to be nobody's, by providerID. */
+  /** When each host was first seen without a Machine, by providerID. */
   readonly since: ReadonlyMap<string, number>
   readonly now: number
 }
 
 export interface OrphanPlan {
   readonly orphans: readonly Host[]
-  /** Nobody's for longer than the grace, with nothing alive on them. */
+  /** Without a Machine for longer than the grace period, with nothing alive on them. */
   readonly remove: readonly Host[]
   /** Why some stay although their time is over. */
   readonly kept: readonly { readonly host: Host; readonly why: string }[]

@@ -35,13 +35,19 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
 
 const hasEverJoined = ({ status }: Machine): boolean => status?.nodeRef !== undefined || status?.agent !== undefined
 
-/** Nobody can be asked for its host any more, which works on all the same: it is emptied like any other, and stays. A Node that only has the name is not touched. */
+/**
+ * No provider is configured for its host any longer, but the host still works: it is drained like any other, and stays. A Node that only has the same name is
+ * not touched.
+ */
 function unprovided(seen: Seen): Seen {
   const isOwnNode = seen.node !== undefined && seen.node.metadata.uid === seen.machine.status?.nodeRef?.uid
   return { ...seen, isHostKept: true, node: isOwnNode ? seen.node : undefined }
 }
 
-/** Who took its components away first, or let the host die, hears it no more: else it is another provider that was asked. */
+/**
+ * The host is alive and still has components. Once they are uninstalled or the host is stopped, this is false; if it is true although the provider does not
+ * know the host, another provider was asked.
+ */
 const isAtWork = (seen: Seen): boolean =>
   isInService(seen) && isBeating(seen.agentBeat) === true && (seen.machine.spec.components ?? []).length > 0
 
@@ -163,7 +169,7 @@ const withFirst = (first: readonly MachineAction[], { actions, notices, ...rest 
   notices: [...first.flatMap(noticeOf), ...notices],
 })
 
-/** After this the host goes although components are left on it: whoever does not let go must not keep the machine. */
+/** After this the host is deleted although components are left on it: an agent that does not finish must not keep the machine. */
 const UNINSTALL_WITHIN_MS = 120_000
 
 /** The agent takes its components away first, where it can still be told. */
@@ -183,7 +189,7 @@ function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
 const removed = (seen: Seen, now: number): MachinePlan =>
   uninstalling(seen, now) ?? step(deleteHost(seen, 'the machine is empty'), HOST_LOOK_MS)
 
-/** The host stays: what is ours leaves it and its Node, and whoever had it before has it again. */
+/** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
 const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, now) ?? lastSteps(seen)
 
 /** Together with the finalizer: a look in between would find a node that is to be emptied, and cordon it again. */
@@ -205,14 +211,14 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
   if (pods === undefined) return undefined
   const { evict, going } = drainPlan(pods)
   if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine is being removed' }
-  // Pods of a host that nobody hears never tell that they ended; they end with the host.
+  // Pods of a silent host never report that they ended; they end with the host.
   return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
 
-/** Somebody else keeps the Node of a host that stays: a kubelet that was there before us. */
+/** The Node of a host that stays is kept alive by another program: a kubelet that was there before us. */
 const isAlive = ({ node, nodeBeat }: Seen): boolean => isNodeReady(node) && isBeating(nodeBeat) !== false
 
-/** The host is gone, or is not ours to take away: what stood for it goes too. */
+/** The host was deleted, or is not ours to delete: remove the objects that represent it. */
 function lastSteps(seen: Seen): MachinePlan {
   const { machine, node, agentBeat, nodeBeat } = seen
   const isNodeKept = seen.isHostKept && isAlive(seen)

@@ -99,7 +99,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   const sealing = planSealing(publicKey, seen.sealing ?? [], seen.idleSealed ?? [])
   const actions: MachineAction[] = [
     ...hostActions(seen),
-    // Before what names the configuration: the agent looks for the values as soon as it hears of it.
+    // Before the configuration is assigned: the agent reads the values as soon as it sees the assignment.
     ...sealActions(sealing, publicKey),
     ...componentActions(seen, components, orders),
     ...workloads.flatMap((look) => replaceActions(seen, look)),
@@ -151,7 +151,7 @@ const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])
 
-/** Only looked at, also when it goes. What was made for it while it was managed is let go; its Node and its host are not touched. */
+/** An observed machine is only read, also while it is deleted. What was created while it was managed is released; its Node and its host are not touched. */
 function planObserved(seen: Seen): MachinePlan {
   const { providerID } = seen.machine.spec
   const actions: MachineAction[] = [
@@ -204,7 +204,7 @@ function sealActions({ toSeal, toDelete }: SealingPlan, publicKey: string | unde
 const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
   wait === undefined ? {} : { waiting: { predicate: 'ValuesSealed', ...wait } }
 
-/** An existing host joins when somebody runs a command there. The token in it is nothing for a status. */
+/** An existing host joins when a user runs a command there. The token in that command must not appear in a status. */
 function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   if (!seen.isHostKept || hasJoined(seen)) return {}
   const unblock = `the host has joined; print the command for it with: kubenode machine join-command ${nameOf(seen.machine)}`
@@ -235,7 +235,7 @@ function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
   })
 }
 
-/** Who waits for its permit is not told when its pod or its template changes meanwhile: nobody watches those. */
+/** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
 function untilNextOf(look: WorkloadLook): number | undefined {
   if (isMoving(look)) return WORKLOAD_LOOK_MS
   return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
@@ -314,7 +314,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
 
 const agentOf = (isAlive: boolean | undefined) => (isAlive === undefined ? 'Unknown' : isAlive ? 'Heard' : 'Silent')
 
-/** Whether the agent or we ourselves bring it; while its definition is not to be seen, what was said stays. */
+/** Whether the agent or the controller installs it; while its definition cannot be read, the previous answer stays. */
 function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): ComponentOrder {
   const definition = definitions.find(({ spec }) => spec.component === entry.name && spec.version === entry.version)
   if (definition === undefined || isWorkload(definition) === (entry.workload === true)) return entry
@@ -364,7 +364,7 @@ function cordonActions(
   return [...add, ...drop]
 }
 
-/** Between the order and its end nobody may come back to the node; and one on which nothing runs is no place for pods. */
+/** Between the order and its end no pod may return to the node; and a node on which a component failed should not get pods. */
 const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
 
 function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction[] {
@@ -386,7 +386,7 @@ function nodeActions(seen: Seen, components: Orders['components']): MachineActio
   const { machine, node } = seen
   // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
   if (node === undefined || (isFirstInstall(seen) && !isNodeReady(node))) return []
-  // Nobody of ours is there yet.
+  // The agent has not joined yet.
   if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
   const areComponentsIn =
     isFirstInstall(seen) && components.length > 0 && missingComponents(machine, components).length === 0

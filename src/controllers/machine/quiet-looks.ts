@@ -1,8 +1,8 @@
-// Looks that are due only because a machine could have fallen silent. As long as it beats they find nothing: at ten thousand machines some hundred a second.
-// Whatever else may have changed wakes the machine, and then it is looked at; now and then it is all the same, in case that something told nobody.
+// Skips reconciles that are due only because a machine could have fallen silent. While its heartbeats continue they find nothing: at ten thousand machines some
+// hundred a second. Every other change wakes the machine, which is then reconciled; a rare resync covers changes that no event announced.
 import { type Heartbeat, untilSilentMs } from './heartbeats.ts'
 
-/** A machine is looked at this often at least. */
+/** A machine is reconciled at least this often. */
 const RESYNC_MS = 300_000
 
 export interface Quiet {
@@ -25,7 +25,7 @@ export class QuietLooks {
     this.#monotonic = monotonic
   }
 
-  /** Milliseconds for which nothing has to be looked at; undefined when the machine is to be looked at now. */
+  /** Milliseconds without need for a reconcile; undefined when the machine must be reconciled now. */
   left(machine: string): number | undefined {
     const quiet = this.#looks.get(machine)?.quiet
     if (quiet === undefined) return undefined
@@ -41,7 +41,7 @@ export class QuietLooks {
     this.#looks.set(machine, {})
   }
 
-  /** The look found nothing to do. Which silences it knew of is by the beats that it saw: one that began since is looked at. */
+  /** The reconcile found nothing to do. `seen` holds the heartbeats that it read: a silence that began since then causes a new reconcile. */
   note(machine: string, about: Quiet, seen: readonly Heartbeat[]): void {
     const look = this.#looks.get(machine)
     if (look === undefined) return
@@ -49,7 +49,7 @@ export class QuietLooks {
     look.quiet = { about, silences: silencesOf(seen, about.bounds), until }
   }
 
-  /** It is to be looked at, whatever was found before. */
+  /** It must be reconciled, whatever was found before. */
   over(machine: string): void {
     this.#looks.delete(machine)
   }

@@ -197,7 +197,7 @@ const statusObject = ({ metadata: { name = '', uid } }: Machine, status: OwnStat
   status,
 })
 
-/** Whoever made a provider runs it; here it is only listened to. */
+/** The program that creates a provider runs it; this controller only listens to it. */
 function providerParts({ config, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {
   return Object.values(config.providers).map((provider): Part => {
     const stop = new AbortController()

@@ -7,12 +7,12 @@ import { keyName, seal, sealedKey, sealedObjectName } from '#api/sealed.ts'
 import type { Claim, Mark } from './desired-components.ts'
 import type { ConfigMap } from './objects.ts'
 
-/** What one look at the Secrets of one configuration said; the values themselves stay where they are. */
+/** What one reconcile learned about the Secrets of one configuration; the values themselves are not copied here. */
 export interface SealingSeen {
   readonly config: ComponentConfig
   /** Names of objects that have every value, sealed to the machine's key. */
   readonly isSealed: boolean
-  /** Why the values that the configuration was made from are not to be had; undefined when they are, or nobody had to ask. */
+  /** Why the values of the configuration are unavailable; undefined when they are available, or were not needed. */
   readonly missing?: string
 }
 

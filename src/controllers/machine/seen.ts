@@ -1,4 +1,4 @@
-// What one look at a Machine sees, and the words in which its plan speaks of it. Pure.
+// The inputs of one reconcile of a Machine, and the predicates that its plan uses. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -32,26 +32,26 @@ export interface Seen {
   readonly nodeBeat: Heartbeat
   /** Of the agent of an earlier Machine of this name. */
   readonly strangeLease?: Lease
-  /** Of this name, made by the agent of an earlier Machine, with nobody behind it; `node` is undefined then. */
+  /** A Node of this name, created by the agent of an earlier Machine that no longer runs; `node` is undefined then. */
   readonly strangeNode?: Node
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean
   /** Nothing new is begun while it is in force. */
   readonly hold: OperationalHold | undefined
-  /** What its host joins with; undefined when nobody is to join, or the approver has not made one. */
+  /** The token for its host; undefined when no host may join, or the approver has not created one. */
   readonly joinToken: Secret | undefined
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   readonly permits: readonly OperationPermit[]
   readonly definitions: readonly MachineComponent[]
-  /** On the node; undefined when nobody looked. */
+  /** On the node; undefined when not read. */
   readonly pods: readonly Pod[] | undefined
-  /** Of components that are on their way; none where nobody looked. */
+  /** Of components whose rollout is under way; empty when not read. */
   readonly workloads: readonly WorkloadSeen[]
   /** Of configurations with secret values; none for most machines. */
   readonly sealing?: readonly SealingSeen[]
-  /** Sealed values of configurations that are gone. */
+  /** Sealed values of configurations that were deleted. */
   readonly idleSealed?: readonly ConfigMap[]
 }
 
@@ -61,10 +61,10 @@ export const isDeleting = ({ metadata }: Machine): boolean => metadata.deletionT
 export const hasFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machine) === true
 
-/** Looked at, and never touched. */
+/** Only read, never touched. */
 export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
 
-/** A machine that we make, or take over, and join; others are only looked at, or managed in other ways. */
+/** A machine that we create or take over, and join; others are only observed, or managed in other ways. */
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
 
 /** The agent was there: with its Lease or with its Node. The Node of a host that was there before says nothing about that. */
@@ -75,7 +75,7 @@ export const hasJoined = ({ node, agentBeat, isHostKept }: Pick<Seen, 'node' | '
 export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
   (isHostKept ? status?.agent : status?.nodeRef) !== undefined
 
-/** Somebody deleted the Node of a machine whose agent is at work. Its agent makes it again, or its kubelet registers it once it is restarted. */
+/** The Node of a machine was deleted while its agent is running. The agent creates it again, or the kubelet registers it after a restart. */
 export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
   seen.node === undefined && seen.machine.status?.nodeRef !== undefined && hasJoined(seen) && !isDeleting(seen.machine)
 
@@ -83,7 +83,7 @@ export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' 
 export const isFirstInstall = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   node === undefined ? machine.status?.nodeRef === undefined : hasTaint(node, TAINTS.componentsPending)
 
-/** Somebody may rely on it: it became a node, and its startup taint is gone. */
+/** Workloads may rely on it: it became a node, and its startup taint was removed. */
 export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   !isFirstInstall({ machine, node }) && node !== undefined
 
@@ -105,7 +105,7 @@ export function missingComponents(machine: Machine, components: ComponentList): 
   })
 }
 
-/** States in which a version that was committed earlier goes on running. */
+/** States in which a version that was committed earlier keeps running. */
 const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged', 'RolledBack'])
 
 /** Components that do not do their work right now; one that merely waits for its next version does. */

@@ -1,12 +1,12 @@
-// Decides whether a status may wait. A switch takes a few seconds: written at each of its steps, "under way" would be most of what a rollout writes, and
-// would be read by nobody. So it is told once it has lasted, and its end at once. Whatever else changes is told at once too.
+// Decides whether a status write may wait. A switch takes a few seconds: written at each of its steps, "under way" would be most of what a rollout writes, and
+// no one would read it. So progress is written once it has lasted, and its end at once, like every other change.
 import type { Machine } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { OwnStatus } from './status.ts'
 
 /**
- * What is over sooner is no news for a person, and controllers look at the components themselves. A hundred machines of a slice
- * that switch at once on a busy server take some seconds more than one alone.
+ * A change that is over sooner is no news for a user, and controllers read the components themselves. A hundred machines of a slice that switch at once on a
+ * busy server take some seconds more than one alone.
  */
 export const UNDER_WAY_MS = 10_000
 
@@ -55,7 +55,7 @@ export class StatusPace {
     return Math.max(0, since + UNDER_WAY_MS - now)
   }
 
-  /** It is written, as it should be, or gone. */
+  /** The status was written, is up to date, or its machine was deleted. */
   over(machine: string): void {
     this.#since.delete(machine)
   }

@@ -118,7 +118,7 @@ function waitingFor({ machine }: Seen, waiting: Waiting | undefined, now: number
   return { waitingFor: waitingSince(machine.status?.waitingFor, waiting, now) }
 }
 
-/** The last Node that there was; it stays known while the Node is gone. */
+/** The last known Node; it stays in the status after the Node was deleted. */
 function nodeRefOf({ machine, node }: Seen): MachineStatus['nodeRef'] {
   const { name, uid } = node?.metadata ?? {}
   return name !== undefined && uid !== undefined ? { name, uid } : machine.status?.nodeRef
@@ -203,7 +203,7 @@ function paused({ hold }: Seen): WantedCondition[] {
   return [condition('Paused', 'True', because, `${author} until ${until}: ${reason}`)]
 }
 
-/** What can be said of a machine that has no agent of ours. */
+/** The conditions of a machine without our agent. */
 function observedConditions(
   seen: Seen,
   plan: MachinePlan,
@@ -297,7 +297,7 @@ function consistent(seen: Seen): WantedCondition[] {
   return [condition('ComponentsConsistent', 'True', 'AsDeclared', 'files and processes match the installed components')]
 }
 
-/** Somebody keeps changing a component, and enough fresh copies were brought. */
+/** A component keeps being changed on the host, and the limit of fresh copies is reached. */
 function unmendable({ machine }: Seen, now: number): string | undefined {
   const found = (machine.spec.components ?? []).find((entry) => {
     const report = machine.status?.components?.find((c) => c.name === entry.name)
@@ -325,7 +325,7 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
   return condition('Stalled', 'False', 'AsDeclared', 'no manual intervention needed')
 }
 
-/** While nobody knows, the last word stays. */
+/** While it is unknown, the last condition stays. */
 function agentReachable({ machine, agentBeat }: Seen): WantedCondition {
   const alive = isBeating(agentBeat)
   if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')

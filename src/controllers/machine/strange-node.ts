@@ -21,6 +21,6 @@ export interface NodeEvidence {
   readonly pods: readonly Pod[]
 }
 
-/** Nobody is behind it. What an agent may write proves nothing: a host is the provider's word, and that a pod runs only a kubelet can say. */
+/** No host is behind it. What an agent may write proves nothing: only the provider knows about hosts, and only a kubelet can report that a pod runs. */
 export const isAbandoned = ({ earlier, hostsFor, pods }: NodeEvidence): boolean =>
   hostsFor !== undefined && !hostsFor.has(earlier) && !pods.some(({ status }) => status?.phase === 'Running')

@@ -8,7 +8,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from './actions.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 
-/** Nobody brings such a machine anywhere. */
+/** No controller serves such a machine. */
 export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
   if (spec.channel === 'SSH')
     return {

@@ -1,4 +1,4 @@
-// What wakes which machine: every change of an object that one look at the machine rests on, and nothing else, since thousands of machines share most of them.
+// Decides which changes wake which machine: those of objects that its reconcile reads, and no others, since thousands of machines share most of them.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -39,7 +39,7 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
     if (jsonEqual(before?.spec, now?.spec)) return
     for (const m of caches.machines.list()) if ([before, now].some((d) => d && isTold(m, d))) named(m)
   })
-  // The status of a set may name a revision that comes only now; what changes on one later concerns nobody.
+  // The status of a set may name a revision before it is in the cache; later changes of a revision do not matter.
   caches.revisions.onChange((before, now) => {
     if (before !== undefined || now === undefined) return
     const owners = (now.metadata.ownerReferences ?? []).flatMap((o) => caches.sets.get(o.name) ?? [])
@@ -74,7 +74,7 @@ function isMatch(selector: Parameters<typeof matchesLabels>[0], machine: Machine
   }
 }
 
-/** A Lease wakes its machine when it comes, goes, or is renewed after a silence; thousands of renewals wake nobody. */
+/** A Lease wakes its machine when it is created, deleted, or renewed after a silence; ordinary renewals, thousands of them, wake no machine. */
 function listen(leases: SharedInformer<Lease>, beats: Heartbeats, wake: (lease: string) => void): void {
   leases.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name ?? ''

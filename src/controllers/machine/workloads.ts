@@ -37,7 +37,7 @@ const isPodReady = ({ status }: Pod): boolean => {
 
 export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
 
-/** Nothing moves there any more: it need not be looked at. */
+/** Nothing changes there any longer: it need not be read. */
 export const isSettled = (entry: ComponentOrder, report: ComponentReport | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && (report.state === 'Healthy' || report.state === 'Failed')
 

@@ -1,4 +1,4 @@
-// Carries out what was planned for a set that is being deleted. The cache decided; its ground is looked at again on the server.
+// Carries out the plan for a set that is being deleted. The plan was made from the cache; its assumptions are checked again on the server.
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'

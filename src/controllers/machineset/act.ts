@@ -1,4 +1,5 @@
-// Carries out what was planned for a MachineSet. The cache decided; before anything is made or removed its ground is looked at again, on the server.
+// Carries out the plan for a MachineSet. The plan was made from the cache; before anything is created or deleted, its assumptions are checked again on the
+// server.
 import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
@@ -158,7 +159,7 @@ async function remove(
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX = 5
 
-/** Letters without vowels make no words; five of them are told apart by eye. */
+/** Letters without vowels form no words; five of them are easy to compare by eye. */
 const suffix = (random: Random): string => Array.from({ length: SUFFIX }, () => random.pick([...LETTERS])).join('')
 
 function newMachine(set: MachineSet, random: Random): Machine {

@@ -28,7 +28,7 @@ export type MachineSetAction =
       readonly reason: string
     }
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
-  /** Its host is gone: the record goes too, so that another machine is made. */
+  /** Its host no longer exists: the Machine is deleted too, so that another one is created. */
   | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
 
 export interface MachineSetPlan extends Plan<MachineSetAction> {
@@ -45,7 +45,7 @@ export interface Waiting {
   readonly unblock: string
   /** What the Defender's gate says, where that is more than that it was asked. */
   readonly because?: Reason
-  /** After so many milliseconds it is looked at again, although nothing changed. */
+  /** Reconcile again after this many milliseconds, even without a change. */
   readonly lookMs?: number
 }
 
@@ -82,7 +82,7 @@ export function noticeOf(action: MachineSetAction): Notice[] {
   }
 }
 
-/** What was to be taken away is gone already. */
+/** An object that was to be deleted no longer exists. */
 export const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
     ? { kind: 'Applied', object: undefined }

@@ -23,7 +23,7 @@ interface SetWish {
   readonly status?: MachineSet['status']
 }
 
-/** One that has been looked at in its present generation, unless the status is given. */
+/** A set reconciled in its current generation, unless the status is given. */
 const set = ({
   name = 'old',
   replicas = 3,

@@ -50,8 +50,8 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
 const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine depends on it' }
 
 /**
- * Also those on their way out lose their owner: in the foreground, garbage collection keeps the name of the set until they are gone, which may be never. But
- * those that leave under a grant of this set are waited for: it ends with them.
+ * Machines that are being deleted lose their owner too: in foreground deletion, garbage collection keeps the set until they no longer exist, which may be
+ * never. But the set waits for machines that leave under a grant of its own: the grant ends with them.
  */
 function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSetPlan {
   const isLeaving = (m: Machine) => isDeleting(m) && openPermit(seen, m)?.status?.phase === 'Granted'
@@ -60,7 +60,10 @@ function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSet
   return withPermits(seen, owned.length === 0 ? [finish] : left, {}, now, uidsOf(free))
 }
 
-/** Somebody deleted what git declares: sync says within a minute that the machines stay, and makes the set again. Sync itself takes the set off its Inventory first. */
+/**
+ * A user deleted what git declares: sync reports within a minute that the machines stay, and creates the set again. Sync itself removes the set from its
+ * Inventory first.
+ */
 const STILL_DECLARED = {
   predicate: 'Succession',
   seen: 'the set was deleted although git declares it; its machines stay',
@@ -79,7 +82,7 @@ function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
   const moves = alive.flatMap((machine): Move[] => {
     const to = successors.get(machine)
     if (to !== undefined) return [{ kind: 'HandOver', machine, to, reason: `set ${nameOf(seen.set)} is being deleted` }]
-    // An observed machine is nobody's to remove.
+    // No controller may delete an observed machine.
     return isObserved(machine) ? [release(machine, 'the machine is observed only')] : []
   })
   return moves.slice(0, MOST_MOVES)

@@ -97,7 +97,7 @@ const othersThan = ({ sets, machines }: MachineSetCaches, set: MachineSet): read
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
     .map((other) => ({ set: other, machines: machines.byIndex(BY_OWNER, uidOf(other)) }))
 
-/** The sets that a change of this machine concerns: its owner, or whoever may take it in. */
+/** The sets that a change of this machine concerns: its owner, or those that may adopt it. */
 export function setsOf({ sets }: MachineSetCaches, m: Machine): readonly string[] {
   const owner = ownerOf(m)
   if (owner !== undefined) return owner.kind === machineSet.kind ? [owner.name] : []

@@ -23,7 +23,7 @@ import {
 import { succession } from './succession.ts'
 import { withPermits } from './upkeep.ts'
 
-/** Machines made in one reconcile: the next one looks at the world again. */
+/** Machines created in one reconcile; the next one reads all objects again first. */
 const MOST_CREATES = 20
 
 export function plan(seen: Seen, now: number): MachineSetPlan {

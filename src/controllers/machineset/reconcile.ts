@@ -16,7 +16,7 @@ import type { Seen } from './seen.ts'
 import { type MachineSetStatus, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
-/** Machines report in bursts, ten times each in a rollout; one look at a set of thousands answers them all. */
+/** Machines report in bursts, ten times each in a rollout; one reconcile of a set of thousands covers them all. */
 const GATHER_MS = 100
 
 export const machineSetModule: ControllerModule = { name: 'machineset', setup }

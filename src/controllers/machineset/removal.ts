@@ -44,7 +44,7 @@ interface Removing {
   readonly unblock: string
 }
 
-/** In the order given. No more permits are asked for than may be used: a slot that nobody uses holds up everything else. */
+/** In the given order. Requests only as many permits as the set can use: an unused slot blocks all other disruptions. */
 export function removals(
   seen: Seen,
   machines: readonly Machine[],

@@ -1,4 +1,4 @@
-// What one look at a MachineSet sees, and the words in which its plan speaks of machines. Pure.
+// The inputs of one reconcile of a MachineSet, and the predicates that its plan uses. Pure.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -25,7 +25,7 @@ export interface Seen {
   readonly edit?: Edit
   /** What git declares is not known: nothing is made or removed. */
   readonly isHeld?: boolean
-  /** Git declares it, also while somebody has deleted it. */
+  /** Git declares it, even if a user has deleted it. */
   readonly isDeclared?: boolean
   /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */
   readonly others: readonly OtherSet[]
@@ -54,7 +54,7 @@ export const isReady = (m: Machine): boolean => isConditionTrue(m.status?.condit
 
 const NOT_YET: ReadonlySet<string | undefined> = new Set(['Pending', 'Provisioning', 'Joining', 'Installing'])
 
-/** Whether somebody may rely on it. One that became a node counts, unless we know that it never took work: unknown blocks. */
+/** Whether workloads may rely on it. A machine that became a node counts, unless we know that it never took work: unknown blocks. */
 export function isInService(m: Machine): boolean {
   const { phase, nodeRef } = m.status ?? {}
   if (phase === undefined || phase === 'Failed') return nodeRef !== undefined
@@ -71,7 +71,7 @@ export const isZombie = (m: Machine): boolean => {
   return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
 }
 
-/** An observed machine is nobody's to make or to remove. */
+/** Controllers neither create nor delete an observed machine. */
 export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
 
 /** Whether it is as the present template would make it. What controllers add to a Machine does not count. */

@@ -8,8 +8,8 @@ import { countOf } from './removal.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, isReady, nameOf } from './seen.ts'
 
 /**
- * A set that is renamed comes as two changes, in either order: the new name is applied and the old one is deleted. Sync needs seconds for both, and starts again
- * within half a minute when it is killed in between; whoever types the two commands needs longer than that.
+ * A renamed set arrives as two changes, in either order: the new name is applied and the old one is deleted. Sync needs seconds for both, and restarts within
+ * half a minute when it is killed in between; a user who types the two commands needs longer than that.
  */
 export const SUCCESSION_GRACE_MS = 60_000
 
@@ -19,7 +19,7 @@ export const OTHERS_LOOK_MS = 5_000
 const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isDeleting(m))
 
 /**
- * How long a set still waits for the other half of a rename: from the first look at a new generation on. What was waited for is kept in the status, which
+ * How long a set still waits for the other half of a rename, counted from the first reconcile of a new generation. The status keeps the start of the wait and
  * outlives the process; a clock that was set back ends the wait.
  */
 export function graceLeftMs({ metadata, status }: MachineSet, now: number): number {

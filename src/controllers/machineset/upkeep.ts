@@ -1,4 +1,4 @@
-// Decides what becomes of the permits that a set asked for, and when the set is looked at again. Pure.
+// Decides what happens to the permits that a set requested, and when the set is reconciled next. Pure.
 import { endsIn } from '#holds/in-force.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
@@ -9,7 +9,7 @@ export const AVAILABLE_AFTER_MS = 10_000
 /** While a permit is open it has to be renewed although nothing changes. */
 const RENEWAL_LOOK_MS = 10_000
 
-/** Open permits are renewed while their machine goes, ended when it is gone, and given back when it may stay. */
+/** Open permits are renewed while their machine is being deleted, ended once it is deleted, and released when it may stay. */
 export function withPermits(
   seen: Seen,
   actions: readonly MachineSetAction[],
@@ -59,7 +59,7 @@ export function withPermits(
   }
 }
 
-/** Nothing tells when a Ready machine has been so for long enough. */
+/** No event announces that a machine has been Ready long enough. */
 function untilAvailable(seen: Seen, now: number): number[] {
   return aliveOf(seen).flatMap((m) => {
     const left = (readySinceMs(m) ?? -Infinity) + AVAILABLE_AFTER_MS - now

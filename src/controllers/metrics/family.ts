@@ -1,4 +1,4 @@
-// One figure that is read off the objects at the moment somebody asks: its name, what it means, and a value for each combination of labels.
+// One figure computed from the objects at scrape time: its name, what it means, and a value for each combination of labels.
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

@@ -1,13 +1,13 @@
-// Figures in the registry: gauges that are read off the objects when somebody asks, and how long repairs took, counted as they end.
+// Figures in the registry: gauges computed from the objects at scrape time, and the duration of repairs, counted as they end.
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { Family } from './family.ts'
 
-/** From the best that is promised to what should wake somebody. */
+/** From the best promised time to one that should page an operator. */
 const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
 
-/** All are gauges that ask at the moment of the scrape; the objects are gone through once for all of them. */
+/** All are gauges computed at scrape time; one pass over the objects serves all of them. */
 export function figures(registry: Registry, families: () => readonly Family[]): Part {
   const names: string[] = []
   let read: ReadonlyMap<string, Family> = new Map()

@@ -1,5 +1,5 @@
-// The state of the cluster as figures, read off the caches when somebody asks, so that they cost nothing at rest and are never older than the objects.
-// How long repairs took is counted as they end. Only the leader tells: two processes would be summed up.
+// The state of the cluster as figures, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. The
+// duration of repairs is counted as they end. Only the leader reports: figures of two processes would be added up.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
