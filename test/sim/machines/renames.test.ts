@@ -13,7 +13,7 @@ import type { FaultKind } from '../sim-faults.ts'
 import { type RenameOptions, type Step, STEPS, renameSimulation, storyOf } from './renames.ts'
 import { inFull } from '#test/support/full.ts'
 
-const SEEDS = inFull(300, 25)
+const SEEDS = inFull(300, 8)
 
 /** Those that neither lose machines nor let the Defender's clocks disagree. */
 const FAULTS: readonly FaultKind[] = [
