@@ -1,11 +1,9 @@
 // Our cordon: one NoSchedule taint for as long as at least one owner wants it. Taint and owners change in one write, so neither is ever there alone.
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
-import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { Random } from '#lib/random.ts'
-import type { KubeClient } from '#kube/client.ts'
-import { type Mutation, type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
-import { type Node, type Taint, nodeType } from './objects.ts'
+import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
+import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
+import type { Node, Taint } from './objects.ts'
 
 export interface CordonClaim {
   readonly reason: string
@@ -101,42 +99,10 @@ function changed(node: Node, owners: CordonOwners): Mutation<Node> {
   }
 }
 
-export interface CordonTools {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: Random
-  readonly fieldManager: string
-  readonly signal?: AbortSignal
-  /** The node as it was read a moment ago: what the first attempt may write over. */
-  readonly held?: Node | undefined
+export function cordon(tools: NodeTools, node: NodeRef, owner: string, claim: CordonClaim): Promise<Swap<Node>> {
+  return changeNode(tools, node, (current) => withCordon(current, owner, claim, tools.clock.now()))
 }
 
-/** The node that is meant; another one of the same name is another node. */
-export interface NodeRef {
-  readonly name: string
-  readonly uid: string
-}
-
-export function cordon(tools: CordonTools, node: NodeRef, owner: string, claim: CordonClaim): Promise<Swap<Node>> {
-  return swap(tools, node, (current) => withCordon(current, owner, claim, tools.clock.now()))
-}
-
-export function uncordon(tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> {
-  return swap(tools, node, (current) => withoutCordon(current, owner, tools.clock.now()))
-}
-
-function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Mutation<Node>): Promise<Swap<Node>> {
-  const { client, ...options } = tools
-  return compareAndSwap(
-    client,
-    nodeType,
-    { name: node.name },
-    (current) => {
-      if (current === undefined) return { kind: 'Refuse', reason: `node ${node.name} not found` }
-      if (current.metadata.uid !== node.uid)
-        return { kind: 'Refuse', reason: `node ${node.name} was deleted and recreated` }
-      return mutate(current)
-    },
-    options,
-  )
+export function uncordon(tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> {
+  return changeNode(tools, node, (current) => withoutCordon(current, owner, tools.clock.now()))
 }

@@ -1,9 +1,8 @@
 // The out-of-service taint: lets the control plane give up what ran on a node. Only for a machine that is off, and taken back only by whoever put it there.
 import { TAINTS } from '#api/names.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
-import { compareAndSwap } from '#runtime/compare-and-swap.ts'
-import type { CordonTools, NodeRef } from './cordon.ts'
-import { type Node, hasTaint, nodeType } from './objects.ts'
+import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
+import { type Node, hasTaint } from './objects.ts'
 
 /** On a Node: who fenced it. The taint of anybody else is never lifted. */
 const FENCE_ANNOTATION = 'kubenode.io/fenced-by'
@@ -36,22 +35,8 @@ export function withoutFence(node: Node, owner: string): Mutation<Node> {
   }
 }
 
-export const fence = (tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
-  swap(tools, node, (current) => withFence(current, owner))
+export const fence = (tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
+  changeNode(tools, node, (current) => withFence(current, owner))
 
-export const unfence = (tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
-  swap(tools, node, (current) => withoutFence(current, owner))
-
-function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Mutation<Node>): Promise<Swap<Node>> {
-  const { client, ...options } = tools
-  return compareAndSwap(
-    client,
-    nodeType,
-    { name: node.name },
-    (current) =>
-      current === undefined || current.metadata.uid !== node.uid
-        ? { kind: 'Refuse', reason: `node ${node.name} was deleted or recreated` }
-        : mutate(current),
-    options,
-  )
-}
+export const unfence = (tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
+  changeNode(tools, node, (current) => withoutFence(current, owner))

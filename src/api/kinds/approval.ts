@@ -1,4 +1,5 @@
 // Approval: immutable: who approved which digest. An admission policy holds `by` and `groups` to the caller.
+import { AGE, text, wide } from '../columns.ts'
 import { choice, immutable, obj, optional, setOf, str, time } from '../build.ts'
 import { dnsLabel, objectName, sha256 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -40,11 +41,11 @@ export const approval = defineKind({
   spec,
   selectable: ['.spec.digest'],
   columns: [
-    { name: 'By', type: 'string', jsonPath: '.spec.by' },
-    { name: 'Of', type: 'string', jsonPath: '.spec.of.kind' },
-    { name: 'Name', type: 'string', jsonPath: '.spec.of.name' },
-    { name: 'Digest', type: 'string', jsonPath: '.spec.digest', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('By', '.spec.by'),
+    text('Of', '.spec.of.kind'),
+    text('Name', '.spec.of.name'),
+    wide(text('Digest', '.spec.digest')),
+    AGE,
   ],
   example: {
     metadata: { name: 'reboot-rack-12-ada' },

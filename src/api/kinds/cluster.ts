@@ -1,4 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
+import { AGE, PHASE, READY, text, whole, wide } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -214,13 +215,13 @@ export const cluster = defineKind({
   status,
   selectable: ['.spec.stage'],
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'Version', type: 'string', jsonPath: '.spec.version' },
-    { name: 'Stage', type: 'string', jsonPath: '.spec.stage' },
-    { name: 'Machines', type: 'integer', jsonPath: '.status.machines.total' },
-    { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    PHASE,
+    READY,
+    text('Version', '.spec.version'),
+    text('Stage', '.spec.stage'),
+    whole('Machines', '.status.machines.total'),
+    wide(text('Endpoint', '.status.endpoint')),
+    AGE,
   ],
   conditions: [
     'Ready',

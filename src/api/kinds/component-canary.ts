@@ -1,4 +1,5 @@
 // ComponentCanary: versions tried on a few machines first. It marks machines and reports; the machine controller gives them the versions.
+import { AGE, PHASE, text, whole } from '../columns.ts'
 import { bool, fallback, int, intOrPercent, list, mapList, obj, optional, setOf, str, time, union } from '../build.ts'
 import {
   componentName,
@@ -97,12 +98,12 @@ export const componentCanary = defineKind({
   spec,
   status,
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Machines', type: 'integer', jsonPath: '.status.counts.total' },
-    { name: 'Healthy', type: 'integer', jsonPath: '.status.counts.healthy' },
-    { name: 'Failed', type: 'integer', jsonPath: '.status.counts.failed' },
-    { name: 'Until', type: 'string', jsonPath: '.status.observeUntil' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    PHASE,
+    whole('Machines', '.status.counts.total'),
+    whole('Healthy', '.status.counts.healthy'),
+    whole('Failed', '.status.counts.failed'),
+    text('Until', '.status.observeUntil'),
+    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'Paused', 'UncommittedChange'],
   example: {

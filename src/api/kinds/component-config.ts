@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
+import { AGE, text, wide } from '../columns.ts'
 import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
 import { componentName, objectName, secretRef, sha256 } from '../fields.ts'
 import { API_GROUP_VERSION, defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -89,11 +90,7 @@ export const componentConfig = defineKind({
   doc: 'One immutable rendered configuration of a component, named by its hash; machines reference it.',
   spec,
   selectable: ['.spec.component'],
-  columns: [
-    { name: 'Component', type: 'string', jsonPath: '.spec.component' },
-    { name: 'Digest', type: 'string', jsonPath: '.spec.digest', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-  ],
+  columns: [text('Component', '.spec.component'), wide(text('Digest', '.spec.digest')), AGE],
   checks: [
     {
       name: 'the digest matches the values',

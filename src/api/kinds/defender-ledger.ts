@@ -1,4 +1,5 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
+import { AGE, whole } from '../columns.ts'
 import { bool, choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
 import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -136,11 +137,11 @@ export const defenderLedger = defineKind({
   doc: 'The authoritative state of the Defender: grants in flight, rates, breakers. One object, named cluster.',
   spec,
   columns: [
-    { name: 'Sequence', type: 'integer', jsonPath: '.spec.sequence' },
-    { name: 'Granted', type: 'integer', jsonPath: '.spec.counts.granted' },
-    { name: 'Denied', type: 'integer', jsonPath: '.spec.counts.denied' },
-    { name: 'Failed', type: 'integer', jsonPath: '.spec.counts.failed' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    whole('Sequence', '.spec.sequence'),
+    whole('Granted', '.spec.counts.granted'),
+    whole('Denied', '.spec.counts.denied'),
+    whole('Failed', '.spec.counts.failed'),
+    AGE,
   ],
   rootRules: [
     {

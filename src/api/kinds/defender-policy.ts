@@ -1,4 +1,5 @@
 // DefenderPolicy: what disruption is allowed. Without any policy the built-in careful one decides.
+import { AGE, statusOf, text, whole, wide } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -183,13 +184,13 @@ export const defenderPolicy = defineKind({
   spec,
   status,
   columns: [
-    { name: 'Mode', type: 'string', jsonPath: '.spec.mode' },
-    { name: 'Enforced', type: 'string', jsonPath: '.status.conditions[?(@.type=="Enforced")].status' },
-    { name: 'Targets', type: 'integer', jsonPath: '.status.targets' },
-    { name: 'Breaker', type: 'string', jsonPath: '.status.breaker' },
-    { name: 'Granted', type: 'integer', jsonPath: '.status.decisions.granted', priority: 1 },
-    { name: 'Denied', type: 'integer', jsonPath: '.status.decisions.denied', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Mode', '.spec.mode'),
+    text('Enforced', statusOf('Enforced')),
+    whole('Targets', '.status.targets'),
+    text('Breaker', '.status.breaker'),
+    wide(whole('Granted', '.status.decisions.granted')),
+    wide(whole('Denied', '.status.decisions.denied')),
+    AGE,
   ],
   conditions: ['Ready', 'Stalled', 'Enforced', 'BreakerOpen', 'UncommittedChange'],
   example: {

@@ -1,4 +1,5 @@
 // FleetSource: the git repository that the fleet follows, with its tracks.
+import { AGE, READY, date, text, wide } from '../columns.ts'
 import {
   bool,
   choice,
@@ -219,12 +220,12 @@ export const fleetSource = defineKind({
   spec,
   status,
   columns: [
-    { name: 'URL', type: 'string', jsonPath: '.spec.url' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'Commit', type: 'string', jsonPath: '.status.commit' },
-    { name: 'Fetched', type: 'date', jsonPath: '.status.fetchedAt' },
-    { name: 'Drift', type: 'string', jsonPath: '.spec.drift', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('URL', '.spec.url'),
+    READY,
+    text('Commit', '.status.commit'),
+    date('Fetched', '.status.fetchedAt'),
+    wide(text('Drift', '.spec.drift')),
+    AGE,
   ],
   conditions: [
     'Ready',

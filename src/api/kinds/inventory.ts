@@ -1,4 +1,5 @@
 // Inventory: what sync applied to a cluster, in shards, kept in the cluster that it describes.
+import { AGE, text, whole } from '../columns.ts'
 import { bool, choice, fallback, int, list, mapList, obj, optional, str, time } from '../build.ts'
 import { commitId, count, dnsLabel, objectName, sha256, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -131,11 +132,11 @@ export const inventory = defineKind({
   spec,
   selectable: ['.spec.track'],
   columns: [
-    { name: 'Source', type: 'string', jsonPath: '.spec.source' },
-    { name: 'Track', type: 'string', jsonPath: '.spec.track' },
-    { name: 'Shard', type: 'integer', jsonPath: '.spec.shard' },
-    { name: 'Commit', type: 'string', jsonPath: '.spec.commit' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Source', '.spec.source'),
+    text('Track', '.spec.track'),
+    whole('Shard', '.spec.shard'),
+    text('Commit', '.spec.commit'),
+    AGE,
   ],
   checks: [
     {

@@ -1,4 +1,5 @@
 // MachineComponentSet: which component versions the machines of a selector must have, and how changes roll out.
+import { AGE, PHASE, text, whole, wide } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -32,11 +33,11 @@ import {
   secretRef,
   selector,
   sentence,
-  url,
   waitingFor,
   windows,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+import { httpLook, queryLook } from '../looks.ts'
 import { MAX_COMPONENTS } from './machine.ts'
 import { MAX_TARGETS } from './operation-permit.ts'
 
@@ -70,8 +71,6 @@ export const wantedComponent = obj('One component at one version.', {
   ),
 })
 
-const query = (doc: string) => str(doc, { min: 1, max: 4096 })
-
 const inspection = union(
   obj('One check that must pass after each step.', {
     name: dnsLabel('Name of the inspection.'),
@@ -83,33 +82,8 @@ const inspection = union(
         status: fallback(choice('The bad status.', ['True', 'False', 'Unknown']), 'True'),
       }),
     ),
-    http: optional(
-      obj('A request that must return this status.', {
-        url: url('URL to call; only hosts that the controller is configured to reach.'),
-        expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
-      }),
-    ),
-    prometheus: optional(
-      obj('A query whose result must be within bounds.', {
-        query: query('The PromQL query; it must return a single value.'),
-        min: optional(
-          str('Smallest accepted value, as text.', {
-            min: 1,
-            max: 32,
-            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-            says: 'a decimal number',
-          }),
-        ),
-        max: optional(
-          str('Largest accepted value, as text.', {
-            min: 1,
-            max: 32,
-            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-            says: 'a decimal number',
-          }),
-        ),
-      }),
-    ),
+    http: optional(httpLook('the controller')),
+    prometheus: optional(queryLook()),
     podProbe: optional(
       obj('A pod that runs on a machine of the step and must succeed.', {
         image: str('Image of the pod.', { min: 1, max: 512 }),
@@ -285,15 +259,15 @@ export const machineComponentSet = defineKind({
   spec,
   status,
   columns: [
-    { name: 'Machines', type: 'integer', jsonPath: '.status.counts.total' },
-    { name: 'Updated', type: 'integer', jsonPath: '.status.counts.updated' },
-    { name: 'Healthy', type: 'integer', jsonPath: '.status.counts.healthy' },
-    { name: 'Failed', type: 'integer', jsonPath: '.status.counts.failed' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate' },
-    { name: 'Revision', type: 'string', jsonPath: '.status.revisions.update', priority: 1 },
-    { name: 'Skipped', type: 'integer', jsonPath: '.status.counts.skipped', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    whole('Machines', '.status.counts.total'),
+    whole('Updated', '.status.counts.updated'),
+    whole('Healthy', '.status.counts.healthy'),
+    whole('Failed', '.status.counts.failed'),
+    PHASE,
+    text('Waiting', '.status.waitingFor.predicate'),
+    wide(text('Revision', '.status.revisions.update')),
+    wide(whole('Skipped', '.status.counts.skipped')),
+    AGE,
   ],
   conditions: [
     'Ready',

@@ -1,6 +1,7 @@
 // MachineComponent: one immutable, signed version of one node component: how to get, verify, install, run and probe it.
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange } from '#lib/semver.ts'
+import { AGE, text, whole } from '../columns.ts'
 import {
   bool,
   choice,
@@ -333,12 +334,12 @@ export const machineComponent = defineKind({
   status,
   selectable: ['.spec.component', '.spec.version', '.spec.type'],
   columns: [
-    { name: 'Component', type: 'string', jsonPath: '.spec.component' },
-    { name: 'Version', type: 'string', jsonPath: '.spec.version' },
-    { name: 'Type', type: 'string', jsonPath: '.spec.type' },
-    { name: 'Disruption', type: 'string', jsonPath: '.spec.disruption' },
-    { name: 'Machines', type: 'integer', jsonPath: '.status.machines' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Component', '.spec.component'),
+    text('Version', '.spec.version'),
+    text('Type', '.spec.type'),
+    text('Disruption', '.spec.disruption'),
+    whole('Machines', '.status.machines'),
+    AGE,
   ],
   conditions: ['Ready', 'Stalled', 'Verified', 'PruneDeferred'],
   checks: [

@@ -1,4 +1,5 @@
 // MachineSet: a group of machines with replicas, made through an infra provider.
+import { AGE, PHASE, text, whole, wide } from '../columns.ts'
 import { choice, fallback, immutable, int, intOrPercent, obj, optional, str } from '../build.ts'
 import { conditions, count, labels, observedGeneration, phase, selector, waitingFor } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -65,14 +66,14 @@ export const machineSet = defineKind({
     labelSelectorPath: '.status.selector',
   },
   columns: [
-    { name: 'Desired', type: 'integer', jsonPath: '.spec.replicas' },
-    { name: 'Current', type: 'integer', jsonPath: '.status.replicas' },
-    { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Outdated', type: 'integer', jsonPath: '.status.outdatedReplicas', priority: 1 },
-    { name: 'Provider', type: 'string', jsonPath: '.spec.template.spec.provider.name', priority: 1 },
-    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    whole('Desired', '.spec.replicas'),
+    whole('Current', '.status.replicas'),
+    whole('Ready', '.status.readyReplicas'),
+    PHASE,
+    wide(whole('Outdated', '.status.outdatedReplicas')),
+    wide(text('Provider', '.spec.template.spec.provider.name')),
+    wide(text('Waiting', '.status.waitingFor.predicate')),
+    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused', 'UncommittedChange'],
   checks: [

@@ -1,4 +1,5 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
+import { AGE, PHASE, READY, text, wide } from '../columns.ts'
 import {
   bool,
   choice,
@@ -240,15 +241,15 @@ export const machine = defineKind({
   status,
   selectable: ['.spec.pool', '.status.phase'],
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
-    { name: 'Node', type: 'string', jsonPath: '.status.nodeRef.name' },
-    { name: 'Pool', type: 'string', jsonPath: '.spec.pool' },
-    { name: 'Zone', type: 'string', jsonPath: '.spec.zone', priority: 1 },
-    { name: 'Class', type: 'string', jsonPath: '.spec.class', priority: 1 },
-    { name: 'Agent', type: 'string', jsonPath: '.status.agent.version', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    PHASE,
+    READY,
+    text('Reason', '.status.conditions[?(@.type=="Ready")].reason'),
+    text('Node', '.status.nodeRef.name'),
+    text('Pool', '.spec.pool'),
+    wide(text('Zone', '.spec.zone')),
+    wide(text('Class', '.spec.class')),
+    wide(text('Agent', '.status.agent.version')),
+    AGE,
   ],
   conditions: [
     'Ready',

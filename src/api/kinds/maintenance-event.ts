@@ -1,4 +1,5 @@
 // MaintenanceEvent: a provider's planned or unplanned event about a host.
+import { AGE, text, wide } from '../columns.ts'
 import { choice, fallback, obj, optional, rule, str, time, unserved } from '../build.ts'
 import { conditions, objectName, observedGeneration, phase, sentence } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -43,12 +44,12 @@ export const maintenanceEvent = defineKind({
   status,
   selectable: ['.spec.machine', '.spec.state'],
   columns: [
-    { name: 'Machine', type: 'string', jsonPath: '.spec.machine' },
-    { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
-    { name: 'State', type: 'string', jsonPath: '.spec.state' },
-    { name: 'Not before', type: 'string', jsonPath: '.spec.notBefore' },
-    { name: 'Job', type: 'string', jsonPath: '.status.job', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Machine', '.spec.machine'),
+    text('Kind', '.spec.kind'),
+    text('State', '.spec.state'),
+    text('Not before', '.spec.notBefore'),
+    wide(text('Job', '.status.job')),
+    AGE,
   ],
   conditions: ['Ready', 'Reconciling'],
   example: {

@@ -1,4 +1,5 @@
 // NodeRemedier: a fault → repair rule with an escalation ladder and limits.
+import { AGE, statusOf, text, whole, wide } from '../columns.ts'
 import { choice, fallback, int, intOrPercent, list, mapList, obj, optional, str, time, unserved } from '../build.ts'
 import {
   componentName,
@@ -119,13 +120,13 @@ export const nodeRemedier = defineKind({
   spec,
   status,
   columns: [
-    { name: 'Mode', type: 'string', jsonPath: '.spec.mode' },
-    { name: 'Active', type: 'string', jsonPath: '.status.conditions[?(@.type=="RuleActive")].status' },
-    { name: 'Matching', type: 'integer', jsonPath: '.status.counts.matching' },
-    { name: 'In flight', type: 'integer', jsonPath: '.status.counts.inFlight' },
-    { name: 'Last day', type: 'integer', jsonPath: '.status.counts.lastDay' },
-    { name: 'Priority', type: 'integer', jsonPath: '.spec.priority', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Mode', '.spec.mode'),
+    text('Active', statusOf('RuleActive')),
+    whole('Matching', '.status.counts.matching'),
+    whole('In flight', '.status.counts.inFlight'),
+    whole('Last day', '.status.counts.lastDay'),
+    wide(whole('Priority', '.spec.priority')),
+    AGE,
   ],
   conditions: ['Ready', 'Stalled', 'RuleActive', 'Inhibited', 'LimitReached', 'Paused', 'UncommittedChange'],
   example: {

@@ -1,4 +1,5 @@
 // OperationPermit: one request for disruption and the Defender's answer. The requester writes the spec, the Defender alone the status.
+import { AGE, PHASE, text, whole, wide } from '../columns.ts'
 import {
   bool,
   choice,
@@ -150,13 +151,13 @@ export const operationPermit = defineKind({
   status,
   selectable: ['.status.phase'],
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Operations', type: 'string', jsonPath: '.spec.operations' },
-    { name: 'Granted', type: 'integer', jsonPath: '.status.granted' },
-    { name: 'For', type: 'string', jsonPath: '.spec.requester.name' },
-    { name: 'Expires', type: 'string', jsonPath: '.status.expiresAt', priority: 1 },
-    { name: 'Reason', type: 'string', jsonPath: '.spec.reason', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    PHASE,
+    text('Operations', '.spec.operations'),
+    whole('Granted', '.status.granted'),
+    text('For', '.spec.requester.name'),
+    wide(text('Expires', '.status.expiresAt')),
+    wide(text('Reason', '.spec.reason')),
+    AGE,
   ],
   conditions: ['PermitGranted'],
   checks: [

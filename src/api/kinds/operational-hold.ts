@@ -1,4 +1,5 @@
 // OperationalHold: an imperative with reason, author and end: pause, freeze, pin, retry, abort. Never an edit of what git declares.
+import { AGE, text, wide } from '../columns.ts'
 import { choice, immutable, obj, optional, rule, str, time, union } from '../build.ts'
 import { conditions, dnsLabel, objectName, observedGeneration, selector, sentence } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -79,14 +80,14 @@ export const operationalHold = defineKind({
   status,
   selectable: ['.spec.target.kind', '.spec.effect'],
   columns: [
-    { name: 'Effect', type: 'string', jsonPath: '.spec.effect' },
-    { name: 'Kind', type: 'string', jsonPath: '.spec.target.kind' },
-    { name: 'Name', type: 'string', jsonPath: '.spec.target.name' },
-    { name: 'Author', type: 'string', jsonPath: '.spec.author' },
-    { name: 'Until', type: 'string', jsonPath: '.spec.until' },
-    { name: 'Active', type: 'string', jsonPath: '.status.active' },
-    { name: 'Reason', type: 'string', jsonPath: '.spec.reason', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Effect', '.spec.effect'),
+    text('Kind', '.spec.target.kind'),
+    text('Name', '.spec.target.name'),
+    text('Author', '.spec.author'),
+    text('Until', '.spec.until'),
+    text('Active', '.status.active'),
+    wide(text('Reason', '.spec.reason')),
+    AGE,
   ],
   conditions: ['Ready'],
   example: {

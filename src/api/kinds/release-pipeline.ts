@@ -1,4 +1,5 @@
 // ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
+import { AGE, READY, text } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -13,8 +14,9 @@ import {
   unserved,
   type Field,
 } from '../build.ts'
-import { conditions, dnsLabel, duration, objectName, observedGeneration, selector, windows, url } from '../fields.ts'
+import { conditions, dnsLabel, duration, objectName, observedGeneration, selector, windows } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+import { httpLook, queryLook } from '../looks.ts'
 
 export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
@@ -59,39 +61,8 @@ const gateOf = (readings: <F extends Field<unknown>>(f: F) => F) =>
           count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
         }),
       ),
-      http: optional(
-        unserved(
-          obj('A request that must return this status.', {
-            url: url('URL to call; only hosts that sync is configured to reach.'),
-            expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
-          }),
-          'requests are not made',
-        ),
-      ),
-      prometheus: optional(
-        unserved(
-          obj('A query whose result must be within bounds.', {
-            query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
-            min: optional(
-              str('Smallest accepted value, as text.', {
-                min: 1,
-                max: 32,
-                pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-                says: 'a decimal number',
-              }),
-            ),
-            max: optional(
-              str('Largest accepted value, as text.', {
-                min: 1,
-                max: 32,
-                pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-                says: 'a decimal number',
-              }),
-            ),
-          }),
-          'queries are not made',
-        ),
-      ),
+      http: optional(unserved(httpLook('sync'), 'requests are not made')),
+      prometheus: optional(unserved(queryLook(), 'queries are not made')),
       timeout: fallback(duration('Timeout after which a closed gate fails the stage.'), '1h'),
     }),
     ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
@@ -187,11 +158,7 @@ export const releasePipeline = defineKind({
   doc: 'Ordered stages with gates, soak time and concurrency limits for every change of a track.',
   spec,
   status,
-  columns: [
-    { name: 'On failure', type: 'string', jsonPath: '.spec.onFailure' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-  ],
+  columns: [text('On failure', '.spec.onFailure'), READY, AGE],
   conditions: ['Ready', 'Stalled', 'Paused'],
   example: {
     metadata: { name: 'standard', namespace: 'fleet' },

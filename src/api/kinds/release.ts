@@ -1,4 +1,5 @@
 // Release: one track's rendered change on its way through a pipeline.
+import { AGE, PHASE, text, wide } from '../columns.ts'
 import { bool, immutable, list, map, mapList, obj, optional, time } from '../build.ts'
 import {
   commitId,
@@ -109,12 +110,12 @@ export const release = defineKind({
   status,
   selectable: ['.spec.track', '.spec.commit'],
   columns: [
-    { name: 'Track', type: 'string', jsonPath: '.spec.track' },
-    { name: 'Commit', type: 'string', jsonPath: '.spec.commit' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate' },
-    { name: 'Reverts', type: 'string', jsonPath: '.spec.revertOf', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Track', '.spec.track'),
+    text('Commit', '.spec.commit'),
+    PHASE,
+    text('Waiting', '.status.waitingFor.predicate'),
+    wide(text('Reverts', '.spec.revertOf')),
+    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'GatesPassed', 'Superseded', 'Paused'],
   example: {

@@ -1,4 +1,5 @@
 // RemedyOperationJob: one repair of one node: permit, steps, verification, outcome. It is the record of its incident.
+import { AGE, PHASE, text, whole, wide } from '../columns.ts'
 import { bool, choice, fallback, immutable, int, list, mapList, obj, optional, str, time } from '../build.ts'
 import {
   commitId,
@@ -94,14 +95,14 @@ export const remedyOperationJob = defineKind({
   status,
   selectable: ['.spec.node.name', '.spec.remedierRef.name', '.status.phase'],
   columns: [
-    { name: 'Node', type: 'string', jsonPath: '.spec.node.name' },
-    { name: 'Rule', type: 'string', jsonPath: '.spec.remedierRef.name' },
-    { name: 'Rung', type: 'integer', jsonPath: '.spec.rung' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Outcome', type: 'string', jsonPath: '.status.outcome' },
-    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
-    { name: 'Permit', type: 'string', jsonPath: '.status.permitRef', priority: 1 },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    text('Node', '.spec.node.name'),
+    text('Rule', '.spec.remedierRef.name'),
+    whole('Rung', '.spec.rung'),
+    PHASE,
+    text('Outcome', '.status.outcome'),
+    wide(text('Waiting', '.status.waitingFor.predicate')),
+    wide(text('Permit', '.status.permitRef')),
+    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'PermitGranted', 'FaultCleared'],
   example: {

@@ -19,7 +19,7 @@ import { objectMeta } from '../meta/object-meta.ts'
 import { ALL_VERBS, type Behaviour, type Decoded, type Served, type TableColumn } from '../registry/served.ts'
 import { tooManyUnknown } from '../status/refusal.ts'
 import { ageCell } from '../table/age.ts'
-import { metadataDescription } from '../table/descriptions.ts'
+import { AGE, NAME } from '../registry/common-columns.ts'
 import { fields, listOfFields, namesOf, schemaOf, specOf, texts, versionsOf, word, type Fields } from './definition.ts'
 import { conversionWebhookOf, type Convert } from './webhook-converter.ts'
 import { webhookConversion } from './webhook-conversion.ts'
@@ -205,26 +205,12 @@ function replicaProblems(object: KubeObject, { specReplicasPath }: ScalePaths): 
   return [invalid(specReplicasPath, replicas, 'should be a non-negative integer')]
 }
 
-const NAME: TableColumn = {
-  name: 'Name',
-  type: 'string',
-  format: 'name',
-  description: metadataDescription.name,
-  priority: 0,
-  cell: (o) => o.metadata.name ?? '',
-}
-const AGE: TableColumn = {
-  name: 'Age',
-  type: 'date',
-  format: '',
-  description: metadataDescription.creationTimestamp,
-  priority: 0,
-  cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
-}
+/** Of definitions it is a date, of built-in kinds a string: a real server says so too. */
+const CUSTOM_AGE: TableColumn = { ...AGE, type: 'date' }
 
 function columnsOf(version: Fields): readonly TableColumn[] {
   const own = listOfFields(version['additionalPrinterColumns'])
-  if (own.length === 0) return [NAME, AGE]
+  if (own.length === 0) return [NAME, CUSTOM_AGE]
   return [NAME, ...own.map(columnOf)]
 }
 

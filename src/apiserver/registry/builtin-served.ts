@@ -5,7 +5,7 @@ import { readTyped } from '../codec/typed.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import { wholeSchema } from '../meta/object-meta.ts'
 import { metadataDescription } from '../table/descriptions.ts'
-import { ageCell } from '../table/age.ts'
+import { AGE, NAME } from './common-columns.ts'
 import { ALL_VERBS, type Behaviour, type Served, type TableColumn } from './served.ts'
 
 const same = (object: Draft): Draft => object
@@ -67,14 +67,6 @@ function behaviourOf(kind: BuiltinKind, schema: ReturnType<typeof wholeSchema>):
   }
 }
 
-const NAME: TableColumn = {
-  name: 'Name',
-  type: 'string',
-  format: 'name',
-  description: metadataDescription.name,
-  priority: 0,
-  cell: (o) => o.metadata.name ?? '',
-}
 const CREATED: TableColumn = {
   name: 'Created At',
   type: 'date',
@@ -82,15 +74,6 @@ const CREATED: TableColumn = {
   description: metadataDescription.creationTimestamp,
   priority: 0,
   cell: (o) => o.metadata.creationTimestamp ?? null,
-}
-
-const AGE: TableColumn = {
-  name: 'Age',
-  type: 'string',
-  format: '',
-  description: metadataDescription.creationTimestamp,
-  priority: 0,
-  cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
 }
 
 /** A kind without columns of its own shows what every object has. */

@@ -1,20 +1,12 @@
 // One systemd machine on this host: its overlay, its start, its end, and whether it runs. Decides nothing.
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, readdir, rename, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import {
-  NODE_MARK,
-  type ProcessId,
-  type ProcessInfo,
-  identify,
-  isAlive,
-  processes,
-  signalExactly,
-} from '../process/proc.ts'
+import { NODE_MARK, type ProcessId, type ProcessInfo, isAlive, processes, signalExactly } from '../process/proc.ts'
+import { startDetached } from '../process/start-detached.ts'
 import { AGENT_DIR, type MachineLayout } from './layout.ts'
 import { run } from './run.ts'
 import { providersErrors } from '../providers-errors.ts'
@@ -134,18 +126,8 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
   const console = await open(machine.console, 'a', 0o600)
   try {
     const args = [SUPERVISOR, machine.group, machine.exitStatus, 'systemd-nspawn', ...nspawnArguments(machine, spec)]
-    const child = spawn('/bin/sh', args, {
-      cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8', [NODE_MARK]: machine.dir },
-      detached: true,
-      stdio: ['ignore', console.fd, console.fd],
-    })
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve)
-      child.once('error', reject)
-    })
-    child.unref()
-    const id = child.pid === undefined ? undefined : await identify(child.pid)
+    const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8', [NODE_MARK]: machine.dir }
+    const id = await startDetached('/bin/sh', args, { cwd: '/', env, log: console.fd })
     if (id !== undefined) return id
   } finally {
     await console.close()

@@ -1,11 +1,11 @@
 // Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
-import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { parse } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { openLog } from '#lib/whole-file.ts'
 import type { NodeLayout } from './layout.ts'
-import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, processes } from './proc.ts'
+import { NODE_MARK, type ProcessId, type ProcessInfo, isAlive, processes } from './proc.ts'
+import { startDetached } from './start-detached.ts'
 import { providersErrors } from '../providers-errors.ts'
 
 /** How the agent of a node is run: a program and its arguments, such as node, its entry file and `--root <dir>`. */
@@ -23,19 +23,7 @@ export async function startAgent(node: NodeLayout, command: AgentCommand, compil
   const [file, ...args] = command(node)
   const log = openLog(node.agentLog)
   try {
-    // A session of its own: signals meant for us, and the end of our terminal, do not reach it.
-    const child = spawn(file, args, {
-      cwd: node.root,
-      env: environment(node, compileCache),
-      detached: true,
-      stdio: ['ignore', log, log],
-    })
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve)
-      child.once('error', reject)
-    })
-    child.unref()
-    const id = child.pid === undefined ? undefined : await identify(child.pid)
+    const id = await startDetached(file, args, { cwd: node.root, env: environment(node, compileCache), log })
     if (id !== undefined) return id
   } catch (cause) {
     throw cannotStart(node, file, cause)

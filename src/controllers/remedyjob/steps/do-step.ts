@@ -7,7 +7,8 @@ import { counted } from '#lib/counted.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type CordonTools, cordon, uncordon } from '#nodes/cordon.ts'
+import type { NodeTools } from '#nodes/change-node.ts'
+import { cordon, uncordon } from '#nodes/cordon.ts'
 import { type DrainWishes, drainPass } from '#nodes/drain.ts'
 import { fence } from '#nodes/fence.ts'
 import type { Provider } from '#providers/port.ts'
@@ -35,7 +36,7 @@ const BLOCKED_LOOK_MS = 3_000
 /** A machine takes its time to go off. */
 const FENCE_LOOK_MS = 5_000
 
-export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): CordonTools => ({
+export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): NodeTools => ({
   client,
   clock,
   random,

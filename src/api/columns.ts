@@ -1,0 +1,17 @@
+// Columns that several kinds print, and how the others are written: a name, where the value stands, and whether only `-o wide` shows it.
+import type { PrinterColumn } from './kind.ts'
+
+type Column = (name: string, jsonPath: string) => PrinterColumn
+
+export const text: Column = (name, jsonPath) => ({ name, type: 'string', jsonPath })
+export const whole: Column = (name, jsonPath) => ({ name, type: 'integer', jsonPath })
+export const date: Column = (name, jsonPath) => ({ name, type: 'date', jsonPath })
+export const flag: Column = (name, jsonPath) => ({ name, type: 'boolean', jsonPath })
+export const wide = (column: PrinterColumn): PrinterColumn => ({ ...column, priority: 1 })
+
+/** Of a condition. */
+export const statusOf = (type: string): string => `.status.conditions[?(@.type=="${type}")].status`
+
+export const PHASE = text('Phase', '.status.phase')
+export const READY = text('Ready', statusOf('Ready'))
+export const AGE = date('Age', '.metadata.creationTimestamp')

@@ -1,0 +1,42 @@
+// Changes one Node in one write, and only the Node that was meant: one made again under the same name is another.
+import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Mutation, type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
+import { type Node, nodeType } from './objects.ts'
+
+export interface NodeTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly fieldManager: string
+  readonly signal?: AbortSignal
+  /** The node as it was read a moment ago: what the first attempt may write over. */
+  readonly held?: Node | undefined
+}
+
+/** The node that is meant; another one of the same name is another node. */
+export interface NodeRef {
+  readonly name: string
+  readonly uid: string
+}
+
+export function changeNode(
+  tools: NodeTools,
+  node: NodeRef,
+  mutate: (current: Node) => Mutation<Node>,
+): Promise<Swap<Node>> {
+  const { client, ...options } = tools
+  return compareAndSwap(
+    client,
+    nodeType,
+    { name: node.name },
+    (current) => {
+      if (current === undefined) return { kind: 'Refuse', reason: `node ${node.name} not found` }
+      if (current.metadata.uid !== node.uid)
+        return { kind: 'Refuse', reason: `node ${node.name} was deleted and recreated` }
+      return mutate(current)
+    },
+    options,
+  )
+}
