@@ -37,7 +37,7 @@ const RESOURCE = 'request.resource.resource'
 
 const CONTROLLER_MANAGER = 'system:kube-controller-manager'
 /** With an account for each of its controllers (the usual case), and without. */
-const WORKLOAD_CONTROLLERS = [
+export const WORKLOAD_CONTROLLERS = [
   CONTROLLER_MANAGER,
   ...['deployment', 'replicaset', 'statefulset', 'daemon-set', 'job', 'cronjob'].map(
     (name) => `system:serviceaccount:kube-system:${name}-controller`,

@@ -25,6 +25,7 @@ import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
 import { ownerPolicies } from './owner-policies.ts'
+import { revisionPolicies } from './revision-policies.ts'
 import { setPolicies } from './set-policies.ts'
 import { sourcePolicies } from './source-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
@@ -350,6 +351,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...eventPolicies,
   ...leasePolicies,
   ...ownerPolicies,
+  ...revisionPolicies,
   ...setPolicies,
   ...sourcePolicies,
   ...unservedPolicies,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -9,13 +10,15 @@ import { component, componentSet } from '#test/support/rollout-fleet.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { type KnownObjects, RecoveryWatch, recoveringTargets } from './recovery.ts'
 
-const set = { ...componentSet({ beacon: '1.0.0' }), status: { revisions: { current: 'base-old', update: 'base-new' } } }
+const COMPONENTS = [{ name: 'beacon', version: '1.0.0' }]
+const RECORD = revisionNameOf('base', COMPONENTS)
+const set = { ...componentSet({ beacon: '1.0.0' }), status: { revisions: { current: RECORD, update: 'base-new' } } }
 const definition = component('beacon', '1.0.0')
 const digest = definitionDigest(definition)
 const at = '2026-01-05T10:00:00Z'
 const later = '2026-01-05T11:00:00Z'
 
-const revision = (completed: object | undefined, owner = set.metadata.uid ?? '', name = 'base-1') => ({
+const revision = (completed: object | undefined, owner = set.metadata.uid ?? '', name = RECORD) => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: {
@@ -23,7 +26,7 @@ const revision = (completed: object | undefined, owner = set.metadata.uid ?? '',
     ownerReferences: [{ apiVersion: set.apiVersion, kind: set.kind, name: 'base', uid: owner }],
     ...(completed !== undefined && { annotations: { [ANNOTATIONS.completed]: JSON.stringify({ beacon: completed }) } }),
   },
-  data: { components: [{ name: 'beacon', version: '1.0.0' }] },
+  data: { components: COMPONENTS },
 })
 const good = { version: '1.0.0', digest, at }
 
@@ -112,8 +115,35 @@ describe('a permit that says it is a recovery', () => {
 
   test('of a set that completed before records were kept is one when its last healthy revision has the version', () => {
     const without = { machineNamed: () => undefined }
-    expect(targets(claim(), [revision(undefined, 'set-base', 'base-old')], without)).toEqual(BOTH)
-    expect(targets(claim(), [revision(undefined, 'set-base', 'base-new')], without)).toEqual([])
+    expect(targets(claim(), [revision(undefined, 'set-base')], without)).toEqual(BOTH)
+    const other = { ...set, status: { revisions: { current: 'base-new', update: 'base-new' } } }
+    expect(targets(claim(), [revision(undefined, 'set-base')], { ...without, setNamed: () => other })).toEqual([])
+  })
+
+  test.each<[string, object]>([
+    ['not named by its content', revision(good, 'set-base', 'base-planted')],
+    ['with the name of other content', { ...revision(good), data: { components: [{ name: 'beacon', version: '2' }] } }],
+    [
+      'that speaks of a version that it does not have',
+      {
+        ...revision(good, 'set-base', revisionNameOf('base', [{ name: 'beacon', version: '2' }])),
+        data: { components: [{ name: 'beacon', version: '2' }] },
+      },
+    ],
+    [
+      'of an object of another kind with the uid of the set',
+      {
+        ...revision(good),
+        metadata: {
+          ...revision(good).metadata,
+          ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'base', uid: 'set-base' }],
+        },
+      },
+    ],
+  ])('S25 is none by a planted record %s', (_, planted) => {
+    const without = { machineNamed: () => undefined }
+    expect(targets(claim(), [revision(good)], without)).toEqual(BOTH)
+    expect(targets(claim(), [planted], without)).toEqual([])
   })
 })
 

@@ -7,7 +7,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
-import { readSetRevision } from '#api/protocol/set-revision.ts'
+import { isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -85,7 +85,7 @@ export function recoveringTargets(
   if (definition === undefined || others.length > 0 || !isSwitchOf(definition, operations)) return NONE
   const { version, config } = component
   const wanted = { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
-  const own = revisions.filter((r) => r.metadata.ownerReferences?.some((o) => o.uid === set.metadata.uid))
+  const own = revisions.filter((r) => isRecordOf(r, set))
   if (wasLeft(own, component.name, wanted)) return NONE
   if (wasHealthy(healthyBefore(own, component.name), wanted) || isUnrecorded(set, own, component.name, wanted))
     return new Set(targets.map((t) => t.uid))

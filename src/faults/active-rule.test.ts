@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { createValidator } from '#api/validate.ts'
-import { type ControllerRevision, REMEDIER_ANNOTATION, RuleBook } from './active-rule.ts'
+import { type ControllerRevision, REMEDIER_ANNOTATION, RuleBook, revisionName } from './active-rule.ts'
 
 const GOOD = { all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] }
 
@@ -16,7 +16,7 @@ const kept = (from: NodeRemedier, revision = 1, uid = 'u'): ControllerRevision =
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: {
-    name: `rule-r-${revision}`,
+    name: revisionName(from),
     annotations: { [REMEDIER_ANNOTATION]: 'r' },
     ownerReferences: [{ apiVersion: 'kubenode.io/v1alpha1', kind: 'NodeRemedier', name: 'r', uid }],
   },
@@ -76,6 +76,23 @@ describe('the rule that is asked', () => {
   test('is passed over when what was kept is itself broken', () => {
     const revisions = [kept(remedier({ all: [] }), 9), kept(remedier(GOOD), 2)]
     expect(new RuleBook().read(remedier({ all: [] }), revisions).active?.generation).toBe(2)
+  })
+
+  test.each<[string, Partial<ControllerRevision>]>([
+    ['is not named by its rule', { metadata: { ...kept(remedier(GOOD)).metadata, name: 'rule-r-0123456789ab' } }],
+    ['holds another rule than its name says', { data: { spec: remedier({ any: GOOD.all }).spec } }],
+    [
+      'is of an object of another kind',
+      {
+        metadata: {
+          ...kept(remedier(GOOD)).metadata,
+          ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'r', uid: 'u' }],
+        },
+      },
+    ],
+  ])('S25 is never one of a record that %s', (_, change) => {
+    const planted = { ...kept(remedier(GOOD), 9), ...change }
+    expect(new RuleBook().read(remedier({ all: [] }), [planted]).active).toBeUndefined()
   })
 
   test('has a name that follows from its content alone', () => {

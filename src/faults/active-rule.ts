@@ -96,12 +96,16 @@ export class RuleBook {
     return compiled
   }
 
-  #compileKept(remedier: NodeRemedier, { data, revision }: ControllerRevision): ActiveRule | string {
+  #compileKept(
+    remedier: NodeRemedier,
+    { data, revision, metadata: { name } }: ControllerRevision,
+  ): ActiveRule | string {
     if (!isObject(data) || !isObject(data['spec'])) return 'the stored revision contains no rule'
     const { annotations: _, ...metadata } = remedier.metadata
     const commit = typeof data['commit'] === 'string' ? { annotations: { [ANNOTATIONS.commit]: data['commit'] } } : {}
     const spec = data['spec'] as unknown as NodeRemedierSpec
-    return this.#compile({ ...remedier, metadata: { ...metadata, ...commit, generation: revision }, spec })
+    const kept = { ...remedier, metadata: { ...metadata, ...commit, generation: revision }, spec }
+    return revisionName(kept) === name ? this.#compile(kept) : 'the stored revision is not named by its rule'
   }
 
   #compile(remedier: NodeRemedier): ActiveRule | string {
@@ -134,8 +138,8 @@ const isSameRule = (a: NodeRemedier, b: NodeRemedier): boolean =>
   a.metadata.annotations?.[ANNOTATIONS.commit] === b.metadata.annotations?.[ANNOTATIONS.commit] &&
   jsonEqual(a.spec, b.spec)
 
-const isOwnedBy = (revision: ControllerRevision, { metadata }: NodeRemedier): boolean =>
-  revision.metadata.ownerReferences?.some((o) => o.uid === metadata.uid) === true
+const isOwnedBy = (revision: ControllerRevision, { kind, metadata }: NodeRemedier): boolean =>
+  revision.metadata.ownerReferences?.some((o) => o.kind === kind && o.uid === metadata.uid) === true
 
 /** Long names are cut: the digest tells them apart. */
 const NAME_CHARS = 180

@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest'
+import { renderedConfig } from '../kinds/component-config.ts'
 import { ANNOTATIONS } from '../names.ts'
 import { type Completed, completedIn, completedText, healthyBefore, wasHealthy, withHealthy } from './healthy-before.ts'
+import { type RevisedComponent, revisionNameOf, writeSetRevision } from './set-revision.ts'
 
 const digest = 'a'.repeat(64)
-const revision = (text: string) => ({ metadata: { annotations: { [ANNOTATIONS.completed]: text } } })
+/** With the components that its text speaks of, as a set writes it. */
+const revision = (text: string, components: readonly RevisedComponent[] = [BEACON, SCRIBE]) => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: { name: revisionNameOf('base', components), annotations: { [ANNOTATIONS.completed]: text } },
+  ...writeSetRevision(1, components),
+})
+const BEACON = { name: 'beacon', version: '1.0.0' }
+const SCRIBE = { name: 'scribe', version: '1.0.0', values: { level: 'debug' } }
+const SCRIBE_CONFIG = renderedConfig(SCRIBE)?.object ?? ''
 const at = '2026-01-05T10:00:00Z'
 const later = '2026-01-05T11:00:00Z'
 const one = { version: '1.0.0', digest, at }
@@ -25,7 +36,7 @@ describe('what a revision says was completed', () => {
 
   test('is read back as it was written, whatever the order was', () => {
     const entries = new Map<string, Completed>([
-      ['scribe', { ...one, config: 'scribe.0d1f' }],
+      ['scribe', { ...one, config: SCRIBE_CONFIG }],
       ['beacon', one],
     ])
     expect(new Map(completedIn(revision(completedText(entries))))).toEqual(entries)
@@ -34,15 +45,33 @@ describe('what a revision says was completed', () => {
 
   test('is cut at 64 components', () => {
     const many = new Map(Array.from({ length: 100 }, (_, i) => [`c-${i}`, one]))
-    expect(completedIn(revision(completedText(many))).size).toBe(64)
-    expect(completedIn(revision(JSON.stringify(Object.fromEntries(many)))).size).toBe(64)
+    const components = [...many.keys()].map((name) => ({ name, version: '1.0.0' }))
+    expect(completedIn(revision(completedText(many), components)).size).toBe(64)
+    expect(completedIn(revision(JSON.stringify(Object.fromEntries(many)), components)).size).toBe(64)
+  })
+
+  test.each<[string, object, string?]>([
+    ['another version', { ...one, version: '2.0.0' }],
+    ['another configuration', { ...one, config: 'beacon.0d1f' }],
+    ['no configuration of one that has one', one, 'scribe'],
+    ['a component that it lacks', one, 'other'],
+  ])('S25 is nothing where it speaks of %s than the record has', (_, entry, name = 'beacon') => {
+    expect([...completedIn(revision(JSON.stringify({ [name]: entry })))]).toEqual([])
+  })
+
+  test('S25 is nothing in a record that is not named by what is in it', () => {
+    const made = revision(JSON.stringify({ beacon: one }))
+    expect(completedIn(made).size).toBe(1)
+    expect(completedIn({ ...made, metadata: { ...made.metadata, name: 'base-0123456789ab' } }).size).toBe(0)
+    // The same text in the record of something else.
+    expect(completedIn({ ...revision('{}', [SCRIBE]), metadata: made.metadata }).size).toBe(0)
   })
 })
 
 describe('the versions that were healthy on a set', () => {
-  const of = (...entries: object[]) =>
+  const of = (...entries: Readonly<Record<string, string>>[]) =>
     healthyBefore(
-      entries.map((e) => revision(JSON.stringify({ beacon: e }))),
+      entries.map((e) => revision(JSON.stringify({ beacon: e }), [{ ...BEACON, version: e['version'] ?? '' }])),
       'beacon',
     ).map((e) => e.version)
 

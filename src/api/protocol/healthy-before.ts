@@ -1,7 +1,10 @@
 // Which versions are known to have been healthy: on a set, where their ladder was completed, and on a machine, where they passed their settle window.
 // Sets keep it on their ControllerRevisions, machines in their status. What cannot be read counts as not healthy.
 import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { renderedConfig } from '../kinds/component-config.ts'
 import { ANNOTATIONS } from '../names.ts'
+import { type RevisedComponent, readSetRevision } from './set-revision.ts'
 
 /** Content, not only a name: the digest is that of the statement of the MachineComponent. */
 export interface HealthyVersion {
@@ -45,22 +48,35 @@ const isCompleted = (entry: unknown): entry is Completed =>
   [entry['at'], entry['leftAt'], entry['backAt']].every(isTime) &&
   [entry['at'], entry['leftAt'], entry['backAt']].some((t) => t !== undefined)
 
-interface Annotated {
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined }
-}
+/** A ControllerRevision of a set. */
+type Annotated = KubeObject
 
+interface Read {
+  readonly components: readonly RevisedComponent[]
+  readonly completed: ReadonlyMap<string, Completed>
+}
 /** Read at each look; annotations are replaced, never changed in place. */
-const READ = new WeakMap<object, ReadonlyMap<string, Completed>>()
+const READ = new WeakMap<object, Read>()
 const NOTHING: ReadonlyMap<string, Completed> = new Map()
 
-/** By component. Text that others wrote, or that is damaged, says nothing. */
-export function completedIn({ metadata: { annotations } }: Annotated): ReadonlyMap<string, Completed> {
+/**
+ * By component. Text that others wrote, or that is damaged, says nothing, and a record speaks of its own components only: of another version or configuration
+ * it cannot know.
+ */
+export function completedIn(record: Annotated): ReadonlyMap<string, Completed> {
+  const { annotations } = record.metadata
   const text = annotations?.[ANNOTATIONS.completed]
-  if (annotations === undefined || text === undefined) return NOTHING
-  const known = READ.get(annotations) ?? parseCompleted(text)
-  READ.set(annotations, known)
-  return known
+  const components = text === undefined ? undefined : readSetRevision(record)?.components
+  if (annotations === undefined || text === undefined || components === undefined) return NOTHING
+  const known = READ.get(annotations)
+  if (known?.components === components) return known.completed
+  const completed = new Map([...parseCompleted(text)].filter(([name, entry]) => isOfOwn(components, name, entry)))
+  READ.set(annotations, { components, completed })
+  return completed
 }
+
+const isOfOwn = (components: readonly RevisedComponent[], name: string, { version, config }: Completed): boolean =>
+  components.some((c) => c.name === name && c.version === version && renderedConfig(c)?.object === config)
 
 function parseCompleted(text: string): ReadonlyMap<string, Completed> {
   try {

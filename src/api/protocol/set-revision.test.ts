@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { readSetRevision, type RevisedComponent, writeSetRevision } from './set-revision.ts'
+import { isRecordOf, readSetRevision, type RevisedComponent, revisionNameOf, writeSetRevision } from './set-revision.ts'
 
-const record = (data: unknown, revision: unknown = 3) => ({
+const record = (data: unknown, revision: unknown = 3, name = 'base-1') => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
-  metadata: { name: 'base-1' },
+  metadata: { name },
   revision,
   ...(data !== undefined && { data }),
 })
@@ -15,13 +15,15 @@ const WHOLE: readonly RevisedComponent[] = [
 ]
 
 test('what was written is read back, with the very same components', () => {
-  const read = readSetRevision({ ...record(undefined), ...writeSetRevision(7, WHOLE) })
-  expect(read).toEqual({ name: 'base-1', number: 7, components: WHOLE })
+  const name = revisionNameOf('base', WHOLE)
+  const read = readSetRevision({ ...record(undefined, 7, name), ...writeSetRevision(7, WHOLE) })
+  expect(read).toEqual({ name, number: 7, components: WHOLE })
   expect(read?.components).toBe(WHOLE)
 })
 
 test('a record without components is a revision without any', () => {
-  expect(readSetRevision(record({ components: [] }))).toEqual({ name: 'base-1', number: 3, components: [] })
+  const name = revisionNameOf('base', [])
+  expect(readSetRevision(record({ components: [] }, 3, name))).toEqual({ name, number: 3, components: [] })
 })
 
 test.each([
@@ -42,5 +44,30 @@ test.each([
 
 test('no record, and a record without a number', () => {
   expect(readSetRevision(undefined)).toBeUndefined()
-  expect(readSetRevision(record({ components: [] }, 'third'))?.number).toBe(0)
+  expect(readSetRevision(record({ components: [] }, 'third', revisionNameOf('base', [])))?.number).toBe(0)
+})
+
+test.each([
+  ['of no content', 'base-1'],
+  ['of other content', revisionNameOf('base', WHOLE.slice(1))],
+  ['of this content, cut', revisionNameOf('base', WHOLE).slice(0, -1)],
+])('S25 a record with the name %s was not written by a set', (_, name) => {
+  expect(readSetRevision(record({ components: WHOLE }, 3, name))).toBeUndefined()
+})
+
+test('the order of components is not part of the name', () => {
+  const name = revisionNameOf('base', WHOLE)
+  expect(readSetRevision(record({ components: WHOLE.toReversed() }, 3, name))?.components).toHaveLength(2)
+})
+
+test('S25 a record is of a set that it names by uid and kind', () => {
+  const set = { kind: 'MachineComponentSet', metadata: { name: 'base', uid: 'u' } }
+  const owned = (kind: string, uid: string) => {
+    const made = record({ components: [] })
+    return { ...made, metadata: { ...made.metadata, ownerReferences: [{ apiVersion: 'v', kind, name: 'base', uid }] } }
+  }
+  expect(isRecordOf(owned('MachineComponentSet', 'u'), set)).toBe(true)
+  expect(isRecordOf(owned('MachineComponentSet', 'other'), set)).toBe(false)
+  expect(isRecordOf(owned('ConfigMap', 'u'), set)).toBe(false)
+  expect(isRecordOf(record({ components: [] }), set)).toBe(false)
 })

@@ -1,5 +1,7 @@
-// Reads and writes the kept revisions of a MachineComponentSet: ControllerRevisions whose data holds the declared components.
-import { isObject } from '#lib/json.ts'
+// Reads and writes the kept revisions of a MachineComponentSet: ControllerRevisions whose data holds the declared components. The name of a record is
+// the digest of its content: a set did not write a record whose name and content differ.
+import { createHash } from 'node:crypto'
+import { canonicalJson, isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'
 import type { MachineComponentSetSpec } from '../kinds/machine-component-set.ts'
@@ -16,14 +18,56 @@ export interface SetRevision {
   readonly components: readonly RevisedComponent[]
 }
 
-/** Undefined for a record that cannot be read whole. A part of it would be another revision: components that it lacks would be removed from machines. */
-export function readSetRevision(record: KubeObject | undefined): SetRevision | undefined {
-  const data = record?.['data']
-  const components: unknown = isObject(data) ? data['components'] : undefined
-  if (record === undefined || !Array.isArray(components) || !components.every(isComponent)) return undefined
-  const number = record['revision']
-  return { name: record.metadata.name ?? '', number: typeof number === 'number' ? number : 0, components }
+const HASH_CHARS = 12
+/** Leaves room for the hash; the set's own name may be as long as a name can be. */
+const MOST_NAME_CHARS = 200
+
+export function revisionHash(components: readonly RevisedComponent[]): string {
+  const sorted = components.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return createHash('sha256').update(canonicalJson(sorted)).digest('hex').slice(0, HASH_CHARS)
 }
+
+export const shortened = (name: string): string => name.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+
+export const revisionNameOf = (set: string, components: readonly RevisedComponent[]): string =>
+  `${shortened(set)}-${revisionHash(components)}`
+
+interface Content {
+  readonly components: readonly RevisedComponent[]
+  readonly hash: string
+}
+/** Read for each machine and at each look; the data of a record is replaced, never changed in place. */
+const READ = new WeakMap<object, Content | 'Unreadable'>()
+
+function contentOf(data: unknown): Content | undefined {
+  if (!isObject(data)) return undefined
+  const known = READ.get(data)
+  if (known !== undefined) return known === 'Unreadable' ? undefined : known
+  const components: unknown = data['components']
+  const isWhole = Array.isArray(components) && components.every(isComponent)
+  const content = isWhole ? { components, hash: revisionHash(components) } : undefined
+  READ.set(data, content ?? 'Unreadable')
+  return content
+}
+
+/**
+ * Undefined for a record that cannot be read whole, or is not named by what is in it. A part of it would be another revision: components that it lacks would be
+ * removed from machines.
+ */
+export function readSetRevision(record: KubeObject | undefined): SetRevision | undefined {
+  const content = contentOf(record?.['data'])
+  if (record === undefined || content === undefined) return undefined
+  const { name = '' } = record.metadata
+  if (!name.endsWith(`-${content.hash}`)) return undefined
+  const number = record['revision']
+  return { name, number: typeof number === 'number' ? number : 0, components: content.components }
+}
+
+/** By uid and kind: the name of a set may be given again, and a uid stands for an object of one kind. */
+export const isRecordOf = (
+  { metadata }: KubeObject,
+  set: { readonly kind: string; readonly metadata: KubeObject['metadata'] },
+): boolean => metadata.ownerReferences?.some((o) => o.kind === set.kind && o.uid === set.metadata.uid) === true
 
 /** What goes into the record: `readSetRevision` reads the same back. */
 export const writeSetRevision = (

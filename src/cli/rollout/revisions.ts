@@ -3,7 +3,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Completed, completedIn, isLeft } from '#api/protocol/healthy-before.ts'
-import { readSetRevision } from '#api/protocol/set-revision.ts'
+import { isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -30,7 +30,7 @@ export interface Revision {
 /** The newest first. */
 export function revisionsOf(set: MachineComponentSet, objects: readonly KubeObject[]): readonly Revision[] {
   return objects
-    .filter((o) => o.metadata.ownerReferences?.some((r) => r.uid === set.metadata.uid))
+    .filter((o) => isRecordOf(o, set))
     .map((o) => {
       // A damaged record is shown with its name and without components: nothing can return to it.
       const { number = 0, components = [] } = readSetRevision(o) ?? {}

@@ -7,6 +7,7 @@ import { createValidator } from '#api/validate.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { type RevisedComponent, revisionNameOf } from '#api/protocol/set-revision.ts'
 import { componentSet } from '#test/support/rollout-fleet.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { changeText, promotion, rollbackChange } from './commit.ts'
@@ -67,6 +68,10 @@ describe('a hold', () => {
 })
 
 const base = componentSet({ beacon: '1.2.0', scribe: '1.0.0' })
+/** As a set names them, by what is in them; with the number in it, so that a test can tell two of the same content apart. */
+const nameOf = (number: number, components: readonly object[]): string =>
+  revisionNameOf(`base-${number}`, components as readonly RevisedComponent[])
+const short = (name: string | undefined): string => name?.replace(/-[0-9a-f]{12}$/, '') ?? ''
 const revision = (
   number: number,
   components: readonly object[],
@@ -75,9 +80,9 @@ const revision = (
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: {
-    name: `base-${number}`,
+    name: nameOf(number, components),
     annotations,
-    ownerReferences: [{ apiVersion: '', kind: '', name: 'base', uid: 'set-base' }],
+    ownerReferences: [{ apiVersion: base.apiVersion, kind: base.kind, name: 'base', uid: 'set-base' }],
   },
   revision: number,
   data: { components },
@@ -121,12 +126,13 @@ const objects = [
   ),
   { ...revision(9, []), metadata: { name: 'of-another' } },
 ]
-const set = { ...base, status: { phase: 'Blocked' as const, revisions: { update: 'base-3', current: 'base-2' } } }
+const [, NAME_2 = '', NAME_3 = ''] = objects.map((o) => o.metadata.name)
+const set = { ...base, status: { phase: 'Blocked' as const, revisions: { update: NAME_3, current: NAME_2 } } }
 const revisions = revisionsOf(set, objects)
 
 describe('the revisions of a set', () => {
   test('are listed from the newest, with what they are and what failed', () => {
-    expect(historyRows(set, revisions).map((r) => r.slice(0, 4))).toEqual([
+    expect(historyRows(set, revisions).map(([n = '', name, ...r]) => [n, short(name), ...r.slice(0, 2)])).toEqual([
       ['3', 'base-3', 'target, failed', 'ccc'],
       ['2', 'base-2', 'last healthy', 'bbb'],
       ['1', 'base-1', '', ''],
@@ -136,9 +142,9 @@ describe('the revisions of a set', () => {
   test.each([
     [undefined, 'base-2'],
     ['1', 'base-1'],
-    ['base-3', 'base-3'],
+    [NAME_3, 'base-3'],
   ])('are found by %j: %s', (to, name) => {
-    expect(revisionCalled(set, revisions, to).name).toBe(name)
+    expect(short(revisionCalled(set, revisions, to).name)).toBe(name)
   })
 
   test('that are not kept are refused with those that are', () => {
@@ -169,10 +175,11 @@ describe('the revision that a set returns to when none is named', () => {
   const BEFORE = '2026-01-05T09:00:00Z'
   const AFTER = '2026-01-05T11:00:00Z'
   const target = { beacon: '1.0.0', thermo: '1.0.1' }
+  const last = nameOf(6, components(target))
   const on = (...older: readonly KubeObject[]) => {
-    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update: 'base-6', current: 'base-6' } } }
+    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update: last, current: last } } }
     const found = revisionsOf(now, [...older, revision(6, components(target), completed(target))])
-    return { now, found, default: () => revisionCalled(now, found, undefined).name }
+    return { now, found, default: () => short(revisionCalled(now, found, undefined).name) }
   }
   const good = { beacon: '1.0.0' }
   const completedOne = revision(1, components(good), completed(good))
@@ -244,7 +251,7 @@ describe('the revision that a set returns to when none is named', () => {
     const { found, now } = on(revision(5, components(good)))
     const blocked = {
       ...now,
-      status: { phase: 'Blocked' as const, revisions: { update: 'base-6', current: 'base-5' } },
+      status: { phase: 'Blocked' as const, revisions: { update: last, current: nameOf(5, components(good)) } },
     }
     expect(() => revisionCalled(blocked, found, undefined)).toThrow(/^KN1372/)
   })
@@ -253,22 +260,23 @@ describe('the revision that a set returns to when none is named', () => {
 describe('a revision that failed', () => {
   const failed = failure('thermo', '2026-01-05T09:00:00Z', '2026-01-05T09:30:00Z')
   const wanted = { thermo: '1.0.0' }
+  const [older, current] = [nameOf(2, components(wanted)), nameOf(3, components({ thermo: '1.0.1' }))]
   const rows = (update: string, annotations: Record<string, string>) => {
-    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update, current: 'base-3' } } }
+    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update, current } } }
     const all = [revision(2, components(wanted), annotations), revision(3, components({ thermo: '1.0.1' }))]
     return historyRows(now, revisionsOf(now, all)).map((r) => r[2])
   }
 
   test('stays failed in the history when a newer one completed', () => {
-    expect(rows('base-3', failed)).toEqual(['target, last healthy', 'failed'])
+    expect(rows(current, failed)).toEqual(['target, last healthy', 'failed'])
   })
 
   test('is failed no more once its own rollout completed', () => {
-    expect(rows('base-3', { ...failed, ...completed(wanted) })).toEqual(['target, last healthy', ''])
+    expect(rows(current, { ...failed, ...completed(wanted) })).toEqual(['target, last healthy', ''])
   })
 
   test('is not failed while it is the target and tried again', () => {
-    expect(rows('base-2', failed)).toEqual(['last healthy', 'target'])
+    expect(rows(older, failed)).toEqual(['last healthy', 'target'])
   })
 })
 

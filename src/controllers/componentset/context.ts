@@ -1,6 +1,7 @@
 // The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -24,7 +25,6 @@ import {
   isSameTarget,
   newRevision,
   renumbered,
-  revisionNameOf,
   targetOf,
 } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'

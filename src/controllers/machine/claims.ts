@@ -3,7 +3,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { type RevisedComponent, readSetRevision } from '#api/protocol/set-revision.ts'
+import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -44,7 +44,11 @@ export function claimOf(
   const { current, update, blocked = [] } = status.revisions ?? {}
   const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
   // A pinned set goes to another revision than the one that it declares.
-  const goesTo = update === undefined ? undefined : readSetRevision(revisionNamed(update))
+  const recorded = (name: string) => {
+    const revision = revisionNamed(name)
+    return revision !== undefined && isRecordOf(revision, set) ? readSetRevision(revision) : undefined
+  }
+  const goesTo = update === undefined ? undefined : recorded(update)
   const isKnown = update === undefined || goesTo !== undefined
   return {
     set: metadata.name ?? '',
@@ -55,7 +59,7 @@ export function claimOf(
     slices: status.slices ?? [],
     // Whichever revision failed with it: the status names those that still bind.
     blocked: blocked.map((b) => b.component),
-    lastGood: current === undefined ? [] : wantedIn(readSetRevision(revisionNamed(current))?.components),
+    lastGood: current === undefined ? [] : wantedIn(recorded(current)?.components),
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ANNOTATIONS } from '#api/names.ts'
 import { fleet } from '#test/support/rollout-story.ts'
 import { type ControllerRevision, readableRevisions } from './revisions.ts'
 
@@ -11,7 +12,20 @@ test('the record of what is declared is mended from the declaration, and other d
   model.settle()
   const [first, second] = model.revisions
   expect(readableRevisions(model.set, model.revisions)).toBe(model.revisions)
-  expect(readableRevisions(model.set, [damaged(first), damaged(second)])).toEqual([second])
+  const [mended, ...others] = readableRevisions(model.set, [damaged(first), damaged(second)])
+  expect([others, mended?.data, mended?.revision]).toEqual([[], second?.data, second?.revision])
+})
+
+test('S25 what a damaged or planted record says of the declared version is not believed', () => {
+  const model = fleet(3)
+  const [declared] = model.revisions
+  const text = JSON.stringify({ beacon: { version: '1.0.0', digest: 'a'.repeat(64), at: '2026-01-05T10:00:00Z' } })
+  const annotations = { [ANNOTATIONS.completed]: text }
+  const planted = damaged({ ...declared, metadata: { ...declared?.metadata, annotations } } as ControllerRevision)
+  const [mended] = readableRevisions(model.set, [planted])
+  expect([mended?.data, mended?.metadata.annotations]).toEqual([declared?.data, {}])
+  // Its set is gone, or never was.
+  expect(readableRevisions(model.set, [{ ...planted, metadata: { name: planted.metadata.name ?? '' } }])).toEqual([])
 })
 
 test('F21 a damaged record neither stops a set nor removes components from its machines', () => {

@@ -1,11 +1,15 @@
 // Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
-import { createHash } from 'node:crypto'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type RevisedComponent, readSetRevision, writeSetRevision } from '#api/protocol/set-revision.ts'
+import {
+  type RevisedComponent,
+  isRecordOf,
+  readSetRevision,
+  revisionNameOf,
+  writeSetRevision,
+} from '#api/protocol/set-revision.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { canonicalJson } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 export type WantedComponent = RevisedComponent
@@ -19,10 +23,6 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 
 /** Any of the last so many can be returned to. */
 export const KEPT_REVISIONS = 10
-
-const HASH_CHARS = 12
-/** Leaves room for the hash; the set's own name may be as long as a name can be. */
-const MOST_NAME_CHARS = 200
 
 /** What a component shall be: its version and its configuration; no version means that it shall be gone. */
 export interface Target {
@@ -42,19 +42,6 @@ export const removalOf = (component: string): Target => ({ component, version: '
 export const isSameTarget = (a: Target | undefined, b: Target | undefined): boolean =>
   a !== undefined && b !== undefined && a.version === b.version && a.config === b.config
 
-export function revisionHash(components: readonly WantedComponent[]): string {
-  const sorted = components.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  return createHash('sha256').update(canonicalJson(sorted)).digest('hex').slice(0, HASH_CHARS)
-}
-
-export const shortened = (name: string): string => name.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
-
-export const revisionNameOf = (set: string, components: readonly WantedComponent[]): string =>
-  `${shortened(set)}-${revisionHash(components)}`
-
-export const isRevisionOf = (revision: ControllerRevision, set: MachineComponentSet): boolean =>
-  revision.metadata.ownerReferences?.some((o) => o.uid === set.metadata.uid) ?? false
-
 export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
   const { name = '', uid = '', annotations } = set.metadata
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -71,18 +58,29 @@ export function newRevision(set: MachineComponentSet, existing: readonly Control
   }
 }
 
-/** Those that can be read. The name of a record follows from its components, so the declared one is known even where its record was damaged. */
+/**
+ * Those that can be read. The name of a record follows from its components, so the declared one is known even where its record was damaged; what a damaged one
+ * says of its components is not believed.
+ */
 export function readableRevisions(
   set: MachineComponentSet,
   recorded: readonly ControllerRevision[],
 ): readonly ControllerRevision[] {
-  const isReadable = (r: ControllerRevision) => readSetRevision(r) !== undefined
+  const isReadable = (r: ControllerRevision) => isRecordOf(r, set) && readSetRevision(r) !== undefined
   if (recorded.every(isReadable)) return recorded
   const declared = revisionNameOf(set.metadata.name ?? '', set.spec.components)
   return recorded.flatMap((r) => {
     if (isReadable(r)) return [r]
-    return r.metadata.name === declared ? [{ ...r, ...writeSetRevision(r.revision, set.spec.components) }] : []
+    return r.metadata.name === declared && isRecordOf(r, set)
+      ? [{ ...withoutCompleted(r), ...writeSetRevision(r.revision, set.spec.components) }]
+      : []
   })
+}
+
+function withoutCompleted(revision: ControllerRevision): ControllerRevision {
+  const { [ANNOTATIONS.completed]: said, ...annotations } = revision.metadata.annotations ?? {}
+  if (said === undefined) return revision
+  return { ...revision, metadata: { ...revision.metadata, annotations } }
 }
 
 const latestOf = (revisions: readonly ControllerRevision[]): number =>
