@@ -63,7 +63,7 @@ export function readSetRevision(record: KubeObject | undefined): SetRevision | u
   return { name, number: typeof number === 'number' ? number : 0, components: content.components }
 }
 
-/** By uid and kind: the name of a set may be given again, and a uid stands for an object of one kind. */
+/** Compares uid and kind: a new set may have the name of a deleted one. */
 export const isRecordOf = (
   { metadata }: KubeObject,
   set: { readonly kind: string; readonly metadata: KubeObject['metadata'] },
