@@ -1,4 +1,4 @@
-// The embedded Kubernetes API server as one object: made, listening, closed.
+// The embedded Kubernetes API server as one object: create, listen, close.
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { systemClock, type Clock } from '#lib/clock.ts'
@@ -48,41 +48,41 @@ export interface ApiServerOptions {
   readonly storage?: StorageBackend
   readonly clock?: Clock
   readonly random?: Random
-  /** Certificates and keys; made anew when absent. */
+  /** Certificates and keys; created when absent. */
   readonly credentials?: Credentials
   /** 127.0.0.1 when absent. */
   readonly host?: string
   /** Any free one when absent or 0. */
   readonly port?: number
-  /** More names and addresses for a serving certificate that is made here. */
+  /** More names and addresses for a serving certificate that is generated here. */
   readonly hosts?: readonly string[]
   /** The loops of a controller manager: all of them, none, or those named. */
   readonly loops?: LoopChoice
   /**
-   * Pods run as a service account that is there. When absent, where the loop `accounts` makes the account that they use without
-   * asking; say yes where a controller manager does.
+   * Pods run as an existing service account. When absent, only if the loop `accounts` makes the default account of each
+   * namespace; set it to true where a controller manager does.
    */
   readonly podAccounts?: boolean
-  /** Who may have a client certificate in which name; when absent, who has a bootstrap token gets none. */
+  /** Who may have a client certificate under which name; when absent, a client with a bootstrap token gets none. */
   readonly judgeSubject?: JudgeSubject
-  /** Whose client certificates still count, such as not those of a revoked key; when absent, all that have not expired. */
+  /** Which client certificates are accepted, for example none of a revoked key; when absent, all that have not expired. */
   readonly acceptsUser?: AcceptsUser
-  /** Answers one path for strangers; without it there is none. */
+  /** Answers one path for anonymous clients; without it there is none. */
   readonly openPath?: MakeOpenPath
   readonly log?: Logger
-  /** What clients may take of the server; the defaults where absent. */
+  /** Limits for clients; the defaults where absent. */
   readonly limits?: Partial<Limits>
-  /** Where the services of webhooks are reached from here; without it they are not found. */
+  /** Where services of webhooks are reachable from here; without it they are not found. */
   readonly resolveService?: ResolveService
 }
 
 export interface ApiServer {
   listen(): Promise<void>
-  /** Ends connections and watches, waits for writes that are on their way. */
+  /** Closes connections and watches, waits for pending writes. */
   close(): Promise<void>
   /** https://127.0.0.1:port; known after listen. */
   readonly url: string
-  /** Resolves when nothing can be stored any more; connections have been cut by then, for nothing may be acknowledged. */
+  /** Resolves when nothing can be stored any longer; connections are closed by then, since no write may be acknowledged. */
   readonly failed: Promise<unknown>
   /** PEM of the authority. */
   readonly ca: string
@@ -139,7 +139,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     accepts: (user) => acceptsUser(user, (resource, name) => store.get({ resource, namespace: '', name })?.value),
   })
   const authenticate = authenticationChain([
-    // who has shown a certificate is not asked for a token
+    // a client with a certificate is not asked for a token
     certificateUsers.authenticate,
     byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
   ])
@@ -215,12 +215,12 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   }
 }
 
-/** Held in memory and gone with the process, which may run for years. */
+/** Held in memory until the process exits, which may be years. */
 const OWN_DAYS = 3_650
-/** A clock that is put back must not make it one of the future. */
+/** A clock that is set back must not put it in the future. */
 const BEFORE_NOW_MS = 86_400_000
 
-/** A watch of a key that was revoked, or whose certificate ended, lives no longer than this. A look at each open connection. */
+/** A watch with a revoked key, or an expired certificate, is closed within this time. Each check visits every open connection. */
 const REFUSED_LIVE_MS = 5_000
 
 function keepEnding(users: CertificateUsers, clock: Clock, log: Logger): { cancel(): void } {

@@ -1,4 +1,4 @@
-// The numbered errors of apiserver.
+// The numbered errors of the API server.
 import { errorTable } from '#lib/error-table.ts'
 
 export const apiserverErrors = errorTable({

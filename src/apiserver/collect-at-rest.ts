@@ -1,4 +1,4 @@
-// Decides when a server at rest collects its garbage. The engine itself would wait until there are tens of megabytes of it, which takes an hour at rest.
+// Decides when an idle server collects its garbage. The engine itself would wait for tens of megabytes of garbage, which takes an hour at idle.
 import { performance } from 'node:perf_hooks'
 import { memoryUsage } from 'node:process'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -7,11 +7,11 @@ const MIB = 1024 * 1024
 
 export interface RestBounds {
   readonly lookEveryMs: number
-  /** Garbage that is left alone: a full collection for less is not worth its pause. */
+  /** Less garbage than this is left alone: a full collection is not worth its pause. */
   readonly growthBytes: number
   /** A full collection takes about 1 ms for each MiB that is alive: a larger heap is left to the engine, which marks beside the work. */
   readonly largestHeapBytes: number
-  /** Share of the time since the last look that the event loop was busy. Above it, somebody would wait for the collection. */
+  /** Share of the time since the last check that the event loop was busy. Above it, clients would wait for the collection. */
   readonly restingUtilization: number
 }
 
@@ -22,16 +22,16 @@ export const REST_BOUNDS: RestBounds = {
   restingUtilization: 0.2,
 }
 
-/** The engine as far as it is needed here. */
+/** The functions of the engine used here. */
 export interface Engine {
-  /** What is in use, alive or not. */
+  /** Heap in use, alive or not. */
   memory(): { readonly heapBytes: number; readonly outsideBytes: number }
   /** Share of the time since the last call. */
   utilization(): number
   collect(): void
 }
 
-/** Looks until the answer is called. */
+/** Checks periodically until the returned function is called. */
 export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bounds = REST_BOUNDS): () => void {
   let least = Number.POSITIVE_INFINITY
   let timer: Timer
@@ -39,7 +39,7 @@ export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bound
     const { heapBytes, outsideBytes } = engine.memory()
     const used = heapBytes + outsideBytes
     const isResting = engine.utilization() <= bounds.restingUtilization
-    // the engine may have collected by itself
+    // the engine may have collected meanwhile
     least = Math.min(least, used)
     if (isResting && heapBytes <= bounds.largestHeapBytes && used - least >= bounds.growthBytes) {
       engine.collect()

@@ -1,14 +1,14 @@
-// How the memory of a server process grows while it works: to three times what was alive, and with small pools.
+// How the heap of a server process grows under load: to three times its live data, and with small pools.
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Of what is alive. The engine's own rule lets a small heap grow by a tenth and begins to mark when less than one new space is left of that: a server in
- * its first minute marked six times on its way to 30 MB. With so much room it marks as rarely, and begins early enough to do it beside the work: to begin
- * at the last moment, where bodies outside the heap count too, was to collect at once, and everybody waited 20 ms or more.
+ * Relative to live data. The engine's own rule lets a small heap grow by a tenth and starts marking when less than one new space of that is left: a server in
+ * its first minute marked six times on its way to 30 MB. With this factor it marks as rarely, and starts early enough to mark in the background: starting
+ * at the last moment, which also counts bodies outside the heap, meant collecting at once, and every client waited 20 ms or more.
  */
 const GROWTH_PERCENT = 200
 
-/** Once all is loaded: compiled code that was kept under other flags is not taken. */
+/** After loading: compiled code that was cached under other flags is rejected. */
 export function letHeapGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
 }

@@ -1,4 +1,4 @@
-// The server as a process: its data folder, its kubeconfig file, its end on a signal.
+// The server as a process: its data folder, its kubeconfig file, its shutdown on a signal.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import type { ApiServerOptions } from './api-server.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
-/** What any start leaves in a data folder. */
+/** Files that any start leaves in a data folder. */
 /** More than that takes seconds to read, in which nothing is served. */
 const MANY_BYTES = 32 * 1024 * 1024
 const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part|\.partial)?)$/
@@ -23,18 +23,18 @@ export interface RunOptions {
   readonly data: string
   readonly port: number
   readonly host?: string
-  /** False: a controller manager does what our loops would. */
+  /** False: a controller manager runs in place of our loops. */
   readonly loops?: boolean
-  /** What the server is to know of those whom it serves. */
+  /** What KubeNode tells the server about its clients. */
   readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser' | 'openPath'>
   readonly log?: Logger
-  /** The running program: who can change it may also change folders above the data folder. */
+  /** The running program: a user who can modify it may also change folders above the data folder. */
   readonly program?: string | undefined
-  /** So many files and folders were open to other users, and are not any more. */
+  /** This many files and folders were readable by other users, and are no longer. */
   readonly onClosed?: (count: number) => void
-  /** A large file of objects is read before anything is served. */
+  /** A large file of objects is read before serving starts. */
   readonly onReading?: (bytes: number) => void
-  /** Ends the server. */
+  /** Stops the server. */
   readonly signal: AbortSignal
 }
 
@@ -42,7 +42,7 @@ export interface Running {
   readonly url: string
   /** The file that was written. */
   readonly kubeconfig: string
-  /** Resolves when the server has ended; rejects when its disk made it end: the process should not go on. */
+  /** Resolves when the server has ended; rejects when its disk forced that: the process should exit. */
   readonly ended: Promise<void>
 }
 
@@ -63,10 +63,10 @@ export async function runApiServer({
   requireTrustedWay(data, way)
   refuseStrangers(data)
   const open = makePrivateFolder(data)
-  // Made by somebody else meanwhile, where all may make folders.
+  // Created by another process meanwhile, in a folder that all may write.
   requireTrustedWay(data, way)
   if (open > 0) onClosed(open)
-  // some two hundred small files: compiled once, they load in a third of the time from then on
+  // some two hundred small files: compiled once, they then load in a third of the time
   enableCompileCache(join(data, 'cache'))
   const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([
     import('./api-server.ts'),
@@ -93,7 +93,7 @@ export async function runApiServer({
     await server.listen()
     writeKubeconfig(kubeconfig, server.adminKubeconfig())
   } catch (e) {
-    // a server that nobody is told of must not go on listening
+    // a server must not keep listening when its caller failed to learn of it
     await server.close()
     throw e
   }
@@ -102,7 +102,7 @@ export async function runApiServer({
   if (engine !== undefined) collectAtRest(systemClock, engine)
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
-    // the end is not orderly then: whoever waits for a write must not hold it up
+    // the end is not orderly then: pending writes must not delay it
     void server.failed.then(reject)
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
@@ -110,7 +110,7 @@ export async function runApiServer({
   return { url: server.url, kubeconfig, ended }
 }
 
-/** Whose files these are is not ours to change, as when somebody gives the folder above by mistake. */
+/** Their owner is not ours to change, for example when a user passes the parent folder by mistake. */
 function refuseStrangers(data: string): void {
   const names = namesIn(data)
   const [stranger] = names
@@ -118,7 +118,7 @@ function refuseStrangers(data: string): void {
   throw new KubeNodeError(apiserverErrors.KN6118({ folder: data, stranger }))
 }
 
-/** Never half a file: the disk may be full, and somebody may be reading. On a full disk the file of an earlier start does. */
+/** Never half a file: the disk may be full, and another process may be reading. On a full disk the file of an earlier start must do. */
 function writeKubeconfig(path: string, text: string): void {
   try {
     if (existsSync(path) && readFileSync(path, 'utf8') === text) return

@@ -1,4 +1,4 @@
-// Policies in CEL with the bindings that put them to work: which of them are meant for a request, and with which parameters.
+// Policies in CEL with their bindings: which of them apply to a request, and with which parameters.
 import type { KubeObject } from '#schema/object.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
@@ -66,7 +66,7 @@ export class BoundPolicies<P extends Policy> {
     return this.#bound
   }
 
-  /** The version in which the policy is asked about the request: its own, or another that the rules of the policy name. */
+  /** The version in which the policy sees the request: its own, or another that the rules of the policy name. */
   meantAs({ policy, binding }: Bound<P>, request: AdmissionRequest): Served | undefined {
     const own = fields(policy.spec['matchConstraints'])
     const narrowed = fields(fields(binding['spec'])['matchResources'])
@@ -97,7 +97,7 @@ export class BoundPolicies<P extends Policy> {
     return this.#store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value ?? null
   }
 
-  /** Several when a selector finds several: the policy is asked once with each. Nothing found is allowed where the binding says so. */
+  /** Several when a selector finds several: the policy is evaluated once with each. Finding none is allowed if the binding permits it. */
   params({ policy, binding }: Bound<P>, { namespace }: AdmissionRequest): Params {
     const kind = fields(policy.spec['paramKind'])
     const paramRef = fields(binding['spec'])['paramRef']

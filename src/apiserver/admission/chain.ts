@@ -1,4 +1,4 @@
-// The seam for admission: links that may change an object, then links that may refuse it. Built-in ones are always there;
+// The interface for admission: links that may change an object, then links that may refuse it. Built-in ones are always present;
 // policies and webhooks join at the same place.
 import type { KubeObject } from '#schema/object.ts'
 import type { RequestUser } from '../builtin/kind.ts'
@@ -11,7 +11,7 @@ export interface AdmissionRequest {
   readonly served: Served
   /** The version of the request, where its objects are shown in another. */
   readonly sentAs?: Served
-  /** Of the object, where it is not that of the resource: what is asked of a pod is no pod. */
+  /** Of the object, where it differs from the resource: an eviction of a pod is no Pod. */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string }
   readonly subresource: string
   readonly namespace: string
@@ -27,15 +27,15 @@ export interface AdmissionRequest {
   readonly warn: (text: string) => void
 }
 
-/** What links keep from their first look at a request to their second. */
+/** State that links keep from their first call for a request to their second. */
 export type Memory = Map<AdmissionLink, unknown>
 
 type Mutate = (request: AdmissionRequest, memory: Memory) => KubeObject | undefined | Promise<KubeObject | undefined>
 
 export interface AdmissionLink {
-  /** The object to go on with; the very same when the link changes nothing. */
+  /** The resulting object; the same one when the link changes nothing. */
   readonly mutate?: Mutate
-  /** A second look once every link had its first. */
+  /** A second call after every link had its first. */
   readonly again?: Mutate
   /** Throws a refusal. */
   readonly validate?: (request: AdmissionRequest) => void | Promise<void>

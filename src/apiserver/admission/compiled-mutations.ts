@@ -1,4 +1,4 @@
-// A MutatingAdmissionPolicy made ready: its expressions compiled once, with the problems that make it invalid as it stands.
+// A compiled MutatingAdmissionPolicy: its expressions, compiled once, and the problems that make it invalid.
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
@@ -25,7 +25,7 @@ export interface CompiledMutations {
   readonly conditions: readonly MatchCondition[]
   readonly mutations: readonly CompiledMutation[]
   readonly ignoresFailure: boolean
-  /** Asked again when what came later changed the object. */
+  /** Called again when a later mutation changed the object. */
   readonly isReinvoked: boolean
   readonly problems: readonly FieldError[]
 }
@@ -51,7 +51,7 @@ export function compileMutations(policy: KubeObject): CompiledMutations {
     const isApply = m['patchType'] === 'ApplyConfiguration'
     const part = isApply ? 'applyConfiguration' : 'jsonPatch'
     const expression = word(fields(m[part])['expression']).trim()
-    // what is not there is said by the kind itself
+    // an empty expression is reported by the validation of the kind
     if (expression === '') return []
     const wanted = isApply ? APPLY_CONFIGURATION : JSON_PATCHES
     const compiled = compileMutation(expression, scope, wanted, `spec.mutations[${i}].${part}.expression`)

@@ -1,4 +1,4 @@
-// A ValidatingAdmissionPolicy made ready: its expressions compiled once, with the problems that make it invalid as it stands.
+// A compiled ValidatingAdmissionPolicy: its expressions, compiled once, and the problems that make it invalid.
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isObject } from '#lib/json.ts'

@@ -8,7 +8,7 @@ const ANNOTATION = 'kubernetes.io/limit-ranger'
 
 export function limitRanges(store: Store): AdmissionLink {
   return {
-    // containers are never added to a pod that is there
+    // containers are never added to an existing pod
     mutate: ({ served, subresource, operation, namespace, object }) => {
       if (served.resource !== '/pods' || subresource !== '' || operation !== 'CREATE' || object === undefined)
         return object

@@ -1,4 +1,4 @@
-// Whether a policy, a binding or a webhook is meant for a request: by operation, resource, name, namespace and labels.
+// Whether a policy, a binding or a webhook applies to a request: by operation, resource, name, namespace and labels.
 import type { KubeObject } from '#schema/object.ts'
 import { selectorMatcher, type LabelMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
@@ -22,11 +22,11 @@ const EXEMPT: ReadonlySet<string> = new Set(
   ].map((plural) => `${ADMISSION_GROUP}/${plural}`),
 )
 
-/** Policies and webhooks do not judge what could repair a wrong one. */
+/** Policies and webhooks do not judge the objects that could repair a wrong one. */
 export const isExempt = ({ served }: AdmissionRequest): boolean => EXEMPT.has(served.resource)
 
 export interface MatchOptions {
-  /** A binding without rules means all that its policy means. */
+  /** A binding without rules matches everything that its policy matches. */
   readonly emptyRulesMatch: boolean
 }
 
@@ -65,7 +65,7 @@ function resourceMatches(pattern: string, plural: string, subresource: string): 
 
 const isEmptySelector = (s: unknown): boolean => s === undefined || Object.keys(fields(s)).length === 0
 
-/** Undefined for a selector that means everything. */
+/** Undefined for a selector that matches everything. */
 export const compiledSelector = (selector: unknown): LabelMatcher | undefined =>
   isEmptySelector(selector) ? undefined : selectorMatcher(fields(selector))
 
@@ -86,7 +86,7 @@ export function isNamespaceSelected(
 const objectMatches = (selector: unknown, request: AdmissionRequest): boolean =>
   isObjectSelected(compiledSelector(selector), request)
 
-/** The object as it was or as it will be: one of the two is enough. */
+/** The old or the new object: one match is enough. */
 export function isObjectSelected(matcher: LabelMatcher | undefined, { object, old }: AdmissionRequest): boolean {
   if (matcher === undefined) return true
   return [object, old].some((o: KubeObject | undefined) => o !== undefined && matcher(o.metadata.labels))

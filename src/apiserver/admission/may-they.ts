@@ -1,4 +1,4 @@
-// The authorizer as expressions of admission ask it: about who sends the request, or about a service account.
+// The authorizer as admission expressions use it: for the requesting user, or for a service account.
 import type { Authorizer } from '../auth/authorizer.ts'
 import { AUTHENTICATED, serviceAccountGroups, type RequestUser } from '../auth/user.ts'
 import { authorizerValue, type MayThey } from '../machinery.ts'

@@ -1,4 +1,4 @@
-// MutatingAdmissionPolicies with their bindings, asked about every write before webhooks are: each sees what those before it did.
+// MutatingAdmissionPolicies with their bindings, evaluated on every write before webhooks: each sees the changes of its predecessors.
 import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { AdmissionEvaluation, matchConditions, type AdmissionScope } from '../machinery.ts'
@@ -39,12 +39,12 @@ interface Fault {
   readonly message: string
 }
 
-/** What the first round leaves for the second. */
+/** State that the first round leaves for the second. */
 interface FirstRound {
   readonly output: KubeObject
-  /** They want to be asked again if anything came after them. */
+  /** They ask to run again if the object changed after them. */
   readonly waiting: readonly Invocation[]
-  /** Something did. */
+  /** It did change. */
   readonly due: readonly Invocation[]
 }
 
@@ -84,7 +84,7 @@ export class MutatingPolicyAdmission implements AdmissionLink {
     return object
   }
 
-  /** After all others had their turn: those that asked for it see what came of the object. */
+  /** After all others: policies that asked for a second run see the final object. */
   again = async (request: AdmissionRequest, memory: Memory): Promise<KubeObject | undefined> => {
     const first = memory.get(this) as FirstRound | undefined
     if (first === undefined || request.object === undefined) return request.object
@@ -108,7 +108,7 @@ export class MutatingPolicyAdmission implements AdmissionLink {
     })
   }
 
-  /** The very same object when nothing changed. A mutation that fails is passed over; what is refused is the whole request. */
+  /** The same object when nothing changed. A failed mutation is skipped if its policy permits; a refusal refuses the whole request. */
   async #invoke({ bound, params, as }: Invocation, sent: Sent, faults: Fault[]): Promise<KubeObject> {
     if (as === sent.served) return this.#mutated({ bound, params, as }, sent, faults)
     const request = await requestIn(sent, as)
@@ -145,7 +145,7 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   }
 }
 
-/** All that went wrong is told; the first says why. */
+/** Reports every failure; the first one gives the reason. */
 function refuseFaults(request: AdmissionRequest, faults: readonly Fault[]): void {
   const causes = faults
     .filter(({ bound }) => !bound.policy.ignoresFailure)

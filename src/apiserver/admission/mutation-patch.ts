@@ -1,4 +1,4 @@
-// An object after one mutation of a policy: what its expression came to merged into it, or applied to it as a JSON patch.
+// An object after one mutation of a policy: the result of its expression merged into it, or applied to it as a JSON patch.
 import { isObject } from '#lib/json.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -38,7 +38,7 @@ export function mutatedBy(
   return patched.ok && patched.object !== object ? readAs(served, patched.object) : patched
 }
 
-/** Nothing may be merged into what is only ever replaced whole: what it holds beside would be lost. */
+/** An atomic value cannot be merged into: its other fields would be lost. */
 function merged(served: Served, object: KubeObject, json: unknown): Mutated {
   const { group, version, kind } = served.type
   const patch = { ...(isObject(json) ? json : {}), apiVersion: apiVersionOf({ group, version }), kind }

@@ -48,7 +48,7 @@ const nodeWrite: Check = ({ node, request: { operation, old }, object }) => {
   return kept(node, 'ownerReferences', old, object) ?? kept(node, 'finalizers', old, object)
 }
 
-/** An owner that never was would let the collector of garbage delete the object. */
+/** With a false owner the garbage collector would delete the object. */
 function kept(
   node: string,
   field: 'ownerReferences' | 'finalizers',
@@ -77,7 +77,7 @@ const mirrorPod: Check = ({ node, object, store }) => {
   return referenceProblem(who, object)
 }
 
-/** What a pod refers to its node may read: a mirror pod would open any Secret. */
+/** A node may read what its pods refer to: a mirror pod would open any Secret. */
 function referenceProblem(who: string, pod: KubeObject): string | undefined {
   const [first] = [...referencesOf(pod)]
   if (first !== undefined) return `${who} can not create pods that reference ${first.split('/')[0] ?? ''}`
@@ -102,7 +102,7 @@ const podDeletion: Check = ({ node, object }) =>
 
 const ownName: Check = ({ node, object, request: { old } }) => {
   if (object.metadata.name !== node) return `node ${JSON.stringify(node)} can only write the object with its own name`
-  // a node's Lease belongs to its Node, which the kubelet itself says when it makes it
+  // a node's Lease belongs to its Node, and the kubelet sets that owner itself
   const owners = (object.metadata.ownerReferences ?? []) as readonly unknown[]
   const isOwn = owners.every((o) => fields(o)['kind'] === 'Node' && fields(o)['name'] === node)
   return isOwn || jsonEqual(old?.metadata.ownerReferences ?? [], owners)
@@ -132,7 +132,7 @@ export interface TokenAsked {
   readonly pod: KubeObject | undefined
 }
 
-/** Why a kubelet may not have this token; undefined when it may, and for everybody else. */
+/** Why a kubelet may not have this token; undefined when it may, and for all other users. */
 export function tokenRefusal(user: RequestUser, { audiences, reference, pod }: TokenAsked): string | undefined {
   const node = nodeOf(user)
   if (node === undefined) return undefined
@@ -142,7 +142,7 @@ export function tokenRefusal(user: RequestUser, { audiences, reference, pod }: T
   if (word(asked['uid']) === '') return `${who} requested token with a pod binding without a uid`
   if (nodeNameOf(pod) !== node) return `${who} requested token bound to a pod scheduled on a different node`
   const mounted = mountedAudiences(pod)
-  // none named means the API server, and so does a volume that names none
+  // no audience means the API server, and so does a volume without one
   const stranger = (audiences.length === 0 ? [''] : audiences).find((a) => !mounted.has(a))
   return stranger === undefined
     ? undefined

@@ -1,4 +1,4 @@
-// The service account that a pod runs as: named when the pod names none, there when the pod is made, its token and pull secrets
+// The service account of a pod: a default when the pod names none, required to exist when the pod is created, its token and pull secrets
 // in the pod. Pods that a kubelet made from files of its own may use none.
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -14,10 +14,10 @@ const DEFAULT_ACCOUNT = 'default'
 const MIRROR = 'kubernetes.io/config.mirror'
 const VOLUME_PREFIX = 'kube-api-access-'
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** An hour and the seven seconds by which such tokens are told from those that somebody asked for. */
+/** An hour and seven seconds: by this lifetime such tokens are distinguished from tokens that a client requested. */
 const TOKEN_SECONDS = 3607
 const FILE_MODE = 0o644
-/** A namespace that was just made gets its account in a moment: as often, and as long apart, as a real server looks. */
+/** The account of a new namespace appears shortly: retry as often, and at the same interval, as a real server. */
 const LOOKS = 10
 const LOOK_AGAIN_MS = 150
 
@@ -82,7 +82,7 @@ function withPullSecrets(spec: Fields, account: KubeObject): Fields {
 const mountsToken = (container: Fields): boolean =>
   listOfFields(container['volumeMounts']).some((m) => m['mountPath'] === MOUNT_PATH)
 
-/** Where a container mounts something of its own in this place, the pod wants no token there. */
+/** When a container mounts a volume of its own at this path, the pod needs no token there. */
 function withToken(spec: Fields, random: () => number): Fields {
   const volumes = listOfFields(spec['volumes'])
   const known = volumes.map((v) => word(v['name'])).find((name) => name.startsWith(VOLUME_PREFIX))
@@ -117,7 +117,7 @@ const tokenVolume = (name: string): JsonObject => ({
   },
 })
 
-/** What a kubelet has in files may not reach for what is in the cluster. */
+/** A static pod on a kubelet may not refer to objects of the cluster. */
 function mirrorProblem(spec: Fields): string | undefined {
   if (word(spec['serviceAccountName']) !== '') return 'a mirror pod may not reference service accounts'
   if (usesSecrets(spec)) return 'a mirror pod may not reference secrets'

@@ -1,4 +1,4 @@
-// ValidatingAdmissionPolicies with their bindings, asked about every write once it is otherwise fine.
+// ValidatingAdmissionPolicies with their bindings, evaluated on every write after all other checks.
 import type { Logger } from '#lib/log.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
@@ -15,7 +15,7 @@ import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 
 const AUDITED_FAILURE = 'validation.policy.admission.k8s.io/validation_failure'
-/** As the real server cuts them. */
+/** Truncated as on a real server. */
 const MAX_ANNOTATION = 10 * 1024
 
 type Bound = BoundPolicy<CompiledPolicy>
@@ -119,7 +119,7 @@ export class PolicyAdmission implements AdmissionLink {
     })
   }
 
-  /** What the binding asks for: a refusal, a warning, a line for the audit. */
+  /** The action of the binding: a refusal, a warning, a line for the audit. */
   #deny(
     bound: Bound,
     request: AdmissionRequest,

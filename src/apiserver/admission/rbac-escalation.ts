@@ -1,5 +1,5 @@
-// Nobody gives what they do not have: roles and bindings may grant only what the writer holds, unless they may escalate or bind. A rule
-// that aggregates may come to grant anything, so it needs everything.
+// No user grants rights they do not have: roles and bindings may grant only what the writer holds, unless the writer may escalate or bind. A rule
+// that aggregates may grant anything later, so it needs everything.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coversRule, EVERYTHING_RULES, RBAC, rulesOf, type Authorizer, type PolicyRule } from '../auth/authorizer.ts'
@@ -20,8 +20,8 @@ export const escalationGuard = (authorizer: Authorizer): AdmissionLink => ({
 })
 
 /**
- * What a garbage collector writes. Every other change is judged by the whole role, for its writer vouches for it: a new label can
- * feed the aggregate of somebody else.
+ * A write by a garbage collector. Every other change is judged by the whole role, for its writer vouches for it: a new label can
+ * feed the aggregate of another user.
  */
 function changesOnlyOwnership(object: KubeObject, old: KubeObject | undefined): boolean {
   return old !== undefined && jsonEqual(withoutOwnership(object), withoutOwnership(old))

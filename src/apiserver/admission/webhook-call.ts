@@ -1,4 +1,4 @@
-// The HTTPS call to a webhook: one POST within its time, connections kept between calls, an answer of a bounded size, no redirects.
+// The HTTPS call to a webhook: one POST within its timeout, connections kept between calls, an answer of a bounded size, no redirects.
 import { Agent, request } from 'node:https'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '#lib/errors.ts'
@@ -6,10 +6,10 @@ import type { ServiceReference, WebhookTarget } from './webhook-config.ts'
 
 /** An object is at most 3 MiB; the patch that replaces it whole is in base64 and has some room. */
 export const MAX_ANSWER_BYTES = 8 * 1024 * 1024
-/** More at once to one webhook wait for each other: a slow one must not eat all descriptors. */
+/** Further calls to the same webhook wait: a slow one must not use up all descriptors. */
 const MOST_CONNECTIONS = 100
 const IDLE_MS = 30_000
-/** As much of a body that is no answer as helps to find the mistake. */
+/** How much of an invalid body is quoted, to help find the mistake. */
 const SHOWN_BODY = 2048
 
 /** Where a service is reached from this process; there is no cluster network to ask. */
@@ -50,7 +50,7 @@ export class WebhookCaller {
     return second === 'Stale' ? { ok: false, error: `Post "${endpoint.shown}": EOF` } : second
   }
 
-  /** Agents of targets that are no longer asked are let go of. */
+  /** Agents of targets that are no longer called are closed. */
   keepOnly(targets: readonly WebhookTarget[]): void {
     const wanted = new Set(targets.map(agentKey))
     for (const [key, agent] of this.#agents) {
@@ -102,7 +102,7 @@ export class WebhookCaller {
     return agent
   }
 
-  /** Stale: a kept connection had been closed while it was idle. */
+  /** Stale: a kept connection was closed while idle. */
   async #post(
     { shown, host, port, path, servername }: Endpoint,
     { target, body }: Connecting,
@@ -160,7 +160,7 @@ async function textOf(response: IncomingMessage): Promise<string | undefined> {
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
-    // leaving the loop ends the connection
+    // breaking out of the loop closes the connection
     if (size > MAX_ANSWER_BYTES) return undefined
     chunks.push(chunk)
   }
@@ -203,7 +203,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 
 const codeOf = (e: unknown): string => (e instanceof Error && 'code' in e && typeof e.code === 'string' ? e.code : '')
 
-/** In the words that people know from a kube-apiserver. */
+/** In the words of a kube-apiserver. */
 function reasonOf(e: unknown, host: string): string {
   const code = codeOf(e)
   const at = e as { readonly address?: string; readonly port?: number }

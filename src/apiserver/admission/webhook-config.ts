@@ -1,4 +1,4 @@
-// A webhook of a configuration made ready: its selectors and conditions compiled once, its target and its limits read.
+// A compiled webhook of a configuration: its selectors and conditions, its target and its limits.
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { admissionScope, compileAdmission, type AdmissionScope, type MatchCondition } from '../machinery.ts'
@@ -34,7 +34,7 @@ export interface CompiledWebhook {
   readonly reviewVersion: ReviewVersion
 }
 
-/** Expressions of webhooks know no parameters and no variables: all share one scope. */
+/** Expressions of webhooks have no parameters and no variables: all share one scope. */
 export const WEBHOOK_SCOPE: AdmissionScope = admissionScope({})
 
 const DEFAULT_TIMEOUT_SECONDS = 10
@@ -56,7 +56,7 @@ export function compileWebhooks(configuration: KubeObject): readonly CompiledWeb
   }))
 }
 
-/** What keeps the conditions of a configuration from being compiled. */
+/** Problems that keep the conditions of a configuration from compiling. */
 export const conditionProblems = (configuration: KubeObject): readonly FieldError[] =>
   listOfFields(configuration['webhooks']).flatMap((w, i) => compiledConditions(w, i).problems)
 
@@ -89,7 +89,7 @@ export function targetOf(client: Readonly<Record<string, unknown>>): WebhookTarg
   }
 }
 
-/** The first version of the list that is spoken here. */
+/** The first version of the list that we support. */
 function reviewVersionOf(versions: unknown): ReviewVersion {
   const list: readonly unknown[] = Array.isArray(versions) ? versions : []
   return list.find((v) => v === 'v1' || v === 'v1beta1') === 'v1beta1' ? 'v1beta1' : 'v1'

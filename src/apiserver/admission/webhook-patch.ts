@@ -16,7 +16,7 @@ export interface Patching {
   readonly warn: (text: string) => void
 }
 
-/** A patch that cannot be applied is a mistake of the webhook that no failure policy forgives. */
+/** A patch that cannot be applied is a webhook error that no failure policy ignores. */
 export function patchedBy(webhook: string, { as, object, patch, warn }: Patching): Draft {
   const value = applied(webhook, object, patch)
   try {

@@ -1,4 +1,4 @@
-// The AdmissionReview that a webhook is sent, and what its answer means. Pure: no answer of a webhook is believed before it went through here.
+// The AdmissionReview that a webhook receives, and the meaning of its answer. Pure: every answer of a webhook is checked here before use.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { goSyntaxError } from '../codec/json-scan.ts'
@@ -81,7 +81,7 @@ export function verdictOf(text: string, expected: Expected): Verdict {
   try {
     value = parseJson(text)
   } catch {
-    // YAML is read too, as which nearly everything is a text
+    // YAML is accepted too, and nearly any text is YAML
     const error = text.trimStart().startsWith('{') ? (goSyntaxError(text) ?? 'invalid JSON') : NO_OBJECT
     return broken(`failed to call webhook: couldn't get version/kind; json parse error: ${error}`)
   }
@@ -111,7 +111,7 @@ export function verdictOf(text: string, expected: Expected): Verdict {
 
 const invalid = (error: string): Verdict => broken(`received invalid webhook response: ${error}`)
 
-/** v1 is strict about the form; in v1beta1 little had to be said. */
+/** v1 is strict about the form; v1beta1 required little */
 function formMistake(
   review: Readonly<Record<string, unknown>>,
   response: Readonly<Record<string, unknown>>,
@@ -140,7 +140,7 @@ function shownKind(review: Readonly<Record<string, unknown>>): string {
 const LEAST_REFUSAL = 400
 const GREATEST_CODE = 599
 
-/** What a client is told when a webhook says no: the Status of the webhook, with its name before the message. */
+/** The error for the client when a webhook denies: the webhook's Status, with its name before the message. */
 export function denial(webhook: string, status: Readonly<Record<string, unknown>>): Refusal {
   const by = `admission webhook ${JSON.stringify(webhook)} denied the request`
   const why = word(status['message']) || word(status['reason'])

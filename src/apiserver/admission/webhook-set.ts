@@ -1,5 +1,5 @@
-// The webhooks of all configurations of one kind, compiled once for each version of a configuration, and which of them may be
-// meant by a request. A request that no rule means costs one look-up.
+// The webhooks of all configurations of one kind, compiled once for each version of a configuration, and which of them may
+// apply to a request. A request that no rule matches costs one look-up.
 import type { KubeObject } from '#schema/object.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
@@ -19,7 +19,7 @@ interface Compiled {
   readonly webhooks: readonly CompiledWebhook[]
 }
 
-/** One entry for each resource, subresource and operation that is written; more is a sign of somebody who tries names. */
+/** One entry for each resource, subresource and operation that is written; more means that a client is trying names. */
 const MOST_ANSWERS = 4096
 
 export class WebhookSet {
@@ -50,7 +50,7 @@ export class WebhookSet {
     return this.#all().map((w) => w.target)
   }
 
-  /** By the name of their configuration, then as listed there. */
+  /** Sorted by configuration name, then in list order. */
   #all(): readonly CompiledWebhook[] {
     if (this.#webhooks !== undefined) return this.#webhooks
     const before = this.#compiled
@@ -86,7 +86,7 @@ export class WebhookSet {
 export interface WebhookSources {
   readonly store: Store
   readonly registry: Registry
-  /** The webhooks that may be asked are others now. */
+  /** The set of webhooks has changed. */
   readonly onChange: () => void
 }
 

@@ -1,4 +1,4 @@
-// Mutating and validating admission webhooks: who is asked about a write, in which order, and what comes of the answers.
+// Mutating and validating admission webhooks: which are called for a write, in which order, and what their answers mean.
 import { randomUUID } from 'node:crypto'
 import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -24,7 +24,7 @@ export interface WebhookParts {
   readonly store: Store
   readonly registry: Registry
   readonly log: Logger
-  /** Without one a service is nowhere to be found. */
+  /** Without one the address of a service is unknown. */
   readonly resolveService?: ResolveService
 }
 
@@ -37,7 +37,7 @@ export class WebhookAdmission {
   readonly #caller: WebhookCaller
   readonly #mutating: WebhookSet
   readonly #validating: WebhookSet
-  /** Webhooks that failed when last asked: said once, not on each write. */
+  /** Webhooks that failed at the last call: logged once, not on each write. */
   readonly #failing = new Set<string>()
 
   constructor({ store, registry, authorizer, log, resolveService = () => undefined }: WebhookParts) {
@@ -68,7 +68,7 @@ export class WebhookAdmission {
     this.#caller.close()
   }
 
-  /** One after the other, each sees what those before it did; who wants to is asked again when a later one changed the object. */
+  /** One after the other, each sees the changes of its predecessors; webhooks with reinvocation are called again when a later one changed the object. */
   #mutate(request: AdmissionRequest): KubeObject | undefined | Promise<KubeObject | undefined> {
     const candidates = isExempt(request) ? [] : this.#mutating.candidates(request)
     return candidates.length === 0 ? request.object : this.#mutateBy(candidates, request)
@@ -89,7 +89,7 @@ export class WebhookAdmission {
     return object
   }
 
-  /** The very same object when the webhook changed nothing. */
+  /** The same object when the webhook changed nothing. */
   async #mutateOnce({ webhook, as }: Candidate, request: AdmissionRequest): Promise<KubeObject | undefined> {
     if (!this.#isMeant(webhook, request)) return request.object
     const answer = await this.#ask({ webhook, as }, request, true)
@@ -104,7 +104,7 @@ export class WebhookAdmission {
     return jsonEqual(before, after) ? object : inVersion(after, as, served)
   }
 
-  /** All at once; of several refusals that of the first webhook is told. */
+  /** All in parallel; of several refusals the first webhook's is returned. */
   #validate(request: AdmissionRequest): void | Promise<void> {
     const candidates = isExempt(request) ? [] : this.#validating.candidates(request)
     const meant = candidates.filter(({ webhook }) => this.#isMeant(webhook, request))
@@ -116,7 +116,7 @@ export class WebhookAdmission {
     for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
   }
 
-  /** Refuses the request when a condition fails and the webhook may not be left out. */
+  /** Refuses the request when a condition fails and the webhook may not be skipped. */
   #isMeant(webhook: CompiledWebhook, request: AdmissionRequest): boolean {
     if (!isNamespaceSelected(webhook.namespaces, request, this.#store)) return false
     if (!isObjectSelected(webhook.objects, request)) return false

@@ -1,4 +1,4 @@
-// Who sent this request: the chain of those who may know (client certificates, bearer tokens of ours), or nobody in particular.
+// Who sent this request: asks a chain of authenticators (client certificates, our bearer tokens); otherwise it is anonymous.
 import type { IncomingMessage } from 'node:http'
 import type { Store } from '../storage/store.ts'
 import { unauthorized } from '../status/refusal.ts'
@@ -9,7 +9,7 @@ export interface Authentication {
   readonly user: RequestUser
 }
 
-/** One link of the chain: a user, undefined when it has nothing to say, or a refusal thrown. */
+/** One link of the chain: returns a user, undefined when it does not apply, or throws a refusal. */
 export type Authenticator = (request: IncomingMessage) => RequestUser | undefined
 
 export function authenticationChain(links: readonly Authenticator[]): (request: IncomingMessage) => RequestUser {
@@ -24,7 +24,7 @@ export function authenticationChain(links: readonly Authenticator[]): (request: 
 
 export type TokenReader = (token: string) => RequestUser | undefined
 
-/** A token that nobody knows is refused; no token says nothing. */
+/** An unknown token is refused; without a token there is no opinion. */
 export function byToken(readers: readonly TokenReader[]): Authenticator {
   return ({ headers }) => {
     const header = headers.authorization
@@ -50,7 +50,7 @@ export function serviceAccountTokens(signer: TokenSigner, store: Store, now: () 
   }
 }
 
-/** The account, and the Secret with this very token in it, must be there. */
+/** The account, and the Secret with this token in it, must exist. */
 export function legacyAccountOf(
   { namespace, secret, account }: LegacyClaims,
   token: string,
@@ -69,10 +69,10 @@ export function legacyAccountOf(
   }
 }
 
-/** What a token is bound to may be on its way out for so long before the token is no good. */
+/** How long the object that a token is bound to may be in deletion before the token is invalid. */
 const ENDING_MS = 60_000
 
-/** Undefined when the account or what the token is bound to is gone. The node that a pod's token names is news, not a bond. */
+/** Undefined when the account or the bound object was deleted. The node that a pod's token names is information, not a bond. */
 export function accountOf(claims: TokenClaims, store: Store, now: number): RequestUser | undefined {
   const { namespace, serviceaccount, pod, secret, node } = claims['kubernetes.io']
   const lives = (

@@ -1,4 +1,4 @@
-// Refuses what a user may not do, in the words that clients know.
+// Refuses a forbidden request, in the words that clients know.
 import { forbidden, forbiddenPath } from '../status/refusal.ts'
 import { refusalText, type Attributes, type Authorizer } from './authorizer.ts'
 import type { RequestUser } from './user.ts'

@@ -1,5 +1,5 @@
-// Role-based access control: may this user do this? An index from subjects to rules is built from the stored roles and bindings
-// and thrown away whenever one of them changes.
+// Role-based access control: is this user allowed to do this? An index from subjects to rules is built from the stored roles and bindings
+// and discarded whenever one of them changes.
 import type { KubeObject } from '#schema/object.ts'
 import type { Store } from '../storage/store.ts'
 import { AUTHENTICATED, MASTERS, type RequestUser } from './user.ts'
@@ -35,13 +35,13 @@ interface Grant {
   /** '' for cluster-wide bindings. */
   readonly namespace: string
   readonly rules: readonly PolicyRule[]
-  /** Which binding gives it, for reviews. */
+  /** Which binding grants it, for reviews. */
   readonly reason: string
 }
 
-/** A second source of rights. What it does not allow, roles may. */
+/** A second source of rights. Roles may still allow what it does not. */
 export interface Authority {
-  /** True: allowed. A text: why not. Undefined: no opinion. */
+  /** True: allowed. A text: the reason for no. Undefined: no opinion. */
   verdict(user: RequestUser, attributes: Attributes): true | string | undefined
 }
 
@@ -75,7 +75,7 @@ export class Authorizer {
     )?.reason
   }
 
-  /** What is told beside a refusal; '' where there is nothing to tell. */
+  /** Extra text for a refusal; '' if there is none. */
   refusalReason(user: RequestUser, attributes: Attributes): string {
     const verdict = this.#nodes?.verdict(user, attributes)
     return typeof verdict === 'string' ? verdict : ''
@@ -174,7 +174,7 @@ function coversPath(rule: PolicyRule, path: string): boolean {
   )
 }
 
-/** True when the rules held grant everything that `wanted` would. */
+/** True when the held rules grant everything that `wanted` would. */
 export function coversRule(held: readonly PolicyRule[], wanted: PolicyRule): boolean {
   for (const verb of wanted.verbs ?? []) {
     for (const path of wanted.nonResourceURLs ?? [])

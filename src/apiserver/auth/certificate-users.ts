@@ -1,5 +1,5 @@
-// Who acts by a client certificate of our authority: read once a connection, asked at each request whether it still counts. Connections of those whose
-// certificate expired, or who are not accepted any more, end with their watches.
+// Who uses a client certificate of our authority: read once per connection, checked on each request. Connections are closed, with their watches,
+// when their certificate expires or its user is no longer accepted.
 import { TLSSocket } from 'node:tls'
 import type { KubeObject } from '#schema/object.ts'
 import { unauthorized } from '../status/refusal.ts'
@@ -10,7 +10,7 @@ import type { RequestUser } from './user.ts'
 /** An object as it is stored now; `resource` is group and plural, `kubenode.io/machines`. */
 export type StoredObject = (resource: string, name: string) => KubeObject | undefined
 
-/** Whether the holder of a certificate may still act. Asked at every request: it must cost no more than a look at one object. */
+/** Whether the holder of a certificate is still accepted. Called on every request: it must cost no more than reading one object. */
 export type AcceptsUser = (user: RequestUser, stored: StoredObject) => boolean
 
 export const acceptsEverybody: AcceptsUser = () => true
@@ -26,10 +26,10 @@ export interface CertificateUsersOptions {
   readonly accepts: (user: RequestUser) => boolean
 }
 
-/** Certificates whose users are remembered: clients open several connections, and come again. Beyond it the oldest goes. */
+/** Certificates whose users are cached: clients open several connections, and return. Beyond it the oldest is dropped. */
 const REMEMBERED = 4_096
 
-/** TLS has judged it already: its word for one that was good once. */
+/** TLS has verified it already: this is its word for a certificate that has expired since. */
 const EXPIRED = 'CERT_HAS_EXPIRED'
 
 export class CertificateUsers {
@@ -51,7 +51,7 @@ export class CertificateUsers {
     return holder.user
   }
 
-  /** Cuts the connections of those who do not count any more: what was opened before, a watch above all, must not outlive the right to it. */
+  /** Closes the connections of users that are no longer accepted: an open watch above all must not outlive its rights. */
   endRefused(): number {
     const refused = [...this.#open].filter(([, holder]) => !this.#counts(holder))
     for (const [socket] of refused) socket.destroy()
@@ -64,7 +64,7 @@ export class CertificateUsers {
 
   #note(socket: TLSSocket): void {
     if (!socket.authorized) {
-      // Its type says Error; what is there is the code.
+      // Typed as Error; the actual value is the code.
       const why: unknown = socket.authorizationError
       this.#bySocket.set(socket, why === EXPIRED ? 'Expired' : undefined)
       return

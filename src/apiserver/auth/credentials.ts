@@ -1,4 +1,4 @@
-// The keys and certificates of one server: found in the data folder or made once and kept there, readable by the owner alone.
+// The keys and certificates of one server: read from the data folder or created once and kept there, readable only by the owner.
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ export function newCredentials(now: number, hosts: readonly string[]): Credentia
 
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
 
-/** Files that are there are used as they are. Made as a whole or not at all: half a folder is damage, and is said so. */
+/** Existing files are used unchanged. Created all or none: half a folder is damage, and reported as such. */
 export function credentialsIn(folder: string, now: number, hosts: readonly string[]): Credentials {
   const missing = FILES.filter((f) => !existsSync(join(folder, f)))
   if (missing.length === 0) return readCredentials(folder)
@@ -97,7 +97,7 @@ export interface KubeconfigOf {
   readonly user: string
 }
 
-/** A kubeconfig with everything inside; JSON is YAML too, but people read YAML. */
+/** A kubeconfig with everything embedded; JSON is YAML too, but people read YAML. */
 export function kubeconfigText({ url, authority, client, user }: KubeconfigOf): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   return `apiVersion: v1

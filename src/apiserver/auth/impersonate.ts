@@ -1,4 +1,4 @@
-// Acting as somebody else: reads the headers and asks whether the real user may.
+// Impersonation: reads the headers and checks whether the real user may act as the other.
 import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest, forbidden } from '../status/refusal.ts'
 import { refusalText, type Attributes, type Authorizer } from './authorizer.ts'
@@ -48,7 +48,7 @@ export function impersonated(
   }
 }
 
-/** What is not well escaped stands for itself. */
+/** Invalid escapes are taken literally. */
 function unescapedKey(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -111,7 +111,7 @@ test('S1 on an object of another node no verb and no subresource is allowed', as
       ).map((subresource) => `${verb} ${resource}/${subresource}`),
     ),
   )
-  // admission looks at the name in the body
+  // admission checks the name in the body
   expect(allowed).toEqual(['create pods/'])
 })
 

@@ -1,5 +1,5 @@
-// What a kubelet may do, by verb and name: its own Node and Leases, the pods bound to its node and what they refer to. What it writes
-// into them is the business of admission/node-restriction.ts.
+// The rights of a kubelet, by verb and name: its own Node and Leases, the pods bound to its node and the objects they refer to. What it writes
+// into them is checked by admission/node-restriction.ts.
 import { valueAskedFor } from '../selectors/field-selector.ts'
 import type { Store } from '../storage/store.ts'
 import { covers, type Attributes, type Authority, type PolicyRule } from './authorizer.ts'
@@ -10,7 +10,7 @@ const NODES_GROUP = 'system:nodes'
 const NODE_PREFIX = 'system:node:'
 const NODE_LEASES = 'kube-node-lease'
 
-/** The node whose kubelet asks; undefined for everybody else. */
+/** The node whose kubelet asks; undefined for all other users. */
 export const nodeOf = ({ name, groups }: RequestUser): string | undefined =>
   groups.includes(NODES_GROUP) && name.startsWith(NODE_PREFIX) && name.length > NODE_PREFIX.length
     ? name.slice(NODE_PREFIX.length)
@@ -66,7 +66,7 @@ const ofNodes: Check = (asked) => {
   const isStatus = a.subresource === 'status' && WRITE.has(a.verb)
   const isNode = a.subresource === '' && (READ.has(a.verb) || WRITE.has(a.verb) || a.verb === 'create')
   if (!isStatus && !isNode) return verbless(asked)
-  // a creation has its name in the body, which admission looks at
+  // a creation has its name in the body, which admission checks
   if (a.name === node || (a.verb === 'create' && a.name === '')) return undefined
   return a.name === ''
     ? `node '${node}' cannot read all nodes, only its own Node object`
@@ -120,7 +120,7 @@ const SUBDIVIDED: ReadonlyMap<string, Check> = new Map([
   ['coordination.k8s.io/leases', named(NODE_LEASES)],
   ['storage.k8s.io/csinodes', named('')],
   ['storage.k8s.io/volumeattachments', ofAttachments],
-  // devices of dynamic resource allocation have no graph here
+  // devices of dynamic resource allocation are not tracked here
   ['resource.k8s.io/resourceclaims', never],
   ['resource.k8s.io/resourceslices', never],
 ])
@@ -130,7 +130,7 @@ export class NodeAuthorizer implements Authority {
   readonly #pods: NodePods
   readonly #rules: readonly PolicyRule[]
 
-  /** `rules`: what any node may do with kinds that are not subdivided; for the others the table above decides. */
+  /** `rules`: what any node may do with kinds that have no per-node limit; for the others the table above decides. */
   constructor(store: Store, rules: readonly PolicyRule[]) {
     this.#store = store
     this.#pods = new NodePods(store)

@@ -1,4 +1,4 @@
-// Service account tokens: signs them, reads them, and says whose they are as long as what they are bound to lives.
+// Service account tokens: signs and reads them, and reports their user for as long as the objects they are bound to exist.
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 
 export const ISSUER = 'https://kubernetes.default.svc.cluster.local'
@@ -33,7 +33,7 @@ export interface TokenClaims {
 
 export interface LegacyClaims {
   readonly namespace: string
-  /** Where the token is kept; it is good as long as it is there. */
+  /** The Secret with the token; the token is valid while it exists. */
   readonly secret: string
   readonly account: { readonly name: string; readonly uid: string }
 }
@@ -43,7 +43,7 @@ export interface NewToken {
   readonly account: { readonly name: string; readonly uid: string }
   readonly audiences: readonly string[]
   readonly seconds: number
-  /** After so long a token should have been changed for a new one, though it is still good. */
+  /** After this time the client should have replaced the token, though it is still valid. */
   readonly warnAfterSeconds?: number
   readonly bound?: BoundObject | undefined
   /** Where the pod runs that the token is bound to. */
@@ -68,7 +68,7 @@ export class TokenSigner {
     return [DEFAULT_AUDIENCE]
   }
 
-  /** By which others check the tokens that they are shown. */
+  /** With which others verify tokens. */
   get publicKey(): Readonly<Record<string, unknown>> {
     const { kty, crv, x, y } = this.#public.export({ format: 'jwk' })
     return { use: 'sig', kty, kid: this.#keyId, crv, alg: 'ES256', x, y }
@@ -104,7 +104,7 @@ export class TokenSigner {
     return { token: `${signed}.${signature.toString('base64url')}`, issued: iat * 1_000 }
   }
 
-  /** What a token of before tokens had an end says, which a controller manager signs with our key and keeps in a Secret. */
+  /** The claims of a legacy token without expiry, which a controller manager signs with our key and keeps in a Secret. */
   readLegacy(token: string): LegacyClaims | undefined {
     const claims = this.#signed(token) as Partial<Record<string, unknown>> | undefined
     if (claims?.['iss'] !== LEGACY_ISSUER) return undefined
@@ -119,7 +119,7 @@ export class TokenSigner {
     }
   }
 
-  /** The claims of a token that we signed and that has not run out; whether its account still lives is not asked here. */
+  /** The claims of a token that we signed and that has not expired; whether its account still exists is not checked here. */
   read(token: string, now: number): TokenClaims | undefined {
     const claims = this.#signed(token) as TokenClaims | undefined
     if (claims === undefined) return undefined
@@ -135,7 +135,7 @@ export class TokenSigner {
       if (!verify('sha256', Buffer.from(`${head}.${body}`), key, Buffer.from(signature, 'base64url'))) return undefined
       return JSON.parse(Buffer.from(body, 'base64url').toString('utf8'))
     } catch (e) {
-      // a text that is no token is nobody's
+      // any other text is not one of our tokens
       if (e instanceof Error) return undefined
       throw e
     }

@@ -1,4 +1,4 @@
-// Who asks: the name and groups that authorization, admission and managedFields speak of.
+// The requesting user: the name and groups that authorization, admission and managedFields use.
 import type { RequestUser } from '../builtin/kind.ts'
 
 export type { RequestUser } from '../builtin/kind.ts'

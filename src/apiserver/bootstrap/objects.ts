@@ -1,4 +1,4 @@
-// The objects that a new server begins with.
+// The objects that a new server starts with.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -15,14 +15,14 @@ interface NewObject {
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 const AUTHENTICATION = 'extension-apiserver-authentication'
-/** A real server brings these back to what they were at each start; here they are made where they are missing. */
+/** A real server resets these at each start; here only missing ones are created. */
 const AUTOUPDATE = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }
 const MARK = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
 
 export interface BootstrapFacts {
   readonly now: number
   readonly uid: () => string
-  /** PEM of the authority whose client certificates are believed. */
+  /** PEM of the authority whose client certificates are accepted. */
   readonly authority: string
 }
 
@@ -91,7 +91,7 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
     ...namespaces,
     ...roles,
     ...bindings,
-    // where the other programs of a control plane learn whom to believe
+    // where the other programs of a control plane learn which authority to trust
     system('/configmaps', AUTHENTICATION, 'ConfigMap', {
       data: {
         'client-ca-file': authority,
@@ -134,7 +134,7 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
 
 const withSubjects = (subjects: readonly object[]) => (subjects.length === 0 ? {} : { subjects })
 
-/** Servers of before the node authorizer bound every node to the whole role; a stolen kubelet key would still read all Secrets. */
+/** Servers older than the node authorizer bound every node to the whole role; with that a stolen kubelet key could read all Secrets. */
 async function unbindNodes(store: Store): Promise<void> {
   const at: Place = { resource: `${RBAC}/clusterrolebindings`, namespace: '', name: 'system:node' }
   const isNodes = (s: unknown): boolean => isObject(s) && s['kind'] === 'Group' && s['name'] === 'system:nodes'
@@ -145,7 +145,7 @@ async function unbindNodes(store: Store): Promise<void> {
   })
 }
 
-/** Makes what is missing; resolves when it is stored. */
+/** Creates missing objects; resolves when they are stored. */
 export async function bootstrap(store: Store, facts: BootstrapFacts): Promise<void> {
   const missing = objects(facts).filter(({ at }) => store.get(at) === undefined)
   await Promise.all(

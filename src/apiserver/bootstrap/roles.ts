@@ -1,4 +1,4 @@
-// The roles and bindings that clients of Kubernetes expect to find, as they are found on any cluster.
+// The roles and bindings that clients of Kubernetes expect in any cluster.
 import type { PolicyRule } from '../auth/authorizer.ts'
 import { MASTERS } from '../auth/user.ts'
 
@@ -6,7 +6,7 @@ export interface BootstrapRole {
   readonly name: string
   readonly rules: readonly PolicyRule[]
   readonly labels?: { readonly [key: string]: string }
-  /** Its rules are those of the roles with this label; the rules here are what that comes to at first. */
+  /** Its rules are those of the roles with this label; the rules here are their initial sum. */
   readonly gathers?: string
 }
 
@@ -312,7 +312,7 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
     role: 'system:service-account-issuer-discovery',
     groups: ['system:serviceaccounts'],
   },
-  // bound to nobody, as on a real server: the node authorizer says what nodes may do
+  // not bound to any subject, as on a real server: the node authorizer decides what nodes may do
   { name: 'system:node', role: 'system:node' },
   { name: 'system:node-proxier', role: 'system:node-proxier', users: ['system:kube-proxy'] },
   {

@@ -1,4 +1,4 @@
-// Admission registration: webhooks, and policies in CEL with their bindings. What they say is carried out elsewhere.
+// Admission registration: webhooks, and policies in CEL with their bindings. They take effect in src/apiserver/admission.
 import type { KubeObject } from '#schema/object.ts'
 import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
@@ -176,7 +176,7 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
   return out
 }
 
-/** What a refusal may be called: clients act on these words. */
+/** Allowed reasons of a refusal: clients act on these words. */
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']
 
 /** What a policy must be meant for. */
@@ -188,7 +188,7 @@ export function constraintProblems(spec: Fields): FieldProblem[] {
   return rules.flatMap((r, i) => ruleProblems(r, `spec.matchConstraints.resourceRules[${i}]`))
 }
 
-/** A pattern beside which others say nothing new stands alone. */
+/** A wildcard makes other entries redundant, so it must be the only one. */
 function resourcesProblem(resources: readonly string[]): string | undefined {
   if (resources.length > 1 && resources.includes('*/*')) return "if '*/*' is present, must not specify other resources"
   const plain = resources.filter((r) => !r.includes('/'))
@@ -372,7 +372,7 @@ export const validatingAdmissionPolicyBinding: BuiltinKind = {
   },
 }
 
-/** Parameters are found by name or by selector, and the policy says what none means. */
+/** Parameters are found by name or by selector, and the policy defines what happens if there are none. */
 export function paramRefProblems(paramRef: unknown): FieldProblem[] {
   if (paramRef === undefined) return []
   const p = fields(paramRef)

@@ -124,7 +124,7 @@ const PERCENT = /^[0-9]+%$/
 const PERCENT_TEXT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 
-/** A number of pods or a part of them; more than all of them cannot be away. */
+/** A number of pods or a percentage; at most all of them can be unavailable. */
 function shareProblems(value: unknown, at: string, field: string): FieldProblem[] {
   if (typeof value === 'number') return value < 0 ? [invalid(at, value, 'must be greater than or equal to 0')] : []
   if (typeof value !== 'string') return []

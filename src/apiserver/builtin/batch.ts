@@ -114,7 +114,7 @@ function jobDefaults(spec: Fields): Fields {
   }
 }
 
-/** The labels by which a job finds its pods: its own uid, which nobody can choose. */
+/** The labels by which a job finds its pods: its own uid, which no client can choose. */
 function prepareJob(o: Draft, _ctx: StrategyContext): Draft {
   const spec = specOf(o)
   if (spec['manualSelector'] === true) return { ...o, status: {} }
@@ -131,7 +131,7 @@ function prepareJob(o: Draft, _ctx: StrategyContext): Draft {
   const selector = fields(spec['selector'])
   return {
     ...o,
-    // An old server labelled a job without labels like its template; clients rely on it.
+    // A job without labels gets those of its template, as old servers did; clients rely on it.
     metadata:
       Object.keys(o.metadata.labels ?? {}).length === 0
         ? { ...o.metadata, labels: { ...(fields(meta['labels']) as Record<string, string>), ...labels } }
@@ -225,7 +225,7 @@ export const job: BuiltinKind = {
   applyDefaults: (o) => ({ ...o, spec: { manualSelector: false, ...jobDefaults(specOf(o)) } }),
   prepareForCreate: prepareJob,
   validate: validateJob,
-  // Orphans its pods unless told otherwise, for clients that are older than garbage collection.
+  // By default its pods become orphans, for clients older than garbage collection.
   defaultPropagation: 'Orphan',
 }
 

@@ -95,7 +95,7 @@ function specProblems(o: KubeObject): FieldProblem[] {
   return out
 }
 
-/** Which subresource writes decides what may change; the core puts the rest back. */
+/** The subresource decides which fields may change; the core restores the rest. */
 export function conditionProblems(o: KubeObject, old: KubeObject, approval: boolean): FieldProblem[] {
   const out: FieldProblem[] = []
   const before = conditionsOf(old)

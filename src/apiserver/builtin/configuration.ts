@@ -1,4 +1,4 @@
-// ConfigMaps and Secrets: data by keys, frozen when said to be immutable.
+// ConfigMaps and Secrets: data by keys, read-only when marked as immutable.
 import { goSyntaxError } from '../codec/json-scan.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -92,7 +92,7 @@ function typeProblems(o: KubeObject): FieldProblem[] {
   return [...missing, ...credentialsProblems(data, NEEDED[type]?.[0] ?? '')]
 }
 
-/** What container runtimes read as JSON must be JSON; what is wrong with it is told, what is in it is not. */
+/** A text that container runtimes read as JSON must be JSON; the error names the mistake but never quotes the content. */
 function credentialsProblems(data: Readonly<Record<string, unknown>>, key: string): FieldProblem[] {
   if (!key.startsWith('.docker') || data[key] === undefined) return []
   const decoded = Buffer.from(String(data[key]), 'base64').toString('utf8')

@@ -1,4 +1,4 @@
-// Controller revisions: immutable snapshots of what somebody declared.
+// Controller revisions: immutable snapshots of a declaration.
 import { jsonEqual } from '#lib/json.ts'
 import { invalid, required } from './field-problem.ts'
 import { number, shown } from './fields.ts'

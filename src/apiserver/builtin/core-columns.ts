@@ -24,7 +24,7 @@ const ACCESS_MODES: Readonly<Record<string, string>> = {
   ReadWriteOncePod: 'RWOP',
 }
 
-/** As people know them from tables. */
+/** As shown by kubectl. */
 export const shortModes = (modes: readonly string[]): string => modes.map((m) => ACCESS_MODES[m] ?? m).join(',')
 
 export const text = (name: string, cell: Column['cell'], priority = 0): Column => ({

@@ -94,7 +94,7 @@ const wordProblems = (field: string, value: string): FieldProblem[] => {
   return value.length > MAX_WORD ? [invalid(field, '', `can have at most ${MAX_WORD} characters`)] : []
 }
 
-/** What an event with a time of its own must say, in either form. */
+/** Required fields of an event with an eventTime, in either form. */
 function timedProblems(o: KubeObject, [controller, message]: readonly [string, string]): FieldProblem[] {
   if ((o['eventTime'] ?? null) === null) return []
   const by = word(o[controller])
@@ -106,7 +106,7 @@ function timedProblems(o: KubeObject, [controller, message]: readonly [string, s
   return out
 }
 
-/** What only events of the new form must say. */
+/** Required fields of events in the new form only. */
 function newFormProblems(o: KubeObject): FieldProblem[] {
   const out: FieldProblem[] = []
   if ((o['eventTime'] ?? null) === null) out.push(required('eventTime'))

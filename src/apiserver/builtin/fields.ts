@@ -1,4 +1,4 @@
-// Reads parts of objects whose shape a schema has checked already; a part that is not there reads as empty.
+// Reads parts of objects whose shape a schema has checked already; a missing part reads as empty.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 

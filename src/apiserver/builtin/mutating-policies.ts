@@ -1,4 +1,4 @@
-// Mutating policies in CEL and their bindings. What they say is carried out elsewhere.
+// Mutating policies in CEL and their bindings. They take effect in src/apiserver/admission.
 import type { KubeObject } from '#schema/object.ts'
 import {
   bindingColumns,
@@ -23,7 +23,7 @@ import { ageColumn, nameColumn } from './workload.ts'
 
 const expression = { expression: str }
 
-/** A deletion has nothing that could be changed. */
+/** A deletion has no object to change. */
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE']
 
 const operationProblems = (match: unknown, at: string): readonly FieldProblem[] =>

@@ -1,4 +1,4 @@
-// Namespaces: a label with their own name, a phase, and a finalizer in their spec that goes when they are empty.
+// Namespaces: a label with their own name, a phase, and a finalizer in their spec that is removed when they are empty.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'

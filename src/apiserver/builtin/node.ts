@@ -1,4 +1,4 @@
-// Nodes: what they are, what they can carry, and how they feel.
+// Nodes: identity, capacity and conditions.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { isIP } from 'node:net'
 import type { KubeObject } from '#schema/object.ts'
@@ -114,7 +114,7 @@ function pairedCidrs(o: Draft, old: KubeObject | undefined): Draft {
   return moved ? { ...o, spec: { ...s, podCIDRs: [one] } } : o
 }
 
-/** What cannot be scheduled yet says so from the first moment. */
+/** A node that cannot run pods yet is marked from the start. */
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const
 
 function tainted(o: Draft): Draft {
@@ -135,7 +135,7 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 function taintProblems(o: KubeObject): FieldProblem[] {
   const seen = new Set<string>()
   return listAt(spec(o), 'taints').flatMap((t, i) => {
-    // a real server names the place so
+    // the path that a real server reports
     const at = `metadata.taints[${i}]`
     const key = String(t['key'] ?? '')
     const effect = String(t['effect'] ?? '')

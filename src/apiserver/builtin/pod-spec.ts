@@ -47,7 +47,7 @@ const podSecurityContext = pointer(
   }),
 )
 
-/** A volume may change its kind: the keys that a strategic patch does not name go. */
+/** A volume may change its kind: keys that a strategic patch does not name are removed. */
 const volumes = mapList(['name'], volume, { 'x-kubernetes-patch-strategy': 'merge,retainKeys' })
 
 export const podSpec: BuiltinSchema = struct('PodSpec', {
@@ -113,7 +113,7 @@ export const podTemplate: BuiltinSchema = struct('PodTemplateSpec', {
   spec: always(podSpec),
 })
 
-/** The tag of an image decides whether it may change under the same name. */
+/** The tag of an image decides whether its content may change under the same name. */
 function pullPolicy(image: unknown): string {
   const text = typeof image === 'string' ? image : ''
   if (text.includes('@')) return 'IfNotPresent'
@@ -130,7 +130,7 @@ function containerDefaults(c: Fields, hostNetwork: boolean): Fields {
   }
   const asked = isObject(c['resources']) ? c['resources'] : undefined
   if (asked && isObject(asked['limits'])) {
-    // What is limited and not requested is requested in full.
+    // A resource with a limit and no request is requested in full.
     out['resources'] = {
       ...asked,
       requests: { ...asked['limits'], ...(isObject(asked['requests']) ? asked['requests'] : {}) },

@@ -1,4 +1,4 @@
-// What a real server refuses in a pod's spec: the checks that clients meet, in its words.
+// The checks of a real server on a pod's spec that clients encounter, in its words.
 import { isObject } from '#lib/json.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'

@@ -1,4 +1,4 @@
-// Pods: what the server decides when one is made, changed or ended.
+// Pods: the server's decisions when one is created, changed or deleted.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -86,7 +86,7 @@ function prepareForCreate(pod: Draft, ctx: StrategyContext): Draft {
 }
 
 function prepareForStatusUpdate(pod: Draft, old: KubeObject): Draft {
-  // The class never changes, whoever writes the status.
+  // The class never changes, not even by a write to the status.
   return { ...pod, status: { ...status(pod), qosClass: status(old)['qosClass'] ?? qosClass(spec(old)) } }
 }
 
@@ -101,7 +101,7 @@ function frozenPart(s: Fields): Fields {
   return { ...rest, ...noImage('containers'), ...noImage('initContainers') }
 }
 
-/** A pod's time may be cut short, not given back. */
+/** A pod's deadline may be shortened, not extended. */
 function deadlineProblems(next: unknown, old: unknown): FieldProblem[] {
   const field = 'spec.activeDeadlineSeconds'
   if (typeof old !== 'number') return []
@@ -109,7 +109,7 @@ function deadlineProblems(next: unknown, old: unknown): FieldProblem[] {
   return next > old ? [invalid(field, next, 'must be less than or equal to previous value')] : []
 }
 
-/** The first address is one field and the head of a list; who sets the one sets the other. */
+/** The first address is one field and the head of a list; setting either sets both. */
 function withPodIps(o: Draft): Draft {
   const s = status(o)
   const ip = text(s['podIP'])
@@ -154,7 +154,7 @@ function validate(pod: KubeObject, old: KubeObject | undefined): readonly FieldP
 const EPHEMERAL = 'ephemeralContainers'
 const MIRROR = 'kubernetes.io/config.mirror'
 
-/** Of a pod whose ephemeral containers change: they are added, and stay as they are until the pod ends. */
+/** When a pod's ephemeral containers change: they may be added, and stay unchanged until the pod ends. */
 export function ephemeralProblems(pod: KubeObject, old: KubeObject): readonly FieldProblem[] {
   if (old.metadata.annotations?.[MIRROR] !== undefined)
     return [forbidden('', 'static pods do not support ephemeral containers')]
@@ -178,7 +178,7 @@ function admit(pod: KubeObject, old: KubeObject | undefined, ctx: StrategyContex
 const containers = (pod: KubeObject) => listAt(status(pod), 'containerStatuses')
 const restarts = (pod: KubeObject): number => containers(pod).reduce((n, c) => n + number(c['restartCount']), 0)
 
-/** What a person reads in the STATUS column: the most telling reason. */
+/** The text in the STATUS column: the most specific reason. */
 function shownStatus(pod: KubeObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating'
   const s = status(pod)
@@ -242,7 +242,7 @@ export const pod: BuiltinKind = {
   gracePeriod: (o, asked) => {
     const own = spec(o)['terminationGracePeriodSeconds']
     const grace = asked ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
-    // A pod that no node runs, or that has ended, has nothing to end.
+    // A pod that no node runs, or that has ended, needs no grace period.
     const idle = !spec(o)['nodeName'] || ['Succeeded', 'Failed'].includes(text(status(o)['phase']))
     return idle ? 0 : Math.max(0, grace)
   },

@@ -1,4 +1,4 @@
-// Questions that are asked by creating them: nothing of them is stored.
+// Requests that are answered in the response to their creation: nothing of them is stored.
 import type { BuiltinKind, BuiltinSchema } from './kind.ts'
 import { always, bool, int64, listOf, mapOf, pointer, str, struct, time } from './shape.ts'
 
@@ -120,7 +120,7 @@ export const reviewKinds = [
   }),
 ] as const
 
-/** What service accounts are asked for at their token subresource. */
+/** The token request of a service account's token subresource. */
 export const tokenRequest: BuiltinKind = {
   type: { group: AUTHENTICATION, version: 'v1', kind: 'TokenRequest', plural: 'tokenrequests', namespaced: true },
   singular: 'tokenrequest',

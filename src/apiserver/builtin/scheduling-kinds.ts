@@ -56,7 +56,7 @@ const labelsText = (labels: unknown): string =>
     .sort()
     .join(',') || '<none>'
 
-/** Its template stands at the top, where those of workloads are in a spec. */
+/** Its template is at the top level, where workloads have it in the spec. */
 const ofPodTemplate =
   (cell: Column['cell']): Column['cell'] =>
   (o, now) =>
@@ -104,7 +104,7 @@ const replicationController = keptKind({
     ),
   },
   applyDefaults: (o) => {
-    // what it selects is what its pods are labelled with, unless told otherwise
+    // the selector defaults to the labels of its pods
     const spec = specOf(o)
     const labels = fields(fields(fields(spec['template'])['metadata'])['labels'])
     const selector = Object.keys(fields(spec['selector'])).length > 0 ? spec['selector'] : labels
@@ -119,7 +119,7 @@ const replicationController = keptKind({
   wide: [...templateColumns.slice(0, 2), text('Selector', (o) => labelsText(specOf(o)['selector']), 1)],
 })
 
-/** What is wanted of each metric, beside what was last seen of it. */
+/** The target of each metric, beside its current value. */
 function targetsText(o: KubeObject): string {
   const current = listAt(statusOf(o), 'currentMetrics')
   const all = listAt(specOf(o), 'metrics').map((metric, i) => {
@@ -330,7 +330,7 @@ const NONE = '<none>'
 const orNone = (value: unknown): string | number =>
   typeof value === 'string' || typeof value === 'number' ? value : NONE
 
-/** Whether the level that a schema names is missing, as far as somebody has looked. */
+/** A schema names a level that does not exist, as far as it was checked. */
 const isDangling = (o: KubeObject): string =>
   textOf(listAt(statusOf(o), 'conditions').find((c) => c['type'] === 'Dangling')?.['status']) || '?'
 

@@ -1,4 +1,4 @@
-// Service accounts: names that programs in the cluster go by.
+// Service accounts: identities of programs in the cluster.
 import { ageColumn, nameColumn } from './core-columns.ts'
 import type { BuiltinKind } from './kind.ts'
 import { bool, listOf, mapList, pointer, str, struct } from './shape.ts'

@@ -142,7 +142,7 @@ function portProblems(spec: Fields): FieldProblem[] {
   })
 }
 
-/** Of all other services, and of this one before: what is asked for must be free. */
+/** Must be free of all other services' addresses, except the service's own. */
 function nodePortProblems(o: KubeObject, old: KubeObject | undefined, ctx: StrategyContext): FieldProblem[] {
   const asked = listAt(specOf(o), 'ports')
   if (asked.every((p) => number(p['nodePort']) === 0)) return []
@@ -182,7 +182,7 @@ function validate(o: KubeObject, old: KubeObject | undefined, ctx: StrategyConte
   return out
 }
 
-/** What the server handed out is kept when an update leaves it out. */
+/** An allocated address is kept when an update omits it. */
 function keepAllocated(o: Draft, old: KubeObject): Draft {
   const spec = specOf(o)
   const before = specOf(old)

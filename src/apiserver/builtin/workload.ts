@@ -24,7 +24,7 @@ export const appCondition = (goName: string, withUpdateTime = false) =>
     }),
   )
 
-/** A pointer that is written also when it points to nothing: no selector is one thing, an empty one another. */
+/** A pointer that is written even when nil: no selector differs from an empty one. */
 export const requiredSelector: BuiltinSchema = { ...labelSelector, 'x-go-field': 'alwaysPointer' }
 
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })

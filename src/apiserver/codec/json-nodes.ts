@@ -1,4 +1,4 @@
-// How many fields and list items a text of JSON has, before anything is made of it: what is parsed, validated and merged costs by the
+// Counts the fields and list items of a JSON text before it is parsed: parsing, validating and merging cost by the
 // item, not by the byte.
 import { isObject } from '#lib/json.ts'
 
@@ -21,7 +21,7 @@ export function hasMoreNodes(text: Uint8Array, most: number): boolean {
   return false
 }
 
-/** The same of a value that was read from something else; a part that stands there many times counts each time. */
+/** The same for a value parsed from another format; a part that is referenced several times counts each time. */
 export function valueHasMoreNodes(value: unknown, most: number): boolean {
   let left = most
   const isOver = (v: unknown): boolean => {

@@ -1,12 +1,12 @@
-// Reads JSON text by itself where the engine's parser does not say enough: which keys stand twice, and what is wrong in Go's words.
+// Reads JSON text itself where the engine's parser reports too little: duplicate keys, and syntax errors in Go's words.
 
 export interface ScannedJson {
   readonly value: unknown
-  /** Paths of keys that stand more than once in one object, in order of appearance. */
+  /** Paths of keys that occur more than once in one object, in order of appearance. */
   readonly duplicates: readonly string[]
 }
 
-/** Cheap test whether a text may hold a key twice: it has more keys than the parsed value. */
+/** Cheap test whether a text may have duplicate keys: it has more keys than the parsed value. */
 export const hasDuplicateKeys = (text: string, value: unknown): boolean => keysInText(text) !== keysInValue(value)
 
 function keysInText(text: string): number {
@@ -46,7 +46,7 @@ function keysInValue(value: unknown): number {
 const isSpace = (c: number): boolean => c === 32 || c === 10 || c === 13 || c === 9
 
 /**
- * Parses again, keeping score of keys. A later scalar or list wins; two objects under one key are merged, since Go decodes
+ * Parses again, counting keys. A later scalar or list wins; two objects under one key are merged, since Go decodes
  * the second into the same map. The text must be valid JSON.
  */
 export function scanDuplicates(text: string, parse: (text: string) => unknown): ScannedJson {
@@ -112,7 +112,7 @@ export function scanDuplicates(text: string, parse: (text: string) => unknown): 
 
 const isMap = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v)
 
-/** Far more than any object may have, and less than the stack holds. */
+/** Far more than any valid object has, and less than the stack allows. */
 const MAX_DEPTH = 1_000
 
 /** The first syntax error, in the words of Go's encoding/json; undefined when there is none. */

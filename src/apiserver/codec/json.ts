@@ -15,7 +15,7 @@ export function parseJson(text: string): unknown {
   return MAY_BE_LONE_SURROGATE.test(text) ? wellFormed(value) : value
 }
 
-/** The largest safe number itself stands in many schemas, and a reviver makes reading them ten times slower. */
+/** Many schemas contain the largest safe number itself, and a reviver makes reading them ten times slower. */
 function mayBeBig(text: string): boolean {
   if (!HAS_LONG_DIGITS.test(text)) return false
   for (const [digits] of text.matchAll(LONG_DIGITS))
@@ -42,7 +42,7 @@ const NEEDS_ESCAPE = /[<>&\u2028\u2029]/
 const TO_ESCAPE = /[<>&\u2028\u2029]/g
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** JSON as Go's encoder writes it: these characters stand in strings only, so the whole text may be searched. */
+/** JSON as Go's encoder writes it: these characters occur in strings only, so the whole text may be searched. */
 export function formatJson(value: unknown, indent?: number): string {
   const text = stringify(value, indent)
   return NEEDS_ESCAPE.test(text) ? text.replace(TO_ESCAPE, escaped) : text
@@ -59,12 +59,12 @@ function stringify(value: unknown, indent?: number): string {
 
 const rawBigints = (_key: string, v: unknown): unknown => (typeof v === 'bigint' ? rawJson(v.toString()) : v)
 
-/** The standard library's types do not know it yet. */
+/** The standard library's types do not have it yet. */
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
 export const encodeJson = (value: unknown): Buffer => Buffer.from(formatJson(value), 'utf8')
 
-/** In memory of its own, for what is kept long: a small Buffer is a slice of a pool, and one slice that lives keeps the whole pool alive. */
+/** Long-lived data gets memory of its own: a small Buffer is a slice of a pool, and one live slice keeps the whole pool alive. */
 export function encodeJsonToKeep(value: unknown): Buffer {
   const text = formatJson(value)
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))

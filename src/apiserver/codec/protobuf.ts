@@ -14,7 +14,7 @@ export class ProtobufError extends Error {
 }
 
 interface Field {
-  /** '' when the fields of the message stand in its parent. */
+  /** '' when the fields of the message belong to its parent. */
   readonly name: string
   readonly type: string
   readonly form: 'one' | 'list' | 'map'

@@ -1,5 +1,5 @@
-// Reads a JSON value as the Go struct of a built-in kind would: unknown fields go (and are told), empty values vanish or are
-// written out as the field's tag says, times and quantities become canonical, a wrong type is an error in Go's words.
+// Reads a JSON value as the Go struct of a built-in kind would: unknown fields are removed (and reported), empty values are dropped or
+// written out as the field's tag requires, times and quantities become canonical, a wrong type is an error in Go's words.
 import { assertNever } from '#lib/errors.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import { canonicalQuantity, QUANTITY_MESSAGE } from '#lib/quantity.ts'
@@ -13,7 +13,7 @@ export interface TypedValue {
   readonly unknownFields: readonly string[]
 }
 
-/** A mistake has a few; each is a path to build, to sort and to tell. */
+/** A real mistake has few of them; each costs a path to build, to sort and to report. */
 export const MAX_UNKNOWN_FIELDS = 1_000
 
 /** The value cannot be read; the message is Go's. */
@@ -108,7 +108,7 @@ const STRING_FORMATS: Readonly<Record<string, Scalar | undefined>> = {
   quantity: 'quantity',
 }
 
-/** Where we are: for unknown fields the path with indices, for errors the struct and the path of fields alone. */
+/** The current position: for unknown fields the path with indices, for errors the struct and the path of fields alone. */
 interface At {
   readonly path: string
   readonly go: string
@@ -177,7 +177,7 @@ class Reader {
     )
   }
 
-  /** What Go writes for a value that was never set. */
+  /** Go's output for a value that was never set. */
   zero(shape: Shape): unknown {
     switch (shape.t) {
       case 'struct':

@@ -1,5 +1,5 @@
-// Makes definitions come true: serves their versions as soon as they are stored, writes their names and conditions, and on
-// deletion deletes their objects first and waits until the last of them is gone.
+// Implements definitions: serves their versions as soon as they are stored, writes their names and conditions, and on
+// deletion deletes their objects first and waits until all of them are deleted.
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -29,7 +29,7 @@ export class DefinitionController {
   readonly #log: Logger
   readonly #convert: Convert
   #stop: (() => void) | undefined
-  /** Definitions whose objects are still going, by name. */
+  /** Definitions whose objects are still being deleted, by name. */
   readonly #waiting = new Map<string, () => void>()
   #work: Promise<void> = Promise.resolve()
 
@@ -46,7 +46,7 @@ export class DefinitionController {
     for (const s of collection.list(undefined)) this.#later(() => this.#settle(s.name))
   }
 
-  /** Resolves when what is under way has been written. */
+  /** Resolves when pending changes have been written. */
   async stop(): Promise<void> {
     this.#stop?.()
     for (const name of this.#waiting.keys()) this.#stopWaiting(name)
@@ -73,7 +73,7 @@ export class DefinitionController {
     )
   }
 
-  /** One after the other, outside of the commit that told us. */
+  /** One after the other, outside of the commit that notified us. */
   #later(work: () => Promise<void>): void {
     this.#work = this.#work
       .then(work)
@@ -91,14 +91,14 @@ export class DefinitionController {
     )
   }
 
-  /** Objects are deleted first; when the last of them is gone, the finalizer goes. */
+  /** Objects are deleted first; after the last one the finalizer is removed. */
   async #cleanUp(definition: KubeObject): Promise<void> {
     const { store, clock, registry } = this.#parts
     const { finalizers = [], name = '' } = definition.metadata
     if (!finalizers.includes(CLEANUP_FINALIZER)) return
     const at = { resource: DEFINITIONS, namespace: '', name }
     const [group, plural] = [word(specOf(definition)['group']), word(namesOf(definition)['plural'])]
-    // It never had objects: those of that name are the server's own.
+    // It never had objects: those of that name belong to a built-in kind.
     if (registry.isBuiltin(group, plural)) {
       await storeObject(store, at, (d) => withoutCleanup(withConditions(d, [COMPLETED], clock.now())))
       return
@@ -113,7 +113,7 @@ export class DefinitionController {
     await storeObject(store, at, (d) => withoutCleanup(withConditions(d, [COMPLETED], clock.now())))
   }
 
-  /** Looks again when the last object is gone, and when one arrives whose creation was under way before the deletion began. */
+  /** Checks again when the last object is deleted, and when one arrives whose creation began before the deletion. */
   #wait(name: string, objects: Collection): void {
     if (this.#waiting.has(name)) return
     const stop = objects.watch({ namespace: undefined, name: undefined }, ({ type }) => {
@@ -128,7 +128,7 @@ export class DefinitionController {
   }
 }
 
-/** Deletions under way at the same time. */
+/** Deletions in parallel. */
 const DELETE_WORKERS = 50
 
 const IN_PROGRESS = {
@@ -149,7 +149,7 @@ const withoutCleanup = (d: KubeObject): KubeObject => ({
   metadata: { ...d.metadata, finalizers: (d.metadata.finalizers ?? []).filter((f) => f !== CLEANUP_FINALIZER) },
 })
 
-/** The name that another kind of the group has already, or one that comes with the server. */
+/** The name that another kind of the group, or a built-in one, already has. */
 function conflictingName({ registry }: ServerParts, definition: KubeObject): string | undefined {
   const group = word(specOf(definition)['group'])
   const names = namesOf(definition)
@@ -168,7 +168,7 @@ const HELD = (conflict: string): Fields => ({
   message: `${JSON.stringify(conflict)} is already in use`,
 })
 
-/** The definition with accepted names, conditions and its finalizer; the same one when all is said already. */
+/** The definition with accepted names, conditions and its finalizer; the same object when nothing changes. */
 function settled(definition: KubeObject, conflict: string | undefined, now: number): KubeObject {
   const status = statusOf(definition)
   const conditions =
@@ -200,7 +200,7 @@ function settled(definition: KubeObject, conflict: string | undefined, now: numb
   return jsonEqual(whole, definition) ? definition : whole
 }
 
-/** The same definition when it has these conditions already; their times are those of their last change. */
+/** The same definition when it has these conditions already; otherwise with the time of the change. */
 function withConditions(definition: KubeObject, conditions: readonly Fields[], now: number): KubeObject {
   const status = statusOf(definition)
   const before = listOfFields(status['conditions'])

@@ -1,4 +1,4 @@
-// What is wrong with how a definition says that its versions are converted.
+// Validates how a definition declares the conversion of its versions.
 import { forbidden, invalid, notSupported, required, type FieldError } from '#schema/field-error.ts'
 import { fields, texts, word, type Fields } from './definition.ts'
 

@@ -1,5 +1,5 @@
-// The ConversionReview that a conversion webhook is sent, and what its answer means. Pure: nothing of an answer is believed before it
-// went through here.
+// The ConversionReview that a conversion webhook receives, and the meaning of its answer. Pure: every answer is checked
+// here before use.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject, ObjectMeta } from '#schema/object.ts'
 import { encodeJson, parseJson } from '../codec/json.ts'
@@ -65,7 +65,7 @@ export function convertedObjects(text: string, { uid, version, desired, objects 
   return { ok: true, objects: kept }
 }
 
-/** What must not differ from the object that was sent. */
+/** Fields that must equal the object that was sent. */
 const FIXED = ['name', 'namespace', 'uid'] as const
 
 function problemOf(value: unknown, before: KubeObject, desired: string): string | undefined {

@@ -100,7 +100,7 @@ function behaviourOf(facts: CustomFacts): Behaviour {
   const { definition, schema, apiVersion, kind } = facts
   const storage = versionsOf(definition).find((v) => v['storage'] === true)
   const storageVersion = `${word(specOf(definition)['group'])}/${word(storage?.['name'])}`
-  // an object that was stored under an older definition may lack defaults and hold what is gone
+  // an object stored under an older definition may lack defaults and hold removed fields
   const isFirst = (definition.metadata.generation ?? 1) <= 1 && versionsOf(definition).length === 1
   const asIs = isFirst && storageVersion === apiVersion
   const validate = customValidation(facts)
@@ -179,7 +179,7 @@ const BLOCKING: ReadonlySet<string> = new Set([
 const NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
 
-/** Made on the first object: most definitions wait long for theirs. */
+/** Created for the first object: most definitions have none for a long time. */
 function customValidation({ schema, scale, kind }: CustomFacts): Behaviour['validate'] {
   let ready:
     | {

@@ -1,4 +1,4 @@
-// Whether the defaults of a schema keep the rules of their own places, each as it is written: defaults inside it are not filled in.
+// Whether the defaults of a schema satisfy its own rules, each as it is written: defaults inside it are not filled in.
 import { childPath, keyPath, type FieldError } from '#schema/field-error.ts'
 import type { Schema } from '#schema/schema.ts'
 import { validateRules, type RuleTree } from '../machinery.ts'

@@ -1,4 +1,4 @@
-// CustomResourceDefinitions as a kind: what they hold, what is filled in, what the server says about them.
+// CustomResourceDefinitions as a kind: their fields, their defaults, their status.
 import { isObject } from '#lib/json.ts'
 import { text, nameColumn } from '../builtin/core-columns.ts'
 import type { BuiltinKind, Draft } from '../builtin/kind.ts'

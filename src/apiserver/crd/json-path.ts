@@ -1,4 +1,4 @@
-// The simple JSON paths of printer columns, scale and selectable fields: read once, asked of many objects.
+// The simple JSON paths of printer columns, scale and selectable fields: parsed once, evaluated on many objects.
 import { isObject } from '#lib/json.ts'
 
 type Step =
@@ -7,7 +7,7 @@ type Step =
   | { readonly kind: 'all' }
   | { readonly kind: 'filter'; readonly path: readonly Step[]; readonly operator: string; readonly value: unknown }
 
-/** Longer paths than any schema needs are not read: they are, again and again, for each object. */
+/** Longer paths than any schema needs are refused: they would be evaluated for every object. */
 const MAX_PATH_CHARS = 1_024
 
 // No two parts that follow each other take the same characters, so that a path is read in one pass.

@@ -1,4 +1,4 @@
-// A posted OpenAPI schema as the Go struct JSONSchemaProps keeps it: unknown keywords go and are told, empty ones vanish.
+// A posted OpenAPI schema as the Go struct JSONSchemaProps keeps it: unknown keywords are removed and reported, empty ones dropped.
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject } from '#lib/json.ts'
 import { DecodeError } from '../codec/typed.ts'
@@ -63,7 +63,7 @@ const KEYWORDS: Readonly<Record<string, Keep | undefined>> = {
 }
 
 export function normalizeSchema(schema: unknown, path: string, unknown: string[]): unknown {
-  // a null is an empty schema in Go; what is no schema at all cannot be read
+  // a null is an empty schema in Go; any other non-object cannot be read
   if (schema === null) return {}
   if (!isObject(schema))
     throw new DecodeError(
@@ -86,7 +86,7 @@ function keptValue(keep: Keep, value: unknown, path: string, unknown: string[]):
   const all = (list: readonly unknown[]) => list.map((s, i) => normalizeSchema(s, `${path}[${i}]`, unknown))
   switch (keep) {
     case 'schema':
-      // additional properties may be allowed or not without a schema
+      // additionalProperties may be a boolean instead of a schema
       return typeof value === 'boolean' ? value : normalizeSchema(value, path, unknown)
     case 'schemaOrList':
       return Array.isArray(value) ? all(value) : normalizeSchema(value, path, unknown)

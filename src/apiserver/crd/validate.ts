@@ -1,4 +1,4 @@
-// What a CustomResourceDefinition may say, with the fields and words of a kube-apiserver.
+// Validates a CustomResourceDefinition, with the fields and words of a kube-apiserver.
 import { jsonEqual } from '#lib/json.ts'
 import { invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -21,7 +21,7 @@ import {
   type Fields,
 } from './definition.ts'
 
-/** `old`: what was found good before is not looked at again; a definition is applied far more often than it changes. */
+/** `old`: parts that were valid before are not checked again; a definition is applied far more often than it changes. */
 export function definitionProblems(o: KubeObject, old?: KubeObject): readonly FieldError[] {
   const spec = specOf(o)
   const out: FieldError[] = []
@@ -60,7 +60,7 @@ export function definitionProblems(o: KubeObject, old?: KubeObject): readonly Fi
 const APPROVAL = 'api-approved.kubernetes.io'
 const PROTECTED = /(^|\.)(k8s\.io|kubernetes\.io)$/
 
-/** Groups of the Kubernetes community are not for everybody: who takes one says who approved, or that nobody did. */
+/** Groups of the Kubernetes community are protected: a definition in one must name its approval, or state that it has none. */
 function approvalProblems(o: KubeObject, old: KubeObject | undefined): readonly FieldError[] {
   if (!PROTECTED.test(word(specOf(o)['group']))) return []
   const approval = o.metadata.annotations?.[APPROVAL]
@@ -98,7 +98,7 @@ function nameProblems(names: Fields, at: string): FieldError[] {
   return out
 }
 
-/** What all versions say alike is told once, at the top. */
+/** Problems that all versions share are reported once, at the top. */
 interface Hoisted {
   readonly schema: boolean
   readonly subresources: boolean
@@ -184,7 +184,7 @@ function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError
   return out
 }
 
-/** Whether a schema is judged is decided by these two alone. */
+/** These two alone decide whether a schema is validated. */
 const sameSchema = (a: Fields, b: Fields): boolean =>
   jsonEqual(a['schema'], b['schema']) && jsonEqual(a['subresources'], b['subresources'])
 
@@ -220,7 +220,7 @@ function schemaProblems(version: Fields, path: string, i: number): readonly Fiel
   return defaults.length > 0 ? defaults : problems
 }
 
-// The parts begin differently: were both to take a letter, each further part would double the time.
+// The parts begin differently: if both could match a letter, each further part would double the time.
 const SIMPLE_PATH = /^(\.[a-zA-Z_][\w-]*(\[[^\]]*\])?|\.\d[\w-]*)+$/
 
 function scaleProblems(version: Fields, path: string): FieldError[] {

@@ -1,5 +1,5 @@
-// One served version of a kind whose versions are converted by a webhook: which stored objects have been converted to it already, so
-// that what shows them needs not wait.
+// One served version of a kind whose versions are converted by a webhook: caches converted objects, so
+// that reading them need not wait.
 import type { KubeObject } from '#schema/object.ts'
 import type { Conversion } from '../registry/served.ts'
 import { internalError } from '../status/refusal.ts'
@@ -11,7 +11,7 @@ export interface ConvertedVersion {
   readonly convert: Convert
   readonly apiVersion: string
   readonly storageVersion: string
-  /** Prunes and defaults what the webhook gave. */
+  /** Prunes and defaults the webhook's result. */
   readonly finished: (converted: KubeObject) => KubeObject
 }
 
@@ -22,10 +22,10 @@ export function webhookConversion({
   storageVersion,
   finished,
 }: ConvertedVersion): Conversion {
-  // goes with the stored version of the object, and with this definition
+  // valid for this stored version of the object, and for this definition
   const known = new WeakMap<Stored, KubeObject>()
   const to = async (desired: string, objects: readonly KubeObject[]): Promise<readonly KubeObject[]> => {
-    // a definition whose storage version was another once has objects of several versions
+    // a definition that changed its storage version has objects of several versions
     const others = objects.filter((o) => o.apiVersion !== desired)
     if (others.length === 0) return objects
     const converted = new Map<KubeObject, KubeObject>()
@@ -36,7 +36,7 @@ export function webhookConversion({
       }
     return objects.map((o) => converted.get(o) ?? o)
   }
-  // many watchers of one change wait for one answer
+  // many watchers of one change share one call
   const asking = new WeakMap<Stored, Promise<void>>()
   const ask = async (objects: readonly Stored[]): Promise<void> => {
     try {
@@ -78,7 +78,7 @@ export function webhookConversion({
   }
 }
 
-/** Resolves when all of them can be shown; looks again, for others may have come meanwhile. */
+/** Resolves when all of them are converted; checks again, since new ones may have arrived meanwhile. */
 export async function convertAll(conversion: Conversion | undefined, objects: () => Iterable<Stored>): Promise<void> {
   if (conversion === undefined) return
   for (let missing = conversion.missing(objects()); missing.length > 0; missing = conversion.missing(objects()))

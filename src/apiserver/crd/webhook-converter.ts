@@ -7,9 +7,9 @@ import { internal } from '../status/refusal.ts'
 import { convertedObjects, conversionBody, type ConversionReviewVersion } from './conversion-review.ts'
 import { fields, specOf, texts } from './definition.ts'
 
-/** In one review: an answer stays below its bound of bytes also when objects are large. */
+/** In one review: keeps the answer below its size limit even with large objects. */
 const MOST_AT_ONCE = 100
-/** As the real server: a list waits no longer for one. */
+/** As on a real server: a list waits no longer for one. */
 const TIMEOUT_SECONDS = 30
 
 export interface ConversionWebhook {

@@ -1,4 +1,4 @@
-// All groups, versions and resources in one document, with a tag by which clients that have it already are told so.
+// All groups, versions and resources in one document, with an ETag so that a client with the current one gets a 304.
 import { createHash } from 'node:crypto'
 import { encodeJson } from '../codec/json.ts'
 import type { Answer } from '../handlers/context.ts'
@@ -29,7 +29,7 @@ function documentOf(registry: Registry, core: boolean): Kept {
   return made
 }
 
-/** `known` is the tag that the client has. As a kube-apiserver, only that very tag counts: no list of them, no star. */
+/** `known` is the client's ETag. As on a kube-apiserver, only an exact match counts: no list, no star. */
 export function aggregatedDiscovery(registry: Registry, core: boolean, known: string | undefined): Answer {
   const { body, tag } = documentOf(registry, core)
   const headers = { etag: tag, vary: 'Accept', 'cache-control': 'public' }

@@ -1,4 +1,4 @@
-// What clients ask first: which groups, versions and resources there are, a document for each.
+// Discovery for clients: the groups, versions and resources of the server, a document for each.
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
@@ -90,7 +90,7 @@ function groupDocument(registry: Registry, group: string) {
 export const apiGroup = (registry: Registry, group: string): unknown =>
   registry.hasGroup(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(registry, group) } : undefined
 
-/** Groups of Kubernetes first, in the order people know, then the others. */
+/** Groups of Kubernetes first, in the familiar order, then the others. */
 const KNOWN = [
   'apiregistration.k8s.io',
   'apps',

@@ -1,4 +1,4 @@
-// The smaller bounds of clients: levels by group, rates, connections, and the log of those who break them.
+// The smaller limits for clients: levels by group, rates, connections, and the log of violations.
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ describe('a rate', () => {
     expect([takes('a'), takes('a'), takes('a'), takes('a'), takes('b')]).toEqual([0, 0, 0, 1, 0])
     now = 1_000
     expect([takes('a'), takes('a'), takes('a')]).toEqual([0, 0, 1])
-    // more at once than ever will be given
+    // more at once than will ever be available
     now = 100_000
     expect(takes('a', 5)).toBeGreaterThan(0)
   })
@@ -95,6 +95,6 @@ test('what is remembered of clients is bounded', () => {
     usage.charge(`client-${i}`, 1)
   }
   expect(usage.remembered).toBeLessThan(10_000)
-  // whoever used much is not among those who are forgotten
+  // the heaviest user is not among the forgotten clients
   expect(usage.standing('busy')).toBe(1_000)
 })

@@ -1,4 +1,4 @@
-// How many connections a client has, and how many unanswered requests each of them. A connection belongs to who sent its first request.
+// Counts the connections of a client, and the unanswered requests on each. A connection belongs to the client of its first request.
 import type { Socket } from 'node:net'
 import type { FlowLevel } from './levels.ts'
 

@@ -15,7 +15,7 @@ const bounds = (b: Partial<QueueBounds> = {}): QueueBounds => ({
 const stays = () => false
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Alone, without a loop whose turns are counted: every free seat is given away at once, and each costs its client `cost`. */
+/** Alone, without counting turns of the loop: every free seat is assigned at once, and each costs its client `cost`. */
 function queueOf(b: QueueBounds, now: () => number, cost: (flow: string) => number = () => 1) {
   const usage = new Usage()
   const work = (flow: string): void => {
@@ -38,7 +38,7 @@ function queueOf(b: QueueBounds, now: () => number, cost: (flow: string) => numb
   return { queue, trySit }
 }
 
-/** Who got a seat, in order; seats are given back by hand. */
+/** Which clients got a seat, in order; the test releases seats. */
 function room(b: Partial<QueueBounds>, now = () => 0, cost?: (flow: string) => number) {
   const { queue, trySit } = queueOf(bounds(b), now, cost)
   const order: string[] = []
@@ -97,7 +97,7 @@ describe('seats', () => {
       seats[i]?.()
       await settled()
     }
-    // one turn ahead at most, not the four that it did not use
+    // one turn ahead at most, not by the four unused ones
     expect(order.slice(4)).toEqual(['busy4', 'late0', 'busy5', 'late1'])
   })
 
@@ -194,7 +194,7 @@ test('whatever comes and goes: bounds hold, each flow is served in order, nobody
           expect(queue.waiting).toBe(waiting.length)
           expect(queue.seated).toBeLessThanOrEqual(seats)
           for (const f of 'abcd') expect(taken.filter((t) => t.flow === f).length).toBeLessThanOrEqual(seatsPerFlow)
-          // no seat stays free while somebody could have it
+          // no seat stays free while a request waits that could have it
           const couldSit = waiting.some((w) => taken.filter((t) => t.flow === w.flow).length < seatsPerFlow)
           if (queue.seated < seats) expect(couldSit).toBe(false)
         }

@@ -1,4 +1,4 @@
-// Seats for requests, given to the client that has used least: a flood of one lengthens its own queue and nobody else's.
+// Seats for requests, assigned to the client that has used least: a flood of one client lengthens only its own queue.
 // Invariants: at most `seats` are taken, at most `seatsPerFlow` by one flow; within a flow first come, first served.
 import { Heap } from './heap.ts'
 import type { Usage } from './usage.ts'
@@ -23,9 +23,9 @@ interface Flow {
   readonly name: string
   seated: number
   waiting: Waiting[]
-  /** Those before it have left the queue; moved up in one go, now and then. */
+  /** Requests before this index have left the queue; compacted now and then. */
   next: number
-  /** In the heap of those who can be seated. */
+  /** In the heap of flows that can be seated. */
   isReady: boolean
 }
 
@@ -33,9 +33,9 @@ export interface QueueTools {
   /** Monotonic. */
   readonly now: () => number
   readonly usage: Usage
-  /** A seat is free, or somebody has come to wait. */
+  /** A seat is free, or a new request waits. */
   readonly onChange: () => void
-  /** Somebody who waited is about to be seated. */
+  /** A waiting request is about to be seated. */
   readonly onSeat: (flow: string) => void
 }
 
@@ -43,7 +43,7 @@ export class FairQueue {
   readonly #bounds: QueueBounds
   readonly #tools: QueueTools
   readonly #flows = new Map<string, Flow>()
-  /** Flows with somebody waiting and a seat left for them, by what they have used. */
+  /** Flows with a waiting request and a seat left for them, by usage. */
   readonly #ready = new Heap<Flow>()
   #seated = 0
   #waiting = 0
@@ -59,19 +59,19 @@ export class FairQueue {
   get waiting(): number {
     return this.#waiting
   }
-  /** How much the next one to be seated has used; undefined when nobody can be. */
+  /** The usage of the next flow to be seated; undefined when none can be. */
   get leastUsed(): number | undefined {
     return this.#seated < this.#bounds.seats ? this.#ready.leastKey : undefined
   }
 
-  /** A seat at once when one is free and nobody of the same flow waits; undefined otherwise. */
+  /** A seat at once when one is free and no request of the same flow waits; undefined otherwise. */
   trySit(name: string): Seat | undefined {
     const flow = this.#flow(name)
     if (flow.waiting.length > flow.next || !this.#hasSeat(flow)) return undefined
     return this.#sit(flow)
   }
 
-  /** Undefined when the queue is full, or when the turn came too late. A client that is gone gets no seat and no answer. */
+  /** Undefined when the queue is full, or the wait was too long. A client that has disconnected gets no seat and no answer. */
   wait(name: string, isGone: () => boolean): Promise<Seat | undefined> {
     const flow = this.#flow(name)
     const length = flow.waiting.length - flow.next
@@ -87,14 +87,14 @@ export class FairQueue {
     })
   }
 
-  /** Gives one free seat away, to the flow that has used least. False: no seat, or nobody for it. */
+  /** Assigns one free seat to the flow that has used least. False: no seat, or no waiting request. */
   seatNext(): boolean {
     while (this.#seated < this.#bounds.seats) {
       const flow = this.#ready.take()
       if (flow === undefined) return false
       flow.isReady = false
       const { usage, now, onSeat } = this.#tools
-      // it was charged while it waited
+      // its usage changed while it waited
       if (usage.standing(flow.name) > (this.#ready.leastKey ?? Number.POSITIVE_INFINITY)) {
         this.#makeReady(flow)
         continue
@@ -151,7 +151,7 @@ export class FairQueue {
     }
   }
 
-  /** The first that is still there. */
+  /** The first request that still waits. */
   #take(flow: Flow): Waiting | undefined {
     let found: Waiting | undefined
     while (found === undefined && flow.next < flow.waiting.length) {

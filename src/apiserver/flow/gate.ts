@@ -1,4 +1,4 @@
-// The way in: a request gets a seat, waits for its turn, or is told to come back. Watches are counted apart and hold no seat.
+// The entrance: a request gets a seat, waits for its turn, or gets a 429. Watches are counted separately and hold no seat.
 import type { Clock } from '#lib/clock.ts'
 import { tooManyRequests, type Refusal } from '../status/refusal.ts'
 import { FairQueue, type Seat } from './fair-queue.ts'
@@ -11,23 +11,23 @@ import { Shares } from './shares.ts'
 import { Turns } from './turns.ts'
 import { Usage } from './usage.ts'
 
-/** As the real server says it. */
+/** As on a real server. */
 const RETRY_AFTER_SECONDS = 1
 const comeBack = (): Refusal => tooManyRequests('Too many requests, please try again later.', RETRY_AFTER_SECONDS)
 
-/** Of connection, head and answer, which nobody measures. */
+/** Cost of connection, headers and answer, which is not measured. */
 const REQUEST_MS = 0.1
-/** Of what is read and sent: decrypted, copied, encrypted. */
+/** Cost of bytes read and sent: decrypted, copied, encrypted. */
 const MS_PER_MIB = 4
 const MIB = 1024 * 1024
 
-/** A leader renews every two seconds, one Lease for each program. What is beyond takes the way of all others: that key was stolen. */
+/** A leader renews every two seconds, one Lease per program. Requests beyond it take the ordinary lane: that key was stolen. */
 const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }
 
 /** Each event counts once for so many bytes that it begins. */
 const EVENT_BYTES = 2 * 1024
 
-/** A client: its name and what it may take. */
+/** A client: its name and its limits. */
 export interface Client {
   readonly name: string
   readonly level: FlowLevel
@@ -54,7 +54,7 @@ export class Gate {
         onChange: () => this.#turns.go(),
         onSeat: (flow) => this.#work(flow),
       })
-    // the same share of them for one client as of the others
+    // one client's share is the same as for the others
     const shared = (of: number): Limits => ({
       ...limits,
       seats: of,
@@ -68,14 +68,14 @@ export class Gate {
     this.#watches = new Shares(limits.watchesPerFlow, limits.watches)
   }
 
-  /** Before anything of a request is looked at. Throws the refusal; what is returned tells that the answer is on its way. */
+  /** Before anything of a request is read. Throws the refusal; call the returned function when the answer is on its way. */
   arrive({ name, level }: Client, isGone: () => boolean): Leave | Promise<Leave> {
     const entered = this.#meter.enter(level, name, isGone)
     this.#meter.charge(name, REQUEST_MS)
     return entered instanceof Promise ? entered.then(orComeBack) : orComeBack(entered)
   }
 
-  /** Throws the refusal. Synchronous when a seat is free and nobody waits, so that the common case costs no turn of the loop. */
+  /** Throws the refusal. Synchronous when a seat is free and no request waits, so that the common case costs no turn of the loop. */
   enter(lane: Lane, flow: string, isGone: () => boolean): Seat | Promise<Seat> {
     const isFlood = lane === 'leaders' && this.#leaders.take(flow, LEADER_RATE, 1) > 0
     const queue = this.#lanes[isFlood ? 'vital' : lane]
@@ -86,24 +86,24 @@ export class Gate {
     return seat
   }
 
-  /** What a request cost beyond the work that is measured here. */
+  /** Charges costs of a request that are not measured here. */
   charge(flow: string, ms: number): void {
     this.#usage.charge(flow, ms)
     this.#meter.charge(flow, ms)
   }
 
-  /** Bytes that were read or are sent. */
+  /** Charges bytes that were read or are sent. */
   chargeBytes(flow: string, bytes: number): void {
     this.charge(flow, (bytes / MIB) * MS_PER_MIB)
   }
 
-  /** Throws the refusal when a client makes more of what is only kept for a while than its level has; each kind is counted for itself. */
+  /** Throws the refusal when a client creates more short-lived objects than its level allows; each kind is counted separately. */
   takePassing(what: 'events' | 'certificate requests', { name, level }: Client, bytes: number): void {
     const seconds = this.#passing.take(`${what} ${name}`, level.events, Math.max(1, Math.ceil(bytes / EVENT_BYTES)))
     if (seconds > 0) throw tooManyRequests(`Too many ${what}, please try again later.`, seconds)
   }
 
-  /** Bytes of a body that is about to come; throws the refusal. */
+  /** Bytes of a body that is about to arrive; throws the refusal. */
   takeBody(flow: string, bytes: number): void {
     if (!this.#bodies.take(flow, bytes)) throw comeBack()
   }
@@ -112,7 +112,7 @@ export class Gate {
     this.#bodies.give(flow, bytes)
   }
 
-  /** One more watch; returns the way to end it. */
+  /** Counts one more watch; returns the function that ends it. */
   openWatch({ name, level }: Client): Seat {
     if (!this.#watches.take(name, 1, level.watches)) throw comeBack()
     let isOpen = true
@@ -132,7 +132,7 @@ export class Gate {
     })
   }
 
-  /** Leaders first, for their work is small and counted; then whoever has used least. */
+  /** Leaders first, since their work is small and limited; then the client that has used least. */
   #seatNext(): boolean {
     const { leaders, vital, ordinary } = this.#lanes
     if (leaders.leastUsed !== undefined) return leaders.seatNext()

@@ -1,4 +1,4 @@
-// The least of many, found in logarithmic time: ten thousand clients that come back at once are ten thousand entries.
+// A priority queue with logarithmic cost: ten thousand clients that reconnect at once are ten thousand entries.
 
 export class Heap<T> {
   readonly #entries: { readonly key: number; readonly order: number; readonly value: T }[] = []

@@ -1,4 +1,4 @@
-// What clients may take of the server, by who they are: one table, the first line that fits counts.
+// Limits for clients, by their user and groups: one table, the first matching line counts.
 import type { RequestUser } from '../builtin/kind.ts'
 
 const KIB = 1024
@@ -12,26 +12,26 @@ export interface Rate {
 
 export interface FlowLevel {
   readonly name: string
-  /** Whoever is in one of them belongs here. */
+  /** Members of any of these groups belong to this level. */
   readonly groups: readonly string[]
   /** Of one request: its size, its size where it is YAML (a hundred times the work), its fields and list items. */
   readonly bodyBytes: number
   readonly yamlBytes: number
   readonly bodyNodes: number
-  /** An object that a write leaves behind. Small writes could add up to one that takes long to read and write. */
+  /** Size of an object after a write. Small writes could add up to one that takes long to read and write. */
   readonly objectBytes: number
-  /** Of one processor, 1 is no limit: a client beyond it waits, and is not read from, until its share has caught up. */
+  /** Share of one processor, 1 is no limit: a client beyond it waits, and is not read from, until its share has caught up. */
   readonly share: number
-  /** It may run ahead so far. */
+  /** How far it may run ahead. */
   readonly burstMs: number
-  /** Requests of one client from the first to the last byte; watches only until they are open. The rest of them waits. */
+  /** Requests of one client from the first to the last byte; watches only until they are open. Further ones wait. */
   readonly atOnce: number
   readonly waiting: number
   readonly watches: number
   readonly connections: number
   /** Requests sent on one connection before the first is answered. No client of Kubernetes sends a second. */
   readonly pipelined: number
-  /** Events and, for themselves, new certificate requests, each counted once for every 2 KiB: they are kept for an hour, or for a day. */
+  /** Events and, separately, new certificate requests, each counted once for every 2 KiB: they are kept for an hour, or for a day. */
   readonly events: Rate
 }
 
@@ -54,7 +54,7 @@ const FREE: FlowLevel = {
 }
 
 /**
- * Keys that lie on many hosts are stolen first. An agent has one Machine with at most 64 components and 16 jobs to tell of, and its
+ * Keys on many hosts are stolen first. An agent reports on one Machine with at most 64 components and 16 jobs, and its
  * Node: a request every few seconds, of a few KiB and milliseconds.
  */
 const AGENTS: FlowLevel = {
@@ -75,7 +75,7 @@ const AGENTS: FlowLevel = {
   events: { perSecond: 1, burst: 100 },
 }
 
-/** All of them are one client: among them are load balancers, so their connections are not counted. */
+/** They count as one client: load balancers are among them, so their connections are not counted. */
 const STRANGERS: FlowLevel = {
   ...AGENTS,
   name: 'anonymous',
@@ -95,6 +95,6 @@ const OTHERS: FlowLevel = {
 
 export const DEFAULT_LEVELS: readonly FlowLevel[] = [FREE, AGENTS, STRANGERS]
 
-/** Somebody in `system:masters` is never held back by another group. */
+/** Other groups do not limit a member of `system:masters`. */
 export const levelOf = (levels: readonly FlowLevel[], { groups }: Pick<RequestUser, 'groups'>): FlowLevel =>
   levels.find((l) => l.groups.some((g) => groups.includes(g))) ?? OTHERS

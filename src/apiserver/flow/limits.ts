@@ -4,13 +4,13 @@ import { DEFAULT_LEVELS, type FlowLevel } from './levels.ts'
 const MIB = 1024 * 1024
 
 export interface Limits {
-  /** Requests that are worked on at once. Beyond what keeps the disk and the processor busy, more only wait inside. */
+  /** Requests in progress. More than keeps the disk and the processor busy would only wait inside. */
   readonly seats: number
-  /** Of one client; less than all, so that slow requests of one (a webhook that hangs) leave seats for the others. */
+  /** For one client; less than all, so that slow requests of one (a webhook that hangs) leave seats for the others. */
   readonly seatsPerFlow: number
-  /** Seats of what keeps nodes alive: leases and reports of nodes and machines. Nobody else sits on them. */
+  /** Seats for heartbeats: leases and reports of nodes and machines. No other request takes them. */
   readonly vitalSeats: number
-  /** Seats of leaders that renew their Leases: they come before everybody else. */
+  /** Seats for leaders that renew their Leases: before all others. */
   readonly leaderSeats: number
   /** Requests of one client that wait for a seat. */
   readonly queuePerFlow: number
@@ -18,7 +18,7 @@ export interface Limits {
   readonly queue: number
   /** A request that waited longer is refused: its client has given up or will soon. */
   readonly longestWaitMs: number
-  /** Bodies that are being read, wait, or are worked on. */
+  /** Bodies that are being read, wait, or are in progress. */
   readonly bodyBytesPerFlow: number
   readonly bodyBytes: number
   /** Open watches of one client, and of all. */
@@ -26,16 +26,16 @@ export interface Limits {
   readonly watches: number
   /** Connections. */
   readonly connections: number
-  /** Until a TLS handshake is done, the head of a request is there, the whole request is there. */
+  /** Until a TLS handshake is complete, the headers of a request have arrived, the whole request has arrived. */
   readonly handshakeMs: number
   readonly headMs: number
   readonly requestMs: number
   /** Between the requests of a connection; clients reuse them. */
   readonly idleMs: number
-  /** How often these times are looked at. */
+  /** How often these timeouts are checked. */
   readonly lookEveryMs: number
   readonly headBytes: number
-  /** What clients may take by who they are; whoever is not in it is bounded by the above alone. */
+  /** Limits by level; clients without a level have only the ones above. */
   readonly levels: readonly FlowLevel[]
 }
 

@@ -1,4 +1,4 @@
-// S24: the share of a client whose level has one: what it used beyond is waited for, by that client alone.
+// S24: the share of a client whose level has one: usage beyond it delays this client alone.
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { Meter, type Leave } from './meter.ts'
@@ -42,7 +42,7 @@ test('a client that ran ahead waits until its share has caught up, and others do
   come('other', 'o0')
   await pass(900)
   expect(entered).toEqual(['t0', 'o0'])
-  // 100 ms beyond what it may run ahead are a second at a tenth
+  // 100 ms beyond the allowed lead are a second at a tenth
   await pass(200)
   expect(entered).toEqual(['t0', 'o0', 't1'])
 })

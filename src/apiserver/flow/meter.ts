@@ -1,5 +1,5 @@
-// Holds clients to a share of the processor where their level sets one, before anything of a request is looked at or read: whoever
-// ran ahead waits in a line of its own, and so does what it sends.
+// Limits clients to a share of the processor where their level sets one, before anything of a request is read: a client that
+// ran ahead waits in a queue of its own, and so does its data.
 import type { Timer } from '#lib/clock.ts'
 import type { FlowLevel } from './levels.ts'
 
@@ -17,21 +17,21 @@ export interface MeterTools {
 interface Waiting {
   readonly since: number
   readonly isGone: () => boolean
-  /** Undefined: its turn came too late. */
+  /** Undefined: it waited too long. */
   readonly entered: (leave: Leave | undefined) => void
 }
 
 interface Account {
   readonly level: MeterLevel
   debtMs: number
-  /** When the debt was that. */
+  /** Time of that debt. */
   at: number
   open: number
   readonly waiting: Waiting[]
   timer: Timer | undefined
 }
 
-/** Clients that are remembered before those without a debt are forgotten. */
+/** Cached clients; beyond it those without a debt are forgotten. */
 const REMEMBERED = 4_096
 
 export class Meter {
@@ -42,7 +42,7 @@ export class Meter {
     this.#tools = tools
   }
 
-  /** Undefined: too many of this client wait, or it waited too long. What is returned tells that the request is over. */
+  /** Undefined: too many of this client wait, or it waited too long. Call the returned function when the request ends. */
   enter(level: MeterLevel, flow: string, isGone: () => boolean): Leave | undefined | Promise<Leave | undefined> {
     if (level.share >= 1) return nothing
     const account = this.#account(flow, level)
@@ -54,7 +54,7 @@ export class Meter {
     })
   }
 
-  /** Clients that are held to no share have no account. */
+  /** Clients without a limited share have no account. */
   charge(flow: string, ms: number): void {
     const account = this.#accounts.get(flow)
     if (account === undefined) return
@@ -100,7 +100,7 @@ export class Meter {
       const leftMs = longestWaitMs - (now() - first.since)
       const isOver = leftMs < 0 || first.isGone()
       if (!isOver && !this.#mayEnter(account)) {
-        // once it owes no more than it may; who waits for its other requests is called when one is over
+        // when its debt is low enough; requests that wait for its other requests are called when one ends
         const { burstMs, share, atOnce } = account.level
         const ms = account.open < atOnce ? (this.#debt(account) - burstMs) / share : leftMs
         account.timer = this.#tools.after(Math.max(0, Math.min(ms, leftMs)) + 1, () => this.#next(account))

@@ -1,7 +1,7 @@
-// So many of something a second and a client, with a number that may come at once (a token bucket).
+// A rate limit per client with a burst (a token bucket).
 import type { Rate } from './levels.ts'
 
-/** Clients that are remembered before those with all their tokens are forgotten. */
+/** Cached clients; beyond it those with all their tokens are forgotten. */
 const REMEMBERED = 4_096
 
 export class Quota {
@@ -13,7 +13,7 @@ export class Quota {
     this.#now = now
   }
 
-  /** Seconds until so many would be given; 0: they are. */
+  /** Seconds until so many are available; 0: now. */
   take(flow: string, { perSecond, burst }: Rate, amount: number): number {
     if (perSecond === Number.POSITIVE_INFINITY) return 0
     const now = this.#now()

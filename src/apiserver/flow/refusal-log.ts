@@ -1,8 +1,8 @@
-// Tells who sends bodies that are refused for their size: once a client and minute, with the number of those that were not told.
+// Logs which clients send bodies that are refused for their size: once per client and minute, with the number of unlogged ones.
 import type { Logger } from '#lib/log.ts'
 
 const EVERY_MS = 60_000
-/** Clients that are told apart; the one that was told longest ago goes first. */
+/** Cached clients; beyond it the one that was logged longest ago is dropped. */
 const REMEMBERED = 1_024
 
 export class RefusalLog {

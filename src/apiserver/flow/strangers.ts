@@ -1,8 +1,8 @@
-// Connections of whoever has not said who they are: some of all places, so that nobody in the network keeps those out who have a key.
+// Connections without an identity: limited to a part of all places, so that strangers in the network cannot keep out clients with a key.
 import type { Socket } from 'node:net'
 import { networkOf } from '#lib/connection-bound.ts'
 
-/** Health checks, hosts at the door and handshakes take a moment each; the other places are for those that are known. */
+/** Health checks, rejoining hosts and handshakes are short; the other places are for identified clients. */
 export const strangersWithin = (connections: number): number => Math.ceil(connections / 2)
 
 /** Under TLS a request knows another socket than the connection; both have the same peer. */
@@ -18,7 +18,7 @@ export class Strangers {
     this.#most = most
   }
 
-  /** When there are too many, the oldest of the network goes that has most of them. */
+  /** When there are too many, the oldest connection of the network with the most is closed. */
   came(socket: Socket): void {
     const { remoteAddress } = socket
     if (remoteAddress === undefined) return
@@ -31,7 +31,7 @@ export class Strangers {
     if (this.#count > this.#most) this.#dropOne()
   }
 
-  /** It showed a certificate or a token: its place is one of the others now. */
+  /** It presented a certificate or a token: it counts among the others now. */
   knows(socket: Socket): void {
     const { remoteAddress } = socket
     if (remoteAddress !== undefined) this.#forget(networkOf(remoteAddress), peerOf(socket))

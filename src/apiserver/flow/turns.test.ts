@@ -1,4 +1,4 @@
-// Work is done one piece at a time, measured to where it must wait, and the loop turns after a slice.
+// Work is done one piece at a time, measured until it must wait, and the loop turns after a slice.
 import { expect, test } from 'vitest'
 import { Turns } from './turns.ts'
 

@@ -1,15 +1,15 @@
-// One piece of work after the other on the one event loop, each measured. After a slice the loop turns once, so that whoever sent
-// something meanwhile is read and can come first.
+// Runs one piece of work after the other on the one event loop, measuring each. After a slice the loop turns once, so that input that
+// arrived meanwhile is read and can come first.
 
-/** What may be worked off before others are read: half of what a person notices, and long enough that turning the loop does not show. */
+/** How long to work before new input is read: half of what a user notices, and long enough that a turn of the loop costs little. */
 const SLICE_MS = 8
 
 export interface TurnOptions {
   /** Milliseconds, never going back. */
   readonly now: () => number
-  /** Begins the work of whoever is next; false when nobody is. */
+  /** Starts the work of the next client; false when there is none. */
   readonly next: () => boolean
-  /** Runs a function once what has arrived meanwhile was read. */
+  /** Runs a function once input that arrived meanwhile was read. */
   readonly afterReading?: (fn: () => void) => void
 }
 
@@ -28,8 +28,8 @@ export class Turns {
   }
 
   /**
-   * Work begins with this call and ends when nothing of it can go on without the disk or the network: microtasks run to their end
-   * before the next tick. What a webhook or the disk lets go on later is not counted; most of a request is done by then.
+   * Work starts with this call and ends when it cannot continue without the disk or the network: microtasks run to their end
+   * before the next tick. Its continuation after a webhook or the disk is not counted; most of a request is done by then.
    */
   begin(done: (ms: number) => void): void {
     const { now, afterReading } = this.#options

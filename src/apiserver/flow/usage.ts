@@ -1,11 +1,11 @@
-// What each client has used, in milliseconds of a processor, on a clock that runs as fast as those who are served: who used little
-// comes before who used much, and nobody saves up by being idle (start-time fair queueing).
+// What each client has used, in processor milliseconds, on a clock that runs as fast as the served clients: a client that used little
+// comes first, and idle time earns no credit (start-time fair queueing).
 
-/** Clients that are remembered; beyond it the half that used least counts as if each had used as much. */
+/** Clients in memory; beyond it the half that used least counts as if each had used as much. */
 const REMEMBERED = 8_192
 
 export class Usage {
-  /** Up to where each has used its turns; those who are not here, or behind the present, are at the present. */
+  /** The virtual time up to which each client has used its turns; missing or past entries count as the present. */
   readonly #leads = new Map<string, number>()
   #present = 0
 
@@ -13,7 +13,7 @@ export class Usage {
     return Math.max(this.#leads.get(flow) ?? 0, this.#present)
   }
 
-  /** A request of this client begins: time is where the client stands. */
+  /** A request of this client starts: the clock moves to the client's time. */
   began(flow: string): void {
     this.#present = this.standing(flow)
   }

@@ -1,5 +1,5 @@
-// Changing an object: from what the client wants of the version that is there to the acknowledged write, again when somebody was
-// faster. The last finalizer gone means that it is deleted instead.
+// Changes an object: from the client's change on the current version to the acknowledged write, repeated when another writer was
+// faster. When the last finalizer is removed, the object is deleted instead.
 import { jsonEqual } from '#lib/json.ts'
 import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
@@ -29,15 +29,15 @@ export interface Change {
   readonly tracking: 'plain' | 'applied'
   readonly managing: Managing
   readonly subresource: string
-  /** Which part may change; by the subresource when absent. */
+  /** Which part may change; decided by the subresource when absent. */
   readonly part?: 'main' | 'status'
-  /** The object that the client wants, from the one that is there. Runs again when somebody else was faster. */
+  /** The client's new object, made from the current one. Called again when another writer was faster. */
   readonly next: (old: KubeObject, stored: Stored) => Draft | Promise<Draft>
-  /** The client named the version that it changes: a newer one is a conflict, not a reason to try again. */
+  /** The client named the version that it changes: a newer one is a conflict, not a reason to retry. */
   readonly checkUid?: boolean
 }
 
-/** A fast writer may be passed by others; after so many rounds something is wrong. */
+/** Other writers may be faster several times; after this many rounds there must be a bug. */
 const UPDATE_ATTEMPTS = 100
 
 /** Undefined when there is no such object. */
@@ -130,7 +130,7 @@ function checkVersions({ served }: Call, at: Place, change: Change, { wanted, ol
   return asked
 }
 
-/** What this endpoint may not change comes from the old object. */
+/** Fields that this endpoint may not change come from the old object. */
 function confined(served: Served, object: Draft, old: KubeObject, subresource: string): Draft {
   if (served.behaviour.confine !== undefined) return served.behaviour.confine(object, old)
   if (subresource === 'status') {
@@ -183,7 +183,7 @@ async function finish(call: Call, at: Place, { object, stored, options }: Finish
   return { stored: unstored(served, at, last), created: false }
 }
 
-/** Nothing to store: the same but for times in managedFields. */
+/** Nothing to store: only times in managedFields differ. */
 function unchanged(object: KubeObject, old: KubeObject): boolean {
   const ignored = ['resourceVersion', 'managedFields'] as const
   return (

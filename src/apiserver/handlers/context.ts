@@ -29,15 +29,15 @@ export interface ServerParts {
   readonly judgeSubject: JudgeSubject
 }
 
-/** One request for a resource. Warnings gather on the way and go out as headers. */
+/** One request for a resource. Warnings are collected on the way and sent as headers. */
 export interface Call {
   readonly parts: ServerParts
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly user: RequestUser
-  /** How large what they send and write may be. */
+  /** Size limits for its requests and objects. */
   readonly level: FlowLevel
-  /** Bytes that go out later than the answer: those of a watch. */
+  /** Bytes sent after the answer: those of a watch. */
   readonly sent: (bytes: number) => void
   readonly path: ResourcePath
   readonly query: URLSearchParams
@@ -46,7 +46,7 @@ export interface Call {
   readonly warnings: Set<string>
 }
 
-/** What a handler gives back; a watch answers by itself and gives nothing. */
+/** What a handler returns; a watch answers by itself and returns nothing. */
 export interface Answer {
   readonly code: number
   readonly body: Buffer | readonly Buffer[] | undefined
@@ -72,7 +72,7 @@ export function strategyContext(parts: ServerParts, user: RequestUser, dryRun: b
 const listValues = (store: Store, resource: string, namespace: string | undefined): readonly KubeObject[] =>
   Array.from(store.collection(resource).list(namespace), (s) => s.value)
 
-/** Who writes, for managedFields: the parameter, else the client's name. */
+/** The writer for managedFields: the parameter, else the client's name. */
 export function managerOf(call: Pick<Call, 'request'>, fieldManager: string): string {
   if (fieldManager !== '') return fieldManager
   const agent = call.request.headers['user-agent'] ?? ''

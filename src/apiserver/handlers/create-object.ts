@@ -1,4 +1,4 @@
-// Making an object: from the decoded body to the acknowledged write.
+// Creates an object: from the decoded body to the acknowledged write.
 import type { ObjectMeta } from '#schema/object.ts'
 import { authorize } from '../auth/authorize.ts'
 import type { Draft } from '../builtin/kind.ts'
@@ -28,7 +28,7 @@ export interface Creation {
   readonly object: Draft
   readonly options: WriteOptions
   readonly tracking: Tracking
-  /** The request was no creation, so nobody has asked yet whether its user may create. */
+  /** The request was no creation, so the user's right to create has not been checked yet. */
   readonly isUpsert?: boolean
 }
 
@@ -46,7 +46,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   let object = served.behaviour.applyDefaults(creation.object)
   if ('plain' in creation.tracking) object = tracked(call, undefined, stripped(object), creation.tracking.plain)
   const admission = admissionRequest(call, 'CREATE', options, undefined)
-  // what changes objects sees them before they have a uid, and before a name is generated
+  // mutating admission runs before the object has a uid and a generated name
   object = withMetadata(object, withNamespace(object.metadata, served.type.namespaced ? path.namespace : ''))
   const asked = object.metadata.name ?? ''
   object = (await parts.admission.mutate({ ...admission, name: asked, object })) ?? object
@@ -86,7 +86,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   }
 }
 
-/** Told once the first one is durable: whoever hears of it may read it. */
+/** Watchers learn of it when the first one is durable: clients that learn of it may read it. */
 async function refuseSecond({ parts, served }: Call, at: Place): Promise<never> {
   await parts.store.settled(at)
   throw alreadyExists(groupResource(served), at.name)
@@ -95,7 +95,7 @@ async function refuseSecond({ parts, served }: Call, at: Place): Promise<never> 
 const withNamespace = (meta: ObjectMeta, namespace: string): ObjectMeta =>
   namespace === '' ? meta : { ...meta, namespace }
 
-/** What a client says about fields that the server makes is not a change that somebody made. */
+/** Values that a client sends for server-made fields are not a change by that client. */
 const stripped = (object: Draft): Draft =>
   withMetadata(
     object,
@@ -109,14 +109,14 @@ const stripped = (object: Draft): Draft =>
     ]),
   )
 
-/** A PUT or an apply of what is not there needs the right to create too. As a kube-apiserver has it, what is wrong with the object is told first. */
+/** A PUT or an apply of a missing object needs the right to create too. As on a kube-apiserver, problems of the object are reported first. */
 function refuseWithoutRight({ parts, user, path, served }: Call): void {
   const { group, plural } = served.type
   const { namespace, name } = path
   authorize(parts.authorizer, user, { verb: 'create', group, resource: plural, subresource: '', namespace, name })
 }
 
-/** Nothing is added to a kind that is going. */
+/** A kind that is being deleted accepts no new objects. */
 function refuseTerminating(served: Served, { metadata }: Draft): void {
   if (served.terminating)
     throw forbidden(
@@ -126,7 +126,7 @@ function refuseTerminating(served: Served, { metadata }: Draft): void {
     )
 }
 
-/** Nothing is made in a namespace that is not there or on its way out. */
+/** A namespace that is missing or being deleted accepts no new objects. */
 function checkNamespace({ served, path, parts }: Call, object: Draft): void {
   if (!served.type.namespaced) return
   const { namespace } = path

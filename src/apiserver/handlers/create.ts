@@ -40,7 +40,7 @@ export async function handleUpdate(call: Call): Promise<Answer> {
   })
   if (changed !== undefined) return objectAnswer(call, 200, changed.stored)
   if (!served.createOnUpdate || path.subresource !== '') throw notFound(groupResource(served), path.name)
-  // of what is not there the version that the client believed in says nothing
+  // for a missing object the client's resourceVersion is meaningless
   const fresh = withMetadata(object, withoutKeys(object.metadata, ['resourceVersion']))
   const { stored } = await createObject(call, { object: fresh, options, tracking: { plain: who }, isUpsert: true })
   return objectAnswer(call, 201, stored)

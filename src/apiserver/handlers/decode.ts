@@ -12,7 +12,7 @@ import { badRequest } from '../status/refusal.ts'
 
 const SCHEME = 'k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30'
 const SHOWN_CHARACTERS = 30
-/** More warnings than this help nobody and overflow headers. */
+/** More warnings than this help no user and overflow headers. */
 const MAX_FIELD_WARNINGS = 100
 
 export interface DecodeCall {
@@ -81,7 +81,7 @@ function checkKind({ served, registry }: DecodeCall, given: { readonly [field: s
   )
 }
 
-/** Another kind is found by validation; what is no object of this version at all is refused here. */
+/** Validation finds another kind; a body that is no object of this version at all is refused here. */
 function checkCustomKind(served: Served, given: { readonly [field: string]: unknown }): void {
   const { kind, apiVersion } = given
   const wanted = apiVersionOf(served.type)

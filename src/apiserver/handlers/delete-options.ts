@@ -94,7 +94,7 @@ function checkedOptions(raw: RawOptions): DeleteOptions {
   if (problems.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', problems)
   const grace = typeof raw.grace === 'number' ? raw.grace : undefined
   return {
-    // a negative grace means the shortest there is
+    // a negative grace period means the shortest one
     gracePeriodSeconds: grace !== undefined && grace < 0 ? 1 : grace,
     propagation: propagationOf(raw),
     uid: typeof raw.uid === 'string' ? raw.uid : undefined,

@@ -25,7 +25,7 @@ export async function handleDelete(call: Call): Promise<Answer> {
   return deletedAnswer(call, gone)
 }
 
-/** Kinds whose deletion answers with the object that went. */
+/** Kinds whose deletion answers with the deleted object. */
 const RETURNS_OBJECT = new Set([
   '/pods',
   '/serviceaccounts',
@@ -56,7 +56,7 @@ export interface Deleted {
 
 const ATTEMPTS = 100
 
-/** What a deletion needs to know of who asks: also the server's own loops ask, without a request. */
+/** The requester of a deletion: the server's own loops delete too, without a request. */
 export type Deleting = Pick<Call, 'parts' | 'served' | 'user' | 'path' | 'query' | 'warnings'>
 
 /** Undefined when there is no such object. */
@@ -100,7 +100,7 @@ async function deleteOnce(call: Deleting, at: Place, { options, stored }: Delete
     const outcome = await parts.store.put(at, stored, await encodingOf(served, next))
     return 'done' in outcome ? { stored: outcome.done, removed } : undefined
   }
-  // who waited for the end of a grace period sees that it became none, then the end
+  // clients waiting for the end of a grace period see it become zero, then the deletion
   let last = stored
   if ((old.metadata.deletionGracePeriodSeconds ?? 0) > 0) {
     const shortened = await parts.store.put(at, stored, await encodingOf(served, next))
@@ -112,7 +112,7 @@ async function deleteOnce(call: Deleting, at: Place, { options, stored }: Delete
   return 'done' in outcome ? { stored: last, removed } : undefined
 }
 
-/** As webhooks and policies see them. */
+/** As webhooks and policies receive them. */
 const sentOptions = ({ dryRun, gracePeriodSeconds, propagation, uid, resourceVersion }: DeleteOptions) => ({
   kind: 'DeleteOptions',
   apiVersion: 'meta.k8s.io/v1',
@@ -134,7 +134,7 @@ const withVersion = (o: Draft, stored: Stored): Draft =>
 
 function checkPreconditions(served: Served, at: Place, { uid, resourceVersion }: DeleteOptions, stored: Stored): void {
   const meta = stored.value.metadata
-  // told by the name of the kind, where all else is told by that of the resource
+  // reported under the name of the kind, where all else uses that of the resource
   const ofKind = { group: served.type.group, plural: served.type.kind }
   if (uid !== undefined && uid !== meta.uid)
     throw conflict(
@@ -157,7 +157,7 @@ function refuseProtected(served: Served, name: string): void {
     throw forbidden(groupResource(served), name, 'this namespace may not be deleted')
 }
 
-/** The object as the deletion leaves it: `isFinished` says whether anything still holds it. */
+/** The object as the deletion leaves it: `isFinished` is false while a finalizer or grace period remains. */
 function dying(served: Served, old: KubeObject, options: DeleteOptions, now: number): Draft {
   const meta = old.metadata
   const finalizers = finalizersFor(served, meta, options.propagation)
@@ -228,5 +228,5 @@ export async function handleDeleteCollection(call: Call): Promise<Answer> {
     : encoded(call, 200, JSON.parse(Buffer.concat(body).toString('utf8')))
 }
 
-/** Deletions of a collection that are on their way at the same time. */
+/** Parallel deletions of a collection. */
 const DELETE_WORKERS = 50

@@ -1,4 +1,4 @@
-// What creations and changes have in common when they judge an object: refusals, warnings, and what admission is asked.
+// The checks that creations and changes share: refusals, warnings, and requests to admission.
 import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject, ObjectMeta } from '#schema/object.ts'
 import type { Operation } from '../admission/chain.ts'
@@ -10,7 +10,7 @@ import type { Stored } from '../storage/stored.ts'
 import type { Call } from './context.ts'
 import { groupKind, groupResource } from './stored-place.ts'
 
-/** What a write came to: the version now stored, or for a dry run the one that would be. */
+/** The result of a write: the version now stored, or for a dry run the one that would be. */
 export interface Written {
   readonly stored: Stored
   readonly created: boolean
@@ -62,7 +62,7 @@ export function admissionRequest(
   }
 }
 
-/** The options of the request as webhooks and policies see them: what the client said, no defaults. */
+/** The options of the request as webhooks and policies receive them: as the client sent them, no defaults. */
 function sentOptions({ query }: Pick<Call, 'query'>, operation: Operation, { dryRun, fieldManager }: WriteOptions) {
   const fieldValidation = query.get('fieldValidation') ?? ''
   return {

@@ -16,7 +16,7 @@ import type { Answer, Call } from './context.ts'
 import { encoded, goType, includeOf, JSON_TYPE, listItemParts, objectAnswer, viewOf } from './encode.ts'
 import { groupResource, placeOf } from './stored-place.ts'
 
-/** How long a read waits for a version that is not there yet. */
+/** How long a read waits for a version that does not exist yet. */
 const FUTURE_WAIT_MS = 3_000
 
 export async function handleGet(call: Call): Promise<Answer> {
@@ -30,7 +30,7 @@ export async function handleGet(call: Call): Promise<Answer> {
   return objectAnswer(call, 200, stored)
 }
 
-/** Resolves once the store is at a version; refuses when it does not come in time. */
+/** Resolves once the store is at a version; refuses when it does not arrive in time. */
 export async function reached({ parts }: Pick<Call, 'parts'>, revision: number): Promise<void> {
   const { store, clock } = parts
   if (store.revision >= revision) return
@@ -106,7 +106,7 @@ export function selected(call: Call, options: ListOptions): Page {
   const exact = options.resourceVersionMatch === 'Exact' ? Number(options.resourceVersion) : undefined
   const revision = from?.revision ?? exact ?? parts.store.revision
   const limit = isPaged ? options.limit : Infinity
-  // the name index is only right for the present state
+  // the name index is only valid for the present state
   const one = fields.name !== undefined && from === undefined && exact === undefined && namespace !== undefined
   const all = one
     ? [collection.get(namespace, fields.name ?? '')].filter((s) => s !== undefined)
@@ -127,7 +127,7 @@ export function selected(call: Call, options: ListOptions): Page {
     if (items.length < limit) {
       if (matches(s)) items.push(s)
     } else {
-      // of a selection nobody knows how many are left, nor whether any of them is selected
+      // with a selector the number of remaining objects is unknown, and whether any of them matches
       left++
       if (isSelection) break
     }
@@ -144,7 +144,7 @@ export function selected(call: Call, options: ListOptions): Page {
   }
 }
 
-/** Any version will do, and the whole list is at hand: a real server cuts no page of it either. */
+/** Any version will do, and the whole list is in memory: like a real server, ignore the page limit. */
 const isFromCache = (o: ListOptions): boolean => o.resourceVersion === '0' && o.continueToken === ''
 
 const keyOf = (s: Stored): string => (s.namespace === '' ? s.name : `${s.namespace}/${s.name}`)
@@ -179,7 +179,7 @@ async function listAnswer(call: Call, { items, metadata }: Page): Promise<Answer
 }
 
 const headOf = (served: Served) => ({ kind: served.listKind, apiVersion: apiVersionOf(served.type) })
-/** Lists of custom resources always say whether there is more. */
+/** Lists of custom resources always state whether there is more. */
 const metaOf = (served: Served, metadata: TableMeta) => (served.custom ? { continue: '', ...metadata } : metadata)
 
 const END = Buffer.from(']}\n')

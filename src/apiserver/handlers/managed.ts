@@ -1,4 +1,4 @@
-// Who manages which fields after a write: what the machinery for managedFields is asked about a request.
+// Which manager owns which fields after a write: prepares a request for the managedFields machinery.
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
 import { apiVersionOf } from '#schema/resource.ts'
@@ -36,7 +36,7 @@ export function resetFields(served: Served, subresource: string): FieldSet | und
 
 const versionSchemas = (call: Call): ReadonlyMap<string, Served['schema']> | undefined => {
   const { type, custom, behaviour } = call.served
-  // what a webhook makes of a field in another version is not known here: its owners are kept, and not compared
+  // the webhook's conversion of a field is unknown here: its owners are kept, and not compared
   if (!custom || behaviour.conversion !== undefined) return undefined
   const all = call.parts.registry.versions(type.group).map((v) => call.parts.registry.find(type.group, v, type.plural))
   return new Map(all.filter((s) => s !== undefined).map((s) => [apiVersionOf(s.type), s.schema]))
@@ -52,7 +52,7 @@ export const versioningOf = (call: Call, subresource: string) => ({
 
 const zeros = new WeakMap<Served, Draft | undefined>()
 
-/** The object of a built-in kind in which nothing was said. */
+/** The empty object of a built-in kind. */
 export function zeroObject(served: Served): Draft | undefined {
   if (served.custom) return undefined
   let zero = zeros.get(served)

@@ -1,4 +1,4 @@
-// PATCH in its four languages.
+// PATCH in its four formats.
 import { assertNever } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { invalid as invalidField } from '#schema/field-error.ts'
@@ -101,7 +101,7 @@ export function readPatch({ kind, text }: PatchBody): ReadPatch {
     throw e
   }
   if (isDeeperThan(value)) throw badRequest('error decoding patch: it is nested too deeply')
-  // nothing at all changes nothing
+  // an empty patch changes nothing
   if (value === null && kind !== 'merge') return { value: kind === 'json' ? [] : {}, duplicates: [] }
   if (value === null) throw badRequest('Invalid JSON Patch')
   if (kind !== 'json' && !isObject(value))
@@ -181,7 +181,7 @@ function patchedObject(call: Call, options: WriteOptions, { body, patched, old }
 
 const SCHEME = 'pkg/runtime/scheme.go:111'
 
-/** A patch makes no other kind of an object. What is wrong with it, when it would. */
+/** A patch must not change the kind of an object. Returns the problem, if it would. */
 function strangerOf({ served, parts }: Call, value: Readonly<Record<string, unknown>>): string | undefined {
   const { type } = served
   const kind = String(value['kind'] ?? '') || type.kind
@@ -219,7 +219,7 @@ async function apply(call: Call, options: WriteOptions, text: string): Promise<W
   return createApplied(call, options, applied)
 }
 
-/** A configuration without a name is that of the object it is applied to, where there is one. */
+/** A configuration without a name gets that of the object it is applied to, if there is one. */
 function named(applied: Record<string, unknown>, { name }: Call['path']): Record<string, unknown> {
   const metadata = isObject(applied['metadata']) ? applied['metadata'] : {}
   return (metadata['name'] ?? '') === '' ? { ...applied, metadata: { ...metadata, name } } : applied

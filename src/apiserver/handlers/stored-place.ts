@@ -26,7 +26,7 @@ export function registryKey(served: Served, at: Place): string {
   return at.namespace === '' ? `${prefix}/${at.name}` : `${prefix}/${at.namespace}/${at.name}`
 }
 
-/** As etcd refuses it. A real server passes the words on with code 500, which tells clients to try again; here they are told not to. */
+/** As etcd refuses it. A real server returns this text with code 500, which makes clients retry; here the code prevents that. */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 
 const objectOver = (bytes: number): string =>
@@ -45,7 +45,7 @@ export function encodeAt(served: Served, object: KubeObject, most = MAX_OBJECT_B
   }
 }
 
-/** The same, where the stored version may have to be asked for first. */
+/** The same, where the stored version may need a conversion webhook first. */
 export function encodingOf(
   served: Served,
   object: KubeObject,
@@ -63,7 +63,7 @@ export function unstored(served: Served, at: Place, object: KubeObject): Stored 
   return new Stored(at, 0, encodeJson(value), value)
 }
 
-/** The last finalizer of an object that is being deleted has gone. */
+/** The last finalizer of an object that is being deleted was removed. */
 export const isFinished = (o: KubeObject): boolean =>
   o.metadata.deletionTimestamp !== undefined &&
   (o.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&

@@ -27,7 +27,7 @@ export function joinedChunk(parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.toString(16)}\r\n`), ...parts, CRLF])
 }
 
-/** What a chunk carries. */
+/** The content of a chunk. */
 export const contentOf = (chunk: Buffer): Buffer => chunk.subarray(chunk.indexOf(CRLF) + CRLF.length, -CRLF.length)
 
 export function atRevision(s: Stored, revision: number): Stored {

@@ -1,5 +1,5 @@
-// What one commit tells watchers, put together once for all who are told the same: a tree of lines whose every path is one piece to
-// write. A watcher only follows it, so a status storm costs each watcher a pointer an event and one write a commit.
+// The events of one commit, put together once for all watchers that receive the same: a tree of lines whose every path is one piece to
+// write. A watcher only follows it, so a status storm costs each watcher a pointer per event and one write per commit.
 import { chunkOf, joinedChunk } from './watch-line.ts'
 
 export class Piece {
@@ -26,7 +26,7 @@ export class Piece {
     return piece
   }
 
-  /** The same and one line more. Most watchers are told everything: the way that was gone first is looked at first. */
+  /** The same plus one line. Most watchers receive everything: the path that was used first is checked first. */
   and(line: Buffer): Piece {
     if (this.#next === undefined) return (this.#next = new Piece(this, line))
     if (this.#next.#line === line) return this.#next

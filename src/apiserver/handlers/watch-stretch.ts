@@ -1,14 +1,14 @@
-// Stretches of the history of one resource as bytes, kept for a while: many watchers fall behind together, at the same place, and what
-// each of them had made for itself would be most of what a storm leaves to collect.
+// Parts of the history of one resource as bytes, cached for a while: many watchers fall behind together, at the same place, and if
+// each encoded them for itself, that would be most of the garbage of a storm.
 
 export interface Stretch {
   /** One chunk of the answer. */
   readonly chunk: Buffer
-  /** The last revision that it tells of. */
+  /** The last revision in it. */
   readonly to: number
 }
 
-/** Of one resource: as many as watchers who are at most twice their unsent bytes apart go through. */
+/** For one resource: enough for watchers that are at most twice their unsent bytes apart. */
 const KEPT_BYTES = 2 * 1024 * 1024
 
 export class Stretches {
@@ -24,7 +24,7 @@ export class Stretches {
     return stretches
   }
 
-  /** By the place where it begins and the form it is in; the history does not change, so one that is kept stays true. */
+  /** Keyed by start and form; the history does not change, so a cached entry stays valid. */
   get(key: string): Stretch | undefined {
     return this.#kept.get(key)
   }

@@ -1,6 +1,6 @@
-// Watches: the present state or a version to go on from, then every change in order, each once, until the client or a time ends it.
-// A watcher is a place in the history. It is sent what its reader takes; a reader that falls behind is caught up from the history
-// when it reads again, and when the history no longer reaches back it is told so (410). So a slow reader costs a bounded piece of
+// Watches: the present state or a version to start from, then every change in order, each once, until the client or a timeout ends it.
+// A watcher is a position in the history. It is sent as much as its reader takes; a reader that falls behind is served from the history
+// when it reads again, and when the history no longer reaches back it gets a 410. So a slow reader costs a bounded amount of
 // memory, and never misses a change without knowing.
 import type { Timer } from '#lib/clock.ts'
 import { apiVersionOf } from '#schema/resource.ts'
@@ -30,19 +30,19 @@ import { Piece } from './watch-piece.ts'
 import { Stretches } from './watch-stretch.ts'
 
 /**
- * Bytes on their way to one reader; beyond it the rest stays in the history. One piece: it is shared by all who watch the same and
- * only encrypted for each, where several that wait would be gathered, copied and encrypted for each.
+ * Unsent bytes per reader; the rest stays in the history. One piece: it is shared by all watchers of the same data and
+ * only encrypted for each, whereas several pieces would be gathered, copied and encrypted for each.
  */
 const MAX_UNSENT_BYTES = 64 * 1024
 /** Written in one piece. */
 const TOGETHER_BYTES = 64 * 1024
-/** Who was written to a moment ago waits so long for the next, with all that comes meanwhile: each piece costs both sides a turn, whatever is in it. */
+/** Minimum pause between two writes to a watcher, which collects events meanwhile: each write costs both sides a turn, whatever its size. */
 const PACE_MS = 5
-/** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
+/** A reader that takes nothing for this long is disconnected; if it is alive, it resumes. */
 const STALLED_MS = 60_000
-/** Bookmarks tell idle watchers where they are. */
+/** Bookmarks tell idle watchers their position. */
 const BOOKMARK_EVERY_MS = 60_000
-/** Without a time-out of the client's: between half an hour and an hour, so that not all come back at once. */
+/** Without a client timeout: between half an hour and an hour, so that clients do not all return at once. */
 const DEFAULT_TIMEOUT_MS = 30 * 60_000
 
 type Matches = (s: Stored) => boolean
@@ -64,15 +64,15 @@ class Watcher {
   readonly #matches: Matches | undefined
   readonly #scope: { readonly namespace: string | undefined; readonly name: string | undefined }
   readonly #stop: (() => void)[] = []
-  /** What the present state still has to show. */
+  /** The rest of the present state to send. */
   #initial: readonly Stored[] = []
   #initialNext = 0
   #endsInitial = false
   /** Everything up to this revision has been written. */
   #sent = 0
-  /** Nothing is left to be caught up: changes are written as they happen. */
+  /** The watcher is caught up: changes are written as they happen. */
   #isLive = false
-  /** What this commit has told so far and is not yet written. */
+  /** Events of this commit so far, not yet written. */
   #piece: Piece | undefined
   #wroteAt = -Infinity
   #stalled: Timer | undefined
@@ -126,7 +126,7 @@ class Watcher {
     this.#catchUp()
   }
 
-  /** The version to go on from; undefined: begin with the present state. */
+  /** The version to start from; undefined: start with the present state. */
   #from(): number | undefined {
     const { resourceVersion } = this.#options
     if (resourceVersion === '') return undefined
@@ -175,12 +175,12 @@ class Watcher {
       if (!this.#bookmark(this.#sent, { 'k8s.io/initial-events-end': 'true' })) return
     }
     if (!this.#catchUpHistory()) return
-    // a version in the future that the client asked for stays: what comes before it has been seen
+    // a requested version in the future stays: the client has seen everything before it
     this.#sent = Math.max(this.#sent, this.#call.parts.store.revision)
     this.#isLive = true
   }
 
-  /** False: it goes on later, or has failed. */
+  /** False: it continues later, or has failed. */
   #catchUpHistory(): boolean {
     const stretches = Stretches.of(this.#collection)
     for (;;) {
@@ -214,7 +214,7 @@ class Watcher {
     }
   }
 
-  /** Undefined where what is shown is a matter of this watcher alone. */
+  /** Undefined where the output is particular to this watcher. */
   #stretchKey(): string | undefined {
     const { accept, served } = this.#call
     const { namespace, name } = this.#scope
@@ -237,7 +237,7 @@ class Watcher {
     if (line !== undefined) this.#tell(parts.length === 1 ? line : Buffer.concat(parts))
   }
 
-  /** Commits come in groups: what one tells is written when all of it has been told, after the answers to those who wrote. */
+  /** Commits come in groups: all their events are written together, after the answers to the writers. */
   #tell(line: Buffer): void {
     if (this.#piece === undefined) {
       this.#piece = Piece.of(line)
@@ -261,7 +261,7 @@ class Watcher {
     return this.#writeChunk(piece.chunk)
   }
 
-  /** True: a webhook is asked what they look like, and the watch goes on from where it is when it has answered. */
+  /** True: a conversion webhook was called for them, and the watch continues from here when it has answered. */
   #mustConvert(events: readonly StoreEvent[]): boolean {
     const { conversion } = this.#call.served.behaviour
     if (conversion === undefined) return false
@@ -274,7 +274,7 @@ class Watcher {
     return true
   }
 
-  /** What is said of a change: one line or none, in parts. `shared` keeps the line for the others who watch the event now. */
+  /** The event of a change for this watcher: one line or none, in parts. `shared` keeps the line for the others who watch the event now. */
   #shown(event: StoreEvent, shared: StoreEvent | undefined): readonly Buffer[] {
     this.#sent = event.revision
     const matches = this.#matches
@@ -298,7 +298,7 @@ class Watcher {
     return copy
   }
 
-  /** In parts where nobody shares it: where it is what is stored, nothing is copied before it is written. */
+  /** In parts where it is not shared: if it equals the stored bytes, nothing is copied before it is written. */
   #line(type: ChangeType, object: Stored, shared: StoreEvent | undefined): readonly Buffer[] {
     const call = this.#call
     if (call.accept.as !== 'Table')
@@ -308,18 +308,18 @@ class Watcher {
     return [table]
   }
 
-  /** False: it is on its way, and no more is to be written before the reader has taken some. Framed once for all who are sent it. */
+  /** False: it was sent, and the reader must take some before more is written. Framed once for all its watchers. */
   #writeChunk(chunk: Buffer): boolean {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
     this.#call.sent(chunk.length)
-    // a connection that still answers an earlier request keeps it, and frames it when it comes to it
+    // a connection that still answers an earlier request keeps it, and frames it when its turn comes
     if (response.socket === null) response.write(contentOf(chunk))
     else response.socket.write(chunk)
     return this.#hasRoom()
   }
 
-  /** Many lines that nobody shares, in one piece. */
+  /** Many unshared lines in one piece. */
   #writeTogether(parts: readonly Buffer[]): boolean {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
@@ -361,7 +361,7 @@ class Watcher {
     this.#stop.push(() => end.cancel())
     if (!this.#options.allowWatchBookmarks) return
     const beat = (): void => {
-      // who is behind would take it for a promise that nothing came before
+      // a client behind it would conclude that nothing came before
       if (this.#isLive) {
         this.#sent = Math.max(this.#sent, store.revision)
         this.#isLive = this.#bookmark(store.revision, undefined)

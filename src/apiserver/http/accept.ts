@@ -11,14 +11,14 @@ export interface AcceptedForm {
 const PLAIN: AcceptedForm = { encoding: 'json', as: 'object', discovery: false }
 const FORMS = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'] as const
 
-/** The first clause that we can serve; protobuf is passed over, clients that ask for it name JSON too. */
+/** The first clause that we can serve; protobuf is skipped, clients that ask for it name JSON too. */
 export function acceptedForm(header: string | undefined): AcceptedForm {
   if (header === undefined || header === '' || header === 'application/json' || header === '*/*') return PLAIN
   for (const clause of header.split(',')) {
     const form = formOf(clause)
     if (form !== undefined) return form
   }
-  // a form that nobody has is one thing, an encoding that nobody writes another
+  // an unsupported form and an unsupported encoding are different errors
   const isWritable = header
     .split(',')
     .some((clause) => encodingOf((clause.split(';', 1)[0] ?? '').trim().toLowerCase()))

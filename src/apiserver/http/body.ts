@@ -1,4 +1,4 @@
-// The body of a request: read within a bound, understood by its media type, with what a strict client wants to know about it.
+// The body of a request: read within a limit, parsed by its media type, with the warnings that a strict client asks for.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
@@ -16,12 +16,12 @@ import {
   unsupportedBody,
 } from '../status/refusal.ts'
 
-/** As the real server: 3 MiB. */
+/** As on a real server: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 const received = new WeakMap<IncomingMessage, Promise<Buffer>>()
 
-/** Whose share of the memory the body takes. */
+/** The client whose memory share the body uses. */
 export interface BodyShare {
   readonly gate: Pick<Gate, 'takeBody' | 'giveBody' | 'chargeBytes'>
   readonly flow: string
@@ -29,8 +29,8 @@ export interface BodyShare {
 }
 
 /**
- * Waits for the body before the request takes a seat: a client that sends it drop by drop holds a connection, nothing more.
- * What is wrong with it is told when a handler asks for it.
+ * Waits for the body before the request takes a seat: a client that sends it slowly holds a connection, nothing more.
+ * Errors in it are reported when a handler asks for it.
  */
 export async function receiveBody(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -59,10 +59,10 @@ export async function receiveBody(
   return bytes
 }
 
-/** A client that sends a little too much may go on; one that sends four times as much sends for its own sake. */
+/** A client that sends slightly too much may finish; one that sends four times as much does so on purpose. */
 const MAX_DISCARDED_BYTES = 4 * MAX_BODY_BYTES
 
-/** What comes after a refusal is thrown away, so that the connection can go on; a client that does not stop is cut off. */
+/** Data after a refusal is discarded, so that the connection can be reused; a client that does not stop is disconnected. */
 export function discardRest(request: IncomingMessage, charge: (bytes: number) => void): void {
   if (request.complete || request.destroyed) return
   let bytes = 0
@@ -93,7 +93,7 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void, mo
     }
     const refuse = (e: unknown): void =>
       finish(() => {
-        // what still comes is thrown away
+        // further data is discarded
         request.resume()
         reject(e)
       })
@@ -124,10 +124,10 @@ export interface ReadValue {
 
 const PARAMETERS = /^\s*(?:;\s*[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/
 
-/** Clients write some dozens; the time that parameters take grows with their square. */
+/** Clients send some dozens; parsing time grows with their square. */
 const MAX_MEDIA_TYPE_CHARS = 1_024
 
-/** Without its parameters, which must be readable all the same; what is not is no type that anybody knows. */
+/** Without its parameters, which must be valid all the same; an invalid type is unknown. */
 export function mediaType(request: IncomingMessage): string {
   const header = request.headers['content-type'] ?? ''
   const end = header.indexOf(';')
@@ -135,7 +135,7 @@ export function mediaType(request: IncomingMessage): string {
   return PARAMETERS.test(header.slice(end)) ? header.slice(0, end).trim().toLowerCase() : header
 }
 
-/** A value from a body of JSON or YAML. `typeName` is for the message; of what is no object it is left out. */
+/** A value from a body of JSON or YAML. `typeName` is for the message; for a non-object it is omitted. */
 export async function readObject(
   body: Buffer,
   media: string,
@@ -237,11 +237,11 @@ async function fromYaml(text: string, typeName: string | undefined, yamlBytes: n
   return { value, duplicates }
 }
 
-/** Reading a megabyte of YAML can take a second in which nobody else is answered; of JSON it is milliseconds. */
+/** Reading a megabyte of YAML can take a second in which no other request is answered; JSON takes milliseconds. */
 const MAX_YAML = 1024 * 1024
-/** What is read from anything but JSON can only be counted afterwards. */
+/** Formats other than JSON can only be counted afterwards. */
 const MAX_NODES = 100_000
-/** Each alias counts for all that it stands for. */
+/** Each alias counts for all it refers to. */
 const MAX_ALIASES = 100
 
 export interface ParsedYaml extends ReadValue {
@@ -270,7 +270,7 @@ export async function parseYaml(text: string, most = MAX_YAML): Promise<ParsedYa
   // Pretty errors quote the text: for each of a hundred thousand errors the parser would look through all of it.
   const options = { uniqueKeys: false, strict: false, version: '1.1', merge: true, prettyErrors: false } as const
   const document = parseDocument(text, { ...options, lineCounter })
-  // of several documents the first is taken
+  // of several documents the first is used
   const problem = document.errors.find((e) => e.code !== 'MULTIPLE_DOCS')
   if (problem !== undefined) {
     const { line } = lineCounter.linePos(problem.pos[0])
@@ -286,7 +286,7 @@ export async function parseYaml(text: string, most = MAX_YAML): Promise<ParsedYa
     if (isDeeperThan(value)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
     return { value: value === undefined ? null : value, duplicates: [], error: undefined }
   } catch (e) {
-    // a few bytes of aliases to aliases can stand for gigabytes
+    // a few bytes of nested aliases can expand to gigabytes
     if (!(e instanceof ReferenceError)) throw e
     return { value: null, duplicates: [], error: 'yaml: document contains excessive aliasing' }
   }

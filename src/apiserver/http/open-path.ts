@@ -1,5 +1,5 @@
-// One path that strangers may ask, with or without a certificate that is still good: who installs the server says what it answers. Nobody's rights stand
-// behind it, and each address is a client of its own, so that a flood from one lengthens its own queue only.
+// One path for anonymous clients, with or without a valid certificate: the program that installs the server supplies the answers. It gives no rights,
+// and each address is a client of its own, so that a flood from one lengthens its own queue only.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { encodeJson } from '../codec/json.ts'
@@ -28,13 +28,13 @@ export interface OpenPath {
   close(): void
 }
 
-/** What the server gives to whoever answers the path. */
+/** What the server provides to the handler of the path. */
 export interface OwnServer {
   /** Known once the server listens. */
   readonly url: () => string
   /** PEM of the authority. */
   readonly ca: string
-  /** A client certificate, made here and kept nowhere: its holder has the rights that roles give to the name. */
+  /** Issues a client certificate without storing it: its holder has the rights that roles give to the name. */
   readonly identity: (commonName: string) => KeyAndCertificate
 }
 
@@ -43,7 +43,7 @@ export type MakeOpenPath = (own: OwnServer) => OpenPath
 export const isOpenPath = (open: OpenPath | undefined, { url = '' }: IncomingMessage): open is OpenPath =>
   open !== undefined && (url === open.path || url.startsWith(`${open.path}?`))
 
-/** By address: those who share one share its queue. */
+/** By address: clients behind one address share its queue. */
 export const openClient = ({ socket }: IncomingMessage, { bodyBytes }: OpenPath, level: FlowLevel): Client => ({
   name: `open:${socket.remoteAddress ?? ''}`,
   level: { ...level, bodyBytes, watches: 0 },

@@ -1,4 +1,4 @@
-// Everything that is no resource: discovery, OpenAPI, version, health.
+// Every path that is no resource: discovery, OpenAPI, version, health.
 import type { IncomingMessage } from 'node:http'
 import { authorize } from '../auth/authorize.ts'
 import { ISSUER } from '../auth/tokens.ts'
@@ -56,7 +56,7 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
       )
     case 'version':
       if (segments.length > 1) throw nothingServed()
-      // always for people
+      // always indented
       return pretty(json(versionDocument))
     case 'healthz':
     case 'livez':
@@ -101,7 +101,7 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
   }
 }
 
-/** Where programs that are shown a token of a service account learn whether to believe it. */
+/** Where programs learn how to verify a service account's token. */
 const issuerDocument = ({ headers }: IncomingMessage) => ({
   issuer: ISSUER,
   jwks_uri: `https://${headers.host ?? ''}/openid/v1/jwks`,

@@ -1,4 +1,4 @@
-// From a request to its answer. Order: who, whose turn it is to be read, path, what it asks for.
+// From a request to its answer. Order: identity, turn to be read, path, permission and handler.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { impersonated } from '../auth/impersonate.ts'
 import { anonymous } from '../auth/user.ts'
@@ -31,12 +31,12 @@ export interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Whoever opens too many connections opens the next when one is closed, and each costs a handshake, which is more than a request. */
+/** A client with too many connections can open the next when one is closed, and each costs a handshake, which is more than a request. */
 const PENALTY_MS = 2_000
-/** They come back one by one, for thirty handshakes in a row are a moment in which nobody is answered. */
+/** They return one by one, since thirty handshakes in a row block the server noticeably. */
 const penaltyMs = ({ random }: ServerParts): number => PENALTY_MS * (1 + 3 * random.next())
 
-/** Undefined: a watch, which answers by itself, or a connection that was cut. Refusals are thrown. */
+/** Undefined: a watch, which answers by itself, or a closed connection. Refusals are thrown. */
 export async function answerOf(
   pipeline: Pipeline,
   exchange: Exchange,
@@ -46,7 +46,7 @@ export async function answerOf(
   const { clock } = parts
   const { request, response } = exchange
   const open = isOpenPath(pipeline.open, request) ? pipeline.open : undefined
-  // whoever asks there is nobody, also with a certificate
+  // every caller of this path is anonymous, also with a certificate
   const who = open === undefined ? callerOf(pipeline, request) : { caller: anonymous }
   const level = levelOf(levels, who.caller)
   const client: Client = open === undefined ? { name: who.caller.name, level } : openClient(request, open, level)
@@ -78,7 +78,7 @@ export async function answerOf(
 
 interface Caller {
   readonly caller: RequestUser
-  /** Why the caller is not who they say they are: told in their turn, for it costs work to find out. */
+  /** Why authentication failed: reported in the client's turn, since finding out costs time. */
   readonly failure?: Refusal
 }
 
@@ -106,7 +106,7 @@ async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): 
   const entered = isFree ? nothing : gate.arrive(client, isGone)
   const leave = typeof entered === 'function' ? entered : await entered
   const verb = parsed?.kind === 'resource' ? verbOf(request.method ?? 'GET', parsed.path, query) : ''
-  // others of the same client wait for the last byte of an answer, but not for the end of a watch
+  // other requests of this client wait for the last byte of an answer, but not for the end of a watch
   if (verb !== 'watch') whenClosed(response, leave)
   try {
     if (failure !== undefined) throw failure

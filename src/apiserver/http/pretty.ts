@@ -1,9 +1,9 @@
-// JSON for people: those who look with curl, wget or a browser, or ask for it, get it indented, as from a kube-apiserver.
+// JSON for people: curl, wget and browsers, and clients that ask for it, get it indented, as from a kube-apiserver.
 import type { IncomingMessage } from 'node:http'
 import { formatJson, parseJson } from '../codec/json.ts'
 import type { Answer } from '../handlers/context.ts'
 
-/** To indent more would keep everybody else waiting: 4 MiB take some 50 ms, and nobody reads so much. */
+/** Indenting more would block other requests: 4 MiB take some 50 ms, and no user reads so much. */
 const MAX_PRETTY_BYTES = 4 * 1024 * 1024
 const INDENT = 2
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])

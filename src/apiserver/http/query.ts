@@ -73,11 +73,11 @@ export function parseQuery(text: string): URLSearchParams {
 
 const isReadable = (pair: string): boolean => !pair.includes(';') && !/%(?![0-9a-f]{2})/i.test(pair)
 
-/** A run of digits can be read in more ways than there is time for; no duration is longer. */
+/** A regular expression could backtrack too long on a run of digits; no duration is longer. */
 const MAX_DURATION_CHARS = 64
 const DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/
 
-/** How long the client will wait. Requests are short here, so that it need not be kept; what is no duration is refused. */
+/** How long the client will wait. Requests are short here, so the value is only validated. */
 export function checkTimeout(query: URLSearchParams): void {
   const timeout = query.get('timeout') ?? ''
   if (timeout === '') return

@@ -15,10 +15,10 @@ export interface ResourcePath {
 export type ParsedPath =
   | { readonly kind: 'resource'; readonly path: ResourcePath }
   | { readonly kind: 'other'; readonly path: string }
-  /** Inside /api or /apis, but nothing that could be a resource. */
+  /** Inside /api or /apis, but not a resource path. */
   | { readonly kind: 'malformed'; readonly group: string; readonly version: string }
 
-/** Undefined when an escape is broken. An escaped slash is a slash: the same path for those who ask and those who allow. */
+/** Undefined when an escape is broken. An escaped slash is a slash: the handler and the authorizer see the same path. */
 export function parsePath(raw: string): ParsedPath | undefined {
   let path: string
   try {

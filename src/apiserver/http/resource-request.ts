@@ -1,4 +1,4 @@
-// A request for a resource, from its path to its handler. Order: may they, what is served, body, turn, handler.
+// A request for a resource, from its path to its handler. Order: permission, served kind, body, turn, handler.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { authorize } from '../auth/authorize.ts'
 import type { RequestUser } from '../builtin/kind.ts'
@@ -25,7 +25,7 @@ export interface ResourceRequest {
   readonly query: URLSearchParams
   readonly path: ResourcePath
   readonly verb: string
-  /** Who sent it, and as whom they act. */
+  /** The real user, and the impersonated one. */
   readonly caller: RequestUser
   readonly client: Client
   readonly user: RequestUser
@@ -77,7 +77,7 @@ export function noSuchPath(isBuiltin: boolean): Answer {
   return PAGE_NOT_FOUND
 }
 
-/** Objects with a namespace are only seen together across namespaces. */
+/** Namespaced objects are only listed together across namespaces. */
 function scopeFits({ type, custom }: Served, { namespace, plural, name }: ResourcePath, verb: string): boolean {
   if (!type.namespaced) return namespace === '' || plural === 'namespaces'
   if (namespace !== '') return true
@@ -85,7 +85,7 @@ function scopeFits({ type, custom }: Served, { namespace, plural, name }: Resour
   return name === '' && (!custom || verb === 'list' || verb === 'watch')
 }
 
-/** What an agent may write is no more when somebody writes it in its name. */
+/** An agent's limits apply also to a user who impersonates it. */
 const narrower = (a: FlowLevel, b: FlowLevel): FlowLevel => (a.bodyBytes <= b.bodyBytes ? a : b)
 
 /** Both of their groups are stored as one. */
@@ -93,13 +93,13 @@ const EVENTS = '/events'
 const WRITING: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
 const REQUESTS = 'certificates.k8s.io/certificatesigningrequests'
 
-/** What hosts may make any number of, under names of their choice. */
+/** Objects that hosts may create in any number, under names of their choice. */
 function passingKind({ resource }: Served, verb: string): 'events' | 'certificate requests' | undefined {
   if (resource === EVENTS && WRITING.has(verb)) return 'events'
   return resource === REQUESTS && verb === 'create' ? 'certificate requests' : undefined
 }
 
-/** Names that cannot be anybody's, since they would mean another path. */
+/** Invalid names: they would mean another path. */
 function checkSegments({ name, namespace }: ResourcePath): void {
   if (isOdd(name)) throw oddSegment('Name', name)
   if (isOdd(namespace)) throw oddSegment('Namespace', namespace)

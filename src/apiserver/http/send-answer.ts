@@ -1,5 +1,5 @@
-// Writes an answer. A long one goes out piece by piece as its reader takes it, so that a slow reader holds references, not copies;
-// and compressed, for a reader that takes it so.
+// Writes an answer. A long one is sent piece by piece as its reader takes it, so that a slow reader holds references, not copies;
+// and compressed, if the reader accepts that.
 import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
@@ -12,7 +12,7 @@ import { warningHeaders } from './warning-header.ts'
 
 /** One write of a long answer: large enough that the cost of a write does not show, small beside what a connection holds anyway. */
 const PIECE_BYTES = 256 * 1024
-/** A reader that takes nothing for so long is gone. */
+/** A reader that takes nothing for this long is disconnected. */
 const STALLED_MS = 60_000
 /** Beyond it an answer is compressed, as quickly as can be; both as in a kube-apiserver. */
 const GZIP_BYTES = 128 * 1024
@@ -57,11 +57,11 @@ export function sendAnswer(response: ServerResponse, answer: Answer, { clock, wa
   else sendPieces({ response, sink: response, clock }, body)
 }
 
-/** Named as it is, without a weight: so a kube-apiserver reads it. */
+/** Named exactly, without a weight: as a kube-apiserver reads it. */
 const takesGzip = ({ req }: ServerResponse): boolean =>
   (req.headers['accept-encoding'] ?? '').split(',').some((encoding) => encoding.trim() === 'gzip')
 
-/** Compressed off the main thread; what the reader does not take waits before the compressor, as it would before the connection. */
+/** Compressed off the main thread; untaken output waits before the compressor, as it would before the connection. */
 function compressed(response: ServerResponse): Writable {
   const zip = createGzip({ level: constants.Z_BEST_SPEED })
   zip.on('error', () => response.destroy())
@@ -72,7 +72,7 @@ function compressed(response: ServerResponse): Writable {
 
 interface PieceWriter {
   readonly response: ServerResponse
-  /** The response, or what writes to it. */
+  /** The response, or the compressor in front of it. */
   readonly sink: Writable
   readonly clock: Clock
 }

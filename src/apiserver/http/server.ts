@@ -51,7 +51,7 @@ export function createHttpServer({ parts, authenticate, tls, limits, log, open }
       rejectUnauthorized: false,
       keepAlive: true,
       noDelay: true,
-      // who sends a handshake, a head or a body drop by drop is let go; answers, watches among them, may take any time
+      // clients that send a handshake, headers or a body too slowly are disconnected; answers, watches among them, may take any time
       handshakeTimeout: limits.handshakeMs,
       headersTimeout: limits.headMs,
       requestTimeout: limits.requestMs,
@@ -74,7 +74,7 @@ export function createHttpServer({ parts, authenticate, tls, limits, log, open }
   )
   server.maxConnections = limits.connections
   server.prependListener('connection', (socket: Socket) => strangers.came(socket))
-  // by a certificate of ours; whether it still counts is asked with each request
+  // by a certificate of our authority; whether it is still accepted is checked on each request
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.authorized) strangers.knows(socket)
   })

@@ -1,4 +1,4 @@
-// Warnings as the headers that clients print: whole while they are few, else the beginnings of them.
+// Warnings as headers: complete while they are few, else truncated.
 
 /** Of all together; headers are small. */
 const MAX_CHARACTERS = 4 * 1024

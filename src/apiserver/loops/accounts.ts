@@ -1,5 +1,5 @@
-// What every namespace has in a cluster with a controller manager: the service account that pods get without asking, and the
-// certificate by which they know the server. Whoever deletes them gets them back; whoever changes the certificate gets it undone.
+// The objects of every namespace in a cluster with a controller manager: the default service account of pods, and the
+// certificate by which they know the server. Both are created again when deleted; the certificate is restored when changed.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -18,7 +18,7 @@ export async function furnishNamespaces(parts: ServerParts): Promise<void> {
   for (const s of store.collection('/namespaces').snapshot()) {
     const account: Place = { resource: '/serviceaccounts', namespace: s.name, name: DEFAULT }
     const bundle: Place = { resource: '/configmaps', namespace: s.name, name: ROOT_CA }
-    // nothing is made in a namespace that is on its way out, or went while this looked at the others
+    // the namespace is being deleted, or was deleted while this loop handled the others
     const isStaying = store.latest(s) !== undefined && store.latest(s)?.value.metadata.deletionTimestamp === undefined
     if (!isStaying) continue
     await make(parts, account, { kind: 'ServiceAccount', apiVersion: 'v1', metadata: {} })

@@ -6,7 +6,7 @@ import type { ServerParts } from '../handlers/context.ts'
 import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
 import { storeObject } from '../storage/internal-write.ts'
 
-/** A pod that was to go and is still here after this counts again. */
+/** A disrupted pod that still exists after this counts again. */
 const DISRUPTION_MS = 2 * 60_000
 
 type Fields = Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ const isActive = (p: KubeObject): boolean => !['Succeeded', 'Failed'].includes(S
 const isReady = (p: KubeObject): boolean =>
   listOf(fields(p['status'])['conditions']).some((c) => c['type'] === 'Ready' && c['status'] === 'True')
 
-/** What the controllers of the pods want, as far as they are known; else what there is. */
+/** The replicas that the controllers of the pods want, as far as known; else the existing pods. */
 function expectedOf({ store, registry }: ServerParts, pods: readonly KubeObject[]): number {
   let expected = 0
   const seen = new Set<string>()

@@ -1,5 +1,5 @@
-// Signs approved requests for the signers of Kubernetes that are ours to serve: clients of the API server and kubelets. What a
-// kubelet asks for in the way of bootstrapping is approved here too, for those who may.
+// Signs approved requests for the Kubernetes signers that we serve: clients of the API server and kubelets. Also approves
+// bootstrap requests of kubelets that may make them.
 import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -107,7 +107,7 @@ export function requestProblem(signer: string, request: SigningRequest, usages: 
     : 'usages must include client auth and not server auth'
 }
 
-/** A kubelet's own client certificate, for who may have one: bootstrappers, and nodes for themselves. */
+/** A kubelet's own client certificate, for permitted requesters: bootstrappers, and nodes for themselves. */
 async function approveKubelet(parts: ServerParts, csr: KubeObject): Promise<void> {
   const { store, clock, authorizer } = parts
   const spec = fields(csr['spec'])
@@ -116,7 +116,7 @@ async function approveKubelet(parts: ServerParts, csr: KubeObject): Promise<void
   try {
     request = readSigningRequest(pemOf(csr))
   } catch (e) {
-    // left for a person to judge
+    // left for a user to decide
     if (e instanceof Error) return
     throw e
   }

@@ -1,5 +1,5 @@
-// A deletion by the garbage collector: it passes admission as anybody's does, under the name that the collector of a real server has. An owner
-// reference is only text that somebody wrote, so what guards deletions is asked here too. A refusal is tried again, ever more rarely.
+// A deletion by the garbage collector: it passes admission like any other, under the name of a real server's collector. An owner
+// reference is only text that a client wrote, so deletion guards are checked here too. A refusal is retried with growing delays.
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { AUTHENTICATED, serviceAccountGroups } from '../auth/user.ts'
@@ -16,7 +16,7 @@ export const COLLECTOR: RequestUser = {
 }
 
 const FIRST_RETRY_MS = 1_000
-/** A refusal may be for a long time: a limit of a day, a hold. */
+/** A refusal may last: a limit of a day, a hold. */
 const LAST_RETRY_MS = 5 * 60_000
 
 interface Refused {
@@ -27,7 +27,7 @@ interface Refused {
 export class Collections {
   readonly #parts: ServerParts
   readonly #log: Logger
-  /** By uid; only what was refused at its last try. */
+  /** By uid; only objects refused at their last try. */
   readonly #refused = new Map<string, Refused>()
 
   constructor(parts: ServerParts, log: Logger) {
@@ -35,7 +35,7 @@ export class Collections {
     this.#log = log
   }
 
-  /** Exactly the version that was judged: one with another owner by now is looked at again. */
+  /** Exactly the version that was judged: one with another owner by now is judged again. */
   async delete(served: Served, s: Stored, propagation: 'Foreground' | 'Background'): Promise<void> {
     const { clock } = this.#parts
     const { uid = '' } = s.value.metadata
@@ -58,7 +58,7 @@ export class Collections {
     }
   }
 
-  /** Forgets what nobody wants to collect any longer, and says when the next of the others is to be tried. */
+  /** Forgets objects that are no longer to be collected, and returns when the next retry is due. */
   retryInMs(wanted: ReadonlySet<string>): number | undefined {
     for (const uid of this.#refused.keys()) if (!wanted.has(uid)) this.#refused.delete(uid)
     if (this.#refused.size === 0) return undefined
@@ -68,7 +68,7 @@ export class Collections {
   }
 }
 
-/** What a request for it would say. */
+/** The fields of an equivalent request. */
 function callOf(parts: ServerParts, served: Served, { namespace, name }: Stored): Parameters<typeof deleteObject>[0] {
   const { group, version, plural } = served.type
   return {

@@ -1,4 +1,4 @@
-// A deletion of what is in a namespace that ends, which was judged with the namespace: no admission, but finalizers hold as they do for everybody.
+// Deletes an object of a namespace that is being deleted; the namespace was checked already: no admission, but finalizers apply as always.
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'

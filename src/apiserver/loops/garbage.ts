@@ -1,5 +1,5 @@
-// Garbage collection by owner references: what nobody owns any more goes; foreground deletion waits for dependents, orphaning
-// lets them go. The graph is made anew from the store at each look; only what one version of an object says is remembered, and that never changes.
+// Garbage collection by owner references: deletes objects whose owners do not exist; foreground deletion waits for dependents, orphaning
+// releases them. The graph is rebuilt from the store on each run; only facts of single versions are cached, and those never change.
 import type { Logger } from '#lib/log.ts'
 import type { KubeObject, OwnerReference } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
@@ -18,7 +18,7 @@ interface Graph {
   readonly dying: readonly Stored[]
 }
 
-/** What garbage collection wants to know of one version of an object. */
+/** The facts of one version of an object that garbage collection needs. */
 interface Ties {
   readonly uid: string | undefined
   readonly owners: readonly OwnerReference[]
@@ -28,15 +28,15 @@ interface Ties {
 
 const OWNED = Buffer.from('"ownerReferences":')
 const ENDING = Buffer.from('"deletionTimestamp":')
-/** Objects looked at for the first time in one turn of the event loop. */
+/** New objects read in one turn of the event loop. */
 const READ_AT_ONCE = 200
-/** Deletions under way at the same time: each may wait for a webhook. */
+/** Parallel deletions: each may wait for a webhook. */
 const WORKERS = 50
 
 export class GarbageCollector {
   readonly #parts: ServerParts
   readonly #ties = new WeakMap<Stored, Ties>()
-  /** Versions without owners that are not ending: most of all. */
+  /** Versions without owners that are not being deleted: most of all. */
   readonly #free = new WeakSet<Stored>()
 
   readonly #collections: Collections
@@ -46,7 +46,7 @@ export class GarbageCollector {
     this.#collections = new Collections(parts, log)
   }
 
-  /** Says when a refused deletion is to be tried again. */
+  /** When a refused deletion is to be retried. */
   async look(): Promise<number | undefined> {
     const graph = await this.#graph()
     const owned = [...graph.owned]
@@ -71,7 +71,7 @@ export class GarbageCollector {
     return ties
   }
 
-  /** Few objects have owners or are ending: the others are not even parsed. */
+  /** Few objects have owners or are being deleted: the others are not even parsed. */
   #isFree(s: Stored): boolean {
     if (this.#free.has(s)) return true
     if (s.bytes.includes(OWNED) || s.bytes.includes(ENDING)) return false
@@ -102,7 +102,7 @@ export class GarbageCollector {
     return { dependents, owned, dying }
   }
 
-  /** An owner lives when there is an object of that kind, name and uid. A kind that we do not serve is not judged. */
+  /** An owner exists when there is an object of that kind, name and uid. A kind that we do not serve is not judged. */
   #ownerOf(dependent: Stored, o: OwnerReference): Owner {
     const served = this.#parts.registry.findKind(o.apiVersion, o.kind)
     if (served === undefined) return { state: 'unknown' }

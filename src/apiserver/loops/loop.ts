@@ -1,4 +1,4 @@
-// One loop: looks again some time after something it cares about has changed, and now and then anyway; never twice at once.
+// One loop: runs some time after one of its resources has changed, and periodically in any case; never twice at once.
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Timer } from '#lib/clock.ts'
@@ -8,18 +8,18 @@ export interface LoopSpec {
   readonly name: string
   /** Resources whose changes wake it. */
   readonly resources: readonly string[]
-  /** After a change, so that a burst is one look. */
+  /** After a change, so that a burst causes one run. */
   readonly settleMs: number
   /** Without a change. */
   readonly everyMs: number
-  /** May ask to look again earlier, in so many milliseconds. */
+  /** May request an earlier run, in so many milliseconds. */
   readonly look: () => Promise<number | void>
 }
 
 export interface Loop {
-  /** Looks again soon. */
+  /** Requests a run soon. */
   wake(): void
-  /** Resolves when what is under way is done. */
+  /** Resolves when the current run is done. */
   stop(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// Terminating namespaces: everything in them is deleted, then their own finalizer goes.
+// Terminating namespaces: everything in them is deleted, then their own finalizer is removed.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
@@ -7,7 +7,7 @@ import type { Stored } from '../storage/stored.ts'
 import { deleteQuietly } from './delete-quietly.ts'
 
 const KUBERNETES = 'kubernetes'
-/** Deletions under way at the same time. */
+/** Parallel deletions. */
 const WORKERS = 50
 
 export async function settleNamespaces(parts: ServerParts): Promise<void> {

@@ -23,13 +23,13 @@ const conditionsOf = (o: KubeObject): readonly Fields[] => listOf(fields(o['stat
 const readyOf = (o: KubeObject): string =>
   String(conditionsOf(o).find((c) => c['type'] === 'Ready')?.['status'] ?? 'Unknown')
 
-/** What the loop wants to know of one version of a node, read once: with thousands of nodes each look would otherwise parse them all. */
+/** The facts of one version of a node, read once: with thousands of nodes each run would otherwise parse them all. */
 interface NodeFacts {
-  /** A node that never said it was ready has no kubelet that could fall silent. */
+  /** A node that was never ready has no kubelet that could become silent. */
   readonly reports: boolean
-  /** Its own heartbeat, or its birth. */
+  /** Its own heartbeat, or its creation. */
   readonly seen: number
-  /** For which circumstances this version needs no change. */
+  /** The circumstances in which this version needs no change. */
   settled: Circumstances | undefined
 }
 
@@ -52,8 +52,8 @@ function nodeFacts(node: KubeObject): NodeFacts {
 /** Versions read in one turn of the event loop; a few milliseconds. */
 const READ_AT_ONCE = 100
 /**
- * Nodes written together: one commit, and one piece to each who watches, where a commit a node cost each watcher a write a node. Fewer
- * than a watcher may have unsent, so that a whole fleet that becomes ready does not put its readers behind.
+ * Nodes written together: one commit, and one piece for each watcher, where a commit per node cost each watcher a write per node. Fewer
+ * than a watcher may have unsent, so that a whole fleet that becomes ready does not leave its readers behind.
  */
 const WRITTEN_AT_ONCE = 32
 
@@ -66,7 +66,7 @@ interface Seen {
 export class NodeWatch {
   readonly #parts: Pick<ServerParts, 'store' | 'clock'>
   readonly #nodes = new WeakMap<Stored, NodeFacts>()
-  /** When each version of a lease says that it was renewed. */
+  /** The renewal time in each version of a lease. */
   readonly #leases = new WeakMap<Stored, number>()
 
   constructor(parts: Pick<ServerParts, 'store' | 'clock'>) {
@@ -104,7 +104,7 @@ export class NodeWatch {
 
   async #settle({ stored, isSilent }: Seen, now: number, evicts: boolean): Promise<void> {
     await storeObject(this.#parts.store, stored, (o) => {
-      // a heartbeat may have come since
+      // a heartbeat may have arrived since
       const isStillSilent = isSilent && (o === stored.value || now - nodeFacts(o).seen > GRACE_MS)
       return tainted(isStillSilent ? unheard(o, now) : o, now, evicts)
     })
@@ -156,7 +156,7 @@ function tainted(o: KubeObject, now: number, evicts: boolean): KubeObject {
   const key = ready === 'True' ? undefined : ready === 'False' || conditionsOf(o).length === 0 ? NOT_READY : UNREACHABLE
   if (key !== undefined) {
     wanted.push({ key, effect: 'NoSchedule' })
-    // a node that has not reported yet is only kept from new pods
+    // a node that has not reported yet only gets no new pods
     if (evicts && conditionsOf(o).length > 0) wanted.push({ key, effect: 'NoExecute' })
   }
   if (spec['unschedulable'] === true) wanted.push({ key: UNSCHEDULABLE, effect: 'NoSchedule' })

@@ -1,5 +1,5 @@
-// What is only of interest for a while: events after an hour, leases whose holder has been silent for a day, requests for certificates: finished ones
-// after an hour, and those that nobody answered after a day. What a client says of the time makes nothing stay longer.
+// Deletes short-lived objects: events after an hour, leases whose holder has been silent for a day, certificate requests: finished ones
+// after an hour, and unanswered ones after a day. Times set by clients cannot extend this.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
@@ -11,7 +11,7 @@ const EVENT_MS = HOUR_MS
 const LEASE_MS = 24 * HOUR_MS
 const REQUEST_MS = HOUR_MS
 const UNANSWERED_MS = 24 * HOUR_MS
-/** Clocks differ; what was seen later than this was not seen. */
+/** Tolerated clock difference: a time further in the future is ignored. */
 const SKEW_MS = 5 * 60_000
 /** Objects parsed in one turn of the event loop. */
 const READ_AT_ONCE = 100
@@ -25,10 +25,10 @@ export const FORGOTTEN: Readonly<Record<string, (o: KubeObject, now: number) => 
   '/events': (o, now) => {
     const last = fieldsOf(o['series'])['lastObservedTime'] ?? o['lastTimestamp'] ?? o['eventTime']
     const seen = age(o, now, last)
-    // Without a time, or with one that is yet to come, it is as old as it is.
+    // Without a time, or with one in the future, its creation counts.
     return (seen >= -SKEW_MS ? Math.min(age(o, now), seen) : age(o, now)) > EVENT_MS
   },
-  // only leases of nodes and servers: those of applications may be found again after a long pause
+  // only leases of nodes and servers: those of applications may be needed after a long pause
   'coordination.k8s.io/leases': (o, now) => {
     const kept = o.metadata.namespace !== 'kube-node-lease' || (o.metadata.ownerReferences ?? []).length > 0
     return !kept && age(o, now, fieldsOf(o['spec'])['renewTime']) > LEASE_MS

@@ -1,10 +1,10 @@
-// What the server itself writes into metadata: names, uids, times, generations, and what a client may not change.
+// The metadata that the server writes: names, uids, times, generations, and fields that a client may not change.
 import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 
-/** No vowels and no digits that look like them, so that no words come out. */
+/** No vowels and no digits that resemble them, so that no words appear. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX_LENGTH = 5
 /** Room for the suffix within 63 characters. */
@@ -33,7 +33,7 @@ export interface Birth {
   readonly generation: boolean
 }
 
-/** Metadata of a new object; what a client said about server-made fields is forgotten. Where nobody counts generations, they are not server-made. */
+/** Metadata of a new object; server-made fields from the client are dropped. For kinds without generations, the generation is not server-made. */
 export function bornMetadata(meta: ObjectMeta, birth: Birth): ObjectMeta {
   const {
     name: _n,

@@ -1,4 +1,4 @@
-// What names, labels, annotations, finalizers and owner references may be, in the words of a kube-apiserver.
+// Validates names, labels, annotations, finalizers and owner references, in the words of a kube-apiserver.
 import { invalid, required, type FieldError } from '#schema/field-error.ts'
 import {
   labelNameProblems,
@@ -16,7 +16,7 @@ function pathSegmentProblems(name: string): readonly string[] {
   return [...name].filter((c) => c === '/' || c === '%').map((c) => `may not contain '${c}'`)
 }
 
-/** A good name but for its dots, where a label is asked for, is told so, and no more. */
+/** A name that is invalid as a label only for its dots gets only that message. */
 const dotless =
   (problems: (name: string) => readonly string[]) =>
   (name: string): readonly string[] =>

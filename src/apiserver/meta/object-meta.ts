@@ -40,7 +40,7 @@ const fields = {
   annotations: mapOf(str),
   ownerReferences: mapList(['uid'], ownerReference),
   finalizers: setOf(str),
-  /** An empty list says something: forget the managers. */
+  /** An empty list means: forget the managers. */
   managedFields: listOf(managedFieldsEntry, { 'x-go-field': 'emptyList' }),
 }
 

@@ -1,4 +1,4 @@
-// What the metadata of an object may be, on creation and on change, in the words and fields of a kube-apiserver.
+// Validates the metadata of an object, on creation and on change, in the words and fields of a kube-apiserver.
 import { jsonEqual } from '#lib/json.ts'
 import { forbidden, invalid, StructValue, tooLong, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
@@ -23,7 +23,7 @@ export function metadataProblems(served: Served, object: KubeObject): readonly F
   return [...out, ...sharedProblems(served, meta)]
 }
 
-/** What is as it was is good: nothing is stored that was not looked at, and most changes leave these maps alone. */
+/** Unchanged maps are valid: they were checked when stored, and most changes leave them alone. */
 function sharedProblems(served: Served, meta: ObjectMeta, before: Partial<ObjectMeta> = {}): readonly FieldError[] {
   const out: FieldError[] = []
   if (meta.labels !== undefined && !jsonEqual(meta.labels, before.labels))
@@ -88,7 +88,7 @@ function finalizerProblems(finalizers: readonly string[], coreRules: boolean): r
   return out
 }
 
-/** What a change may not do to metadata. The real server says these problems twice among the causes. */
+/** Validates changes of metadata. The real server lists these problems twice among the causes. */
 export function metadataUpdateProblems(served: Served, object: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = object.metadata
   const before = old.metadata

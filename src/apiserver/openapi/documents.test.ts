@@ -31,7 +31,7 @@ describe.each(registry.all().map((s) => [`${s.type.plural}.${s.type.group}/${s.t
       expect(schema['x-kubernetes-group-version-kind']).toEqual([{ group, version, kind }])
       const properties = Object.keys(at(schema, 'properties'))
       expect(properties).toEqual(expect.arrayContaining(['apiVersion', 'kind']))
-      // what makes the kind what it is
+      // the required fields of the kind
       expect(properties.length).toBeGreaterThan(3)
     })
   },

@@ -1,5 +1,5 @@
-// OpenAPI documents made from the registry: one a group and version (v3), one for all (v2). Made on request, kept until a
-// definition comes or goes.
+// OpenAPI documents made from the registry: one per group and version (v3), one for all (v2). Made on request, cached until a
+// definition is added or removed.
 import { createHash } from 'node:crypto'
 import { collectionPath } from '#schema/resource.ts'
 import { objectMeta } from '../meta/object-meta.ts'
@@ -83,7 +83,7 @@ export function documentV2(registry: Registry): unknown {
   }
 }
 
-/** Where the documents are; the hash lets clients keep them. */
+/** The paths of the documents; the hash lets clients cache them. */
 export function indexV3(registry: Registry): unknown {
   const paths: Record<string, unknown> = {}
   for (const group of registry.groups())

@@ -50,7 +50,7 @@ const extensions = (field: number, all: Fields): Buffer =>
 function schemaMessage(value: unknown): Buffer {
   const s = fields(value)
   const more = s['additionalProperties']
-  // there is no "one of": a number or a text is a text with that format
+  // there is no "one of": a number or a string is a string with that format
   const type = s['type'] ?? (s['format'] === 'int-or-string' ? 'string' : undefined)
   return Buffer.concat([
     text(1, s['$ref']),
@@ -81,7 +81,7 @@ function schemaMessage(value: unknown): Buffer {
   ])
 }
 
-/** Parameters in the query, as far as they say that a server validates fields. */
+/** Query parameters, as far as they show clients that the server validates fields. */
 const parameterMessage = (v: unknown): Buffer => {
   const p = fields(v)
   const query = Buffer.concat([text(2, p['in']), text(4, p['name']), text(6, p['type'])])

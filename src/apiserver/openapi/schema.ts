@@ -1,4 +1,4 @@
-// A schema as OpenAPI shows it: without what only this server knows, with metadata by reference.
+// A schema as OpenAPI shows it: without internal marks of this server, with metadata by reference.
 import type { BuiltinSchema } from '../builtin/kind.ts'
 import type { Served } from '../registry/served.ts'
 

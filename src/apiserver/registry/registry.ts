@@ -1,4 +1,4 @@
-// Which resources are served now: built-in ones for ever, custom ones as their definitions come and go.
+// Which resources are served now: built-in ones always, custom ones as their definitions come and go.
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Served } from './served.ts'
 
@@ -12,7 +12,7 @@ const keyOf = (group: string, version: string, plural: string): string => `${gro
 export class Registry {
   readonly #served = new Map<string, Served>()
   readonly #byResource = new Map<string, Served[]>()
-  /** Moves with every change, for caches of discovery and OpenAPI. */
+  /** Increases with every change, for caches of discovery and OpenAPI. */
   #generation = 0
 
   constructor(builtin: readonly Served[]) {
@@ -30,7 +30,7 @@ export class Registry {
     this.#reindex()
   }
 
-  /** Replaces all versions of one custom resource; an empty list removes it. What comes with the server stays as it is. */
+  /** Replaces all versions of one custom resource; an empty list removes it. Built-in resources stay unchanged. */
   replace(group: string, plural: string, versions: readonly Served[]): void {
     if (this.isBuiltin(group, plural)) return
     this.#generation++
@@ -81,12 +81,12 @@ export class Registry {
     return false
   }
 
-  /** A resource that comes with the server: no definition takes its place, nor the objects that are stored under its name. */
+  /** A built-in resource: no definition can take its place, nor the objects stored under its name. */
   isBuiltin(group: string, plural: string): boolean {
     return this.#byResource.get(`${group}/${plural}`)?.some((s) => !s.custom) === true
   }
 
-  /** Of a group that comes with the server; others come and go with their definitions. */
+  /** Belongs to a built-in group; others come and go with their definitions. */
   isBuiltinGroup(group: string): boolean {
     for (const s of this.#served.values()) if (s.type.group === group && !s.custom) return true
     return false

@@ -1,4 +1,4 @@
-// One resource in one version as requests see it: names, what may be done, and how its objects are read, decided and stored.
+// One resource in one version as requests see it: its names and verbs, and how its objects are read, validated and stored.
 // Built-in kinds and custom resources differ only in how they fill this in.
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -12,7 +12,7 @@ export interface Decoded {
   readonly unknownFields: readonly string[]
 }
 
-/** Of kinds whose versions somebody else converts: what a stored object looks like is only known after asking. */
+/** For kinds whose versions a webhook converts: a stored object in this version is only known after a call. */
 export interface Conversion {
   /** Those of the objects that `view` cannot show yet. */
   readonly missing: (objects: Iterable<Stored>) => readonly Stored[]
@@ -20,7 +20,7 @@ export interface Conversion {
   readonly prepare: (objects: readonly Stored[]) => Promise<void>
   /** The object in this version. */
   readonly view: (stored: Stored) => KubeObject
-  /** A copy that differs in its revision alone needs no asking. */
+  /** A copy that differs in its revision alone needs no call. */
   readonly copied: (copy: Stored, of: Stored) => void
   /** From any version to this one. */
   readonly fromVersion: (object: KubeObject) => Promise<KubeObject>
@@ -46,9 +46,9 @@ export interface Behaviour {
   /** From what is stored (in any version) to this version. */
   readonly fromStored: (stored: KubeObject) => KubeObject
   readonly toStored: (object: KubeObject) => KubeObject
-  /** True when `fromStored` gives back what it got: stored bytes may be sent as they are. */
+  /** True when `fromStored` returns its input: stored bytes may be sent unchanged. */
   readonly storedAsIs: boolean
-  /** In place of `fromStored` and `toStored` where it is there. */
+  /** Used instead of `fromStored` and `toStored` where present. */
   readonly conversion?: Conversion
 }
 
@@ -78,7 +78,7 @@ export interface Served {
   /** PUT without a resourceVersion overwrites; custom resources want one. */
   readonly unconditionalUpdate: boolean
   readonly custom: boolean
-  /** Its definition is being deleted: objects may change and go, none is added. */
+  /** Its definition is being deleted: objects may be changed and deleted, but not created. */
   readonly terminating: boolean
   /** The whole object, metadata included. */
   readonly schema: BuiltinSchema

@@ -156,7 +156,7 @@ async function token(call: Call): Promise<Answer> {
   const claims = signer.read(text, clock.now())
   const audiences = claims === undefined ? [] : claims.aud.filter((a) => accepted.includes(a))
   const user = claims === undefined || audiences.length === 0 ? undefined : accountOf(claims, store, clock.now())
-  // the token of a machine that joins, or one without an audience, is for nobody but this server
+  // a machine's join token, or one without an audience, is valid for this server only
   const legacy = signer.readLegacy(text)
   const kept = legacy === undefined ? undefined : legacyAccountOf(legacy, text, store)
   const joining = signer.isForUs(accepted) ? (kept ?? bootstrapTokens(store, () => clock.now())(text)) : undefined
@@ -166,7 +166,7 @@ async function token(call: Call): Promise<Answer> {
   return answer(call, review, { authenticated: true, user: shownUser(user), audiences })
 }
 
-/** A token that is good, but for others, is said to be that. */
+/** A valid token for other audiences is reported as that. */
 function tokenError(meantFor: readonly string[], accepted: readonly string[]): string {
   const isForOthers = meantFor.length > 0 && !meantFor.some((a) => accepted.includes(a))
   if (!isForOthers) return 'invalid bearer token'

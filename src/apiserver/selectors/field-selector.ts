@@ -44,16 +44,16 @@ export function parseFieldSelector(text: string, served: Served): FieldSelector 
   }
 }
 
-/** The one name that a selector asks for: rights to named objects count for lists and watches of that name. '' when there is none. */
+/** The one name that a selector requires: rights to named objects count for lists and watches of that name. '' when there is none. */
 export const nameAskedFor = (text: string): string => valueAskedFor(text, 'metadata.name')
 
-/** The one value of a field that a selector asks for; '' when there is none. Terms are joined by "and", so the others only narrow it. */
+/** The one value of a field that a selector requires; '' when there is none. Terms are joined by "and", so the others only narrow it. */
 export function valueAskedFor(text: string, field: string): string {
   try {
     const terms = split(text).map((t) => (t === '' ? undefined : parseTerm(t)))
     return terms.find((t) => t?.field === field && t.equal)?.value ?? ''
   } catch (e) {
-    // what is wrong with it is said to who may ask at all
+    // errors in it are reported only to users who may list at all
     if (e instanceof Refusal) return ''
     throw e
   }
@@ -99,7 +99,7 @@ function parseTerm(text: string): Term {
   return { field: (m[1] ?? '').trim(), equal: m[2] !== '!=', value: unescaped(m[3] ?? '') }
 }
 
-/** A backslash stands before itself, a comma or an equals sign. */
+/** A backslash precedes itself, a comma or an equals sign. */
 const unescaped = (text: string): string =>
   text.replace(/\\([^]?)/g, (escape, char: string) => {
     if (char === '\\' || char === ',' || char === '=') return char

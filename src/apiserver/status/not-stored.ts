@@ -1,12 +1,12 @@
-// The answer to a write that the disk had no room for: not made, and worth trying again when there is space.
+// The answer to a write that did not fit on the disk: not stored, and worth retrying when there is space.
 import { isKubeNodeError } from '#lib/errors.ts'
 import { DISK_FULL, FILE_BUSY } from '../storage/storage-error.ts'
 import { Refusal } from './refusal.ts'
 
-/** As long as an operator may need to notice; a client that asks at once would only be told the same. */
+/** The time an operator may need to notice; an immediate retry would only fail again. */
 const RETRY_SECONDS = 5
 
-/** Undefined for what is no such failure. Code 507 is Insufficient Storage; clients of Kubernetes show the message. */
+/** Undefined for any other failure. Code 507 is Insufficient Storage; clients of Kubernetes show the message. */
 export function notStored(e: unknown): Refusal | undefined {
   if (!isKubeNodeError(e) || (e.code !== DISK_FULL && e.code !== FILE_BUSY)) return undefined
   return new Refusal(

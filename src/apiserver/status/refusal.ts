@@ -1,4 +1,4 @@
-// How the server says no: a Status with the code, reason, message and details that clients of Kubernetes look for.
+// How the server refuses: a Status with the code, reason, message and details that clients of Kubernetes look for.
 import { KubeNodeError } from '#lib/errors.ts'
 import { aggregateMessage, toCause, type FieldError } from '#schema/field-error.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
@@ -154,7 +154,7 @@ export const unprocessable = (): Refusal =>
 export const tooLarge = (message: string): Refusal =>
   new Refusal({ message, reason: 'RequestEntityTooLarge', code: 413 })
 
-/** A body that no client of this kind sends; whoever sent it is logged. */
+/** A body that no client of this kind sends; its sender is logged. */
 export class RefusedBody extends Refusal {}
 
 export const bodyOverLevel = (bytes: number): Refusal =>

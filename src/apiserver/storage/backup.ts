@@ -57,7 +57,7 @@ export function backupData(folder: string, out: string): DataReport {
 function copyObjects(file: string, part: string): void {
   const db = openForReading(file)
   try {
-    // made with the rights it will keep, before there is anything in it
+    // created with its final mode, before anything is in it
     closeSync(openSync(part, 'wx', 0o600))
     db.prepare('VACUUM INTO ?').run(part)
   } finally {
@@ -92,7 +92,7 @@ function keyFiles(folder: string): readonly string[] {
     .map((f) => `${KEYS}/${f.name}`)
 }
 
-/** A file or a folder, so that its content or its names outlast a loss of power. */
+/** Syncs a file or a folder, so that its content or its names survive a power loss. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r')
   try {

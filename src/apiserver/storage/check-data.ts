@@ -1,4 +1,4 @@
-// Looks through a file of objects, or a backup of one, and says all that is wrong with it; changes nothing, also while a server runs.
+// Checks a file of objects, or a backup of one, and reports every problem in it; changes nothing, also while a server runs.
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { DatabaseSync } from 'node:sqlite'
@@ -31,9 +31,9 @@ export function checkData(file: string): DataReport {
     return { format: 0, revision: 0, objects: 0, counts: [], problems: [messageOf(e)] }
   }
   try {
-    // a server that runs moves both on: the mark of before is not above the revision of after
+    // a running server moves both on: read before, the mark cannot exceed the revision
     const marked = attempted(() => markedRevision(file))
-    // one moment for all that follows
+    // one snapshot for all that follows
     db.exec('BEGIN')
     return reportOf(db, file, marked)
   } finally {

@@ -1,12 +1,12 @@
-// All objects of one resource: the committed state in key order, a bounded window of past changes, and who watches.
+// All objects of one resource: the committed state in key order, a bounded window of past changes, and its watchers.
 import type { Stored, StoreEvent } from './stored.ts'
 
 /** Changes kept for watchers that resume and for pages of an older list; beyond any of the bounds the oldest are dropped. */
 const WINDOW_EVENTS = 4_096
 const WINDOW_BYTES = 16 * 1024 * 1024
-/** As long as a kube-apiserver keeps history by default. Without it a server at rest would fill 4,096 changes of each kind within hours. */
+/** As long as a kube-apiserver keeps history by default. Without it an idle server would fill 4,096 changes of each kind within hours. */
 export const WINDOW_MS = 5 * 60_000
-/** So much more than each bound is kept before the oldest are dropped, so that the copy is rare. */
+/** This much more than each bound is kept before the oldest are dropped, so that the copy is rare. */
 const SLACK = 1.25
 
 export interface WatchScope {
@@ -75,7 +75,7 @@ export class Collection {
     this.#tell(this.#everything, event)
   }
 
-  /** All of them as they are now, for who changes objects on the way. */
+  /** A copy of all of them, for callers that change objects while they iterate. */
   snapshot(namespace?: string): readonly Stored[] {
     return Array.from(this.list(namespace))
   }
@@ -127,7 +127,7 @@ export class Collection {
       )
   }
 
-  /** Calls the listener for each later change in scope, in order; returns the way to stop. */
+  /** Calls the listener for each later change in scope, in order; returns the function that stops it. */
   watch({ namespace, name }: WatchScope, listener: Listener): () => void {
     if (name !== undefined && namespace !== undefined) return join(this.#byKey, keyOf(namespace, name), listener)
     if (namespace !== undefined) return join(this.#byNamespace, namespace, listener)

@@ -1,4 +1,4 @@
-// What a disk, a crash and people do to the files of a server: seen at the next start, with a number and a way out.
+// Damage to a server's files by disks, crashes and people: noticed at the next start, with an error number and a remedy.
 import {
   cpSync,
   existsSync,
@@ -49,7 +49,7 @@ async function killedAfter(batches: readonly (readonly Change[])[]): Promise<voi
   const elsewhere = join(root, 'running', 'objects.db')
   const storage = sqliteStorage(elsewhere)
   for (const batch of batches) await storage.commit(batch)
-  // the mark follows the answer at once, but follows it
+  // the mark is written right after the answer, not before
   await expect.poll(() => readFileSync(`${elsewhere}.mark`, 'latin1')).toContain(String(batches.flat().length))
   cpSync(join(root, 'running'), folder, { recursive: true })
   await storage.close()
@@ -111,7 +111,7 @@ describe('F27 files that were damaged are seen at the start', () => {
     await closedAfter(many(1, 10))
     rmSync(file)
     await expect(served()).rejects.toThrow(/^KN6108: .*it ends at revision 0, but 10 was acknowledged/)
-    // and again: the first look does not hide it
+    // and again: the first check does not hide it
     await expect(served()).rejects.toThrow(/^KN6108/)
   })
 
@@ -228,7 +228,7 @@ describe('F23 data of the first format', () => {
     plantFirst(20)
     const db = new DatabaseSync(file)
     let steps = 0
-    // each row is told of in the first step, the move of all in the second
+    // each row is reported in the first step, the move of all in the second
     expect(() =>
       upgradeFormat(db, 1, () => {
         if (++steps === 21) throw new Error('crash')

@@ -1,4 +1,4 @@
-// Opens the file of objects, made, upgraded or as it is, and reads it; what cannot be served safely is refused with a number.
+// Opens the file of objects: new, upgraded or unchanged, and reads it; a file that cannot be served safely is refused with a number.
 import { chmodSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { checksumOf, DATA_FORMAT, PAGE_BYTES, TABLES, upgradeFormat } from './data-format.ts'
@@ -6,15 +6,15 @@ import type { Kept } from './port.ts'
 import { refuseGoneBack } from './revision-mark.ts'
 import { damaged, foreign, missing, newer, openFailure } from './storage-error.ts'
 
-/** For the one server of the folder, who holds its lock. */
+/** For the one server of the folder, which holds its lock. */
 export function openDataFile(file: string): DatabaseSync {
   return opened(file, {}, (db) => {
-    // a file that is gone would be made anew, and hide the loss
+    // a missing file would be created empty, and hide the loss
     if (formatOf(db, file) === 0) refuseGoneBack(file, 0)
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`)
     const format = formatOf(db, file)
     if (format === 0) db.exec(`BEGIN IMMEDIATE; ${TABLES} PRAGMA user_version = ${DATA_FORMAT}; COMMIT`)
-    // Secrets are in it
+    // it contains Secrets
     chmodSync(file, 0o600)
     refuseDamaged(db, file)
     refuseGoneBack(file, revisionOf(db))
@@ -22,15 +22,15 @@ export function openDataFile(file: string): DatabaseSync {
   })
 }
 
-/** A server that starts or ends holds its file for a moment. */
+/** A server that starts or ends locks its file briefly. */
 const LOOK_WAIT_MS = 5_000
 
-/** For those who only look, also while a server runs on it. Any layout up to ours. */
+/** For readers, also while a server runs on it. Any layout up to ours. */
 export function openForReading(file: string): DatabaseSync {
   if (!existsSync(file)) throw missing(file)
   return opened(file, { readOnly: true, timeout: LOOK_WAIT_MS }, (db) => {
     if (formatOf(db, file) !== 0) return
-    // The writes were all in the log that is gone.
+    // All writes were in the deleted log.
     refuseGoneBack(file, 0)
     throw damaged(file, 'it is empty')
   })
@@ -91,7 +91,7 @@ export function* rowsOf(db: DatabaseSync, file: string): Iterable<Kept> {
 export const shownRow = ({ resource, namespace, name }: Readonly<Record<string, unknown>>): string =>
   [resource, namespace, name].map((v) => (typeof v === 'string' ? v : '?')).join(' ')
 
-/** Undefined when it is not what was written. */
+/** Undefined when it differs from what was written. */
 export function keptOf(row: Readonly<Record<string, unknown>>): Kept | undefined {
   const { resource, namespace, name, revision, bytes, checksum } = row
   if (typeof resource !== 'string' || typeof namespace !== 'string' || typeof name !== 'string') return undefined

@@ -8,7 +8,7 @@ export const DATA_FORMAT = 3
 /** Of a new file: most objects fit on one page. */
 export const PAGE_BYTES = 8_192
 
-/** An object lies on one page as far as it fits, its key in an index beside it: to change it writes one page. In the tree of the keys it was cut at a quarter of a page, and a change wrote three. */
+/** An object is on one page as far as it fits, its key in an index beside it: a change writes one page. In the tree of the keys it was cut at a quarter of a page, and a change wrote three. */
 const OBJECT_COLUMNS = `(
     resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, bytes BLOB NOT NULL,
     checksum INTEGER NOT NULL,
@@ -20,7 +20,7 @@ export const TABLES = `
   CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL);
   INSERT INTO clock VALUES (1, 0);`
 
-/** The key is part of it: bytes under a wrong name are as wrong as wrong bytes. */
+/** The key is part of it: bytes under a wrong name are as bad as wrong bytes. */
 export function checksumOf(key: readonly [string, string, string], revision: number, bytes: Uint8Array): number {
   return crc32(bytes, crc32(`${key.join('\n')}\n${revision}`))
 }

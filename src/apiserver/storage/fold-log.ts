@@ -1,4 +1,4 @@
-// Folds as much of the log into the file of objects as no reader still needs, and waits for nobody.
+// Folds as much of the log into the file of objects as no reader still needs, without waiting.
 import type { DatabaseSync } from 'node:sqlite'
 
 export function foldLog(db: DatabaseSync): () => void {
@@ -6,7 +6,7 @@ export function foldLog(db: DatabaseSync): () => void {
   return () => void statement.get()
 }
 
-/** All of it, and gives the space of the log back: waits for whoever folds or reads, at most as long as the connection waits for locks. */
+/** Folds all of it, and frees the space of the log: waits for other folds and readers, at most as long as the connection waits for locks. */
 export function foldWholeLog(db: DatabaseSync): () => void {
   const statement = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
   return () => void statement.get()

@@ -1,4 +1,4 @@
-// One server to a data folder: a lock that the kernel lets go when the process ends in whatever way, kill -9 included.
+// One server per data folder: a lock that the kernel releases when the process ends in any way, kill -9 included.
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { type FileLock, takeFileLock } from '#lib/file-lock.ts'

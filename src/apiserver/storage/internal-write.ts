@@ -1,4 +1,4 @@
-// Writes of the server itself: straight to the store, without admission or managers, again when somebody was faster.
+// Writes of the server itself: straight to the store, without admission or managers, retried when another writer was faster.
 import type { KubeObject } from '#schema/object.ts'
 import { encodeJsonToKeep } from '../codec/json.ts'
 import type { Stored } from './stored.ts'
@@ -19,7 +19,7 @@ const isFinished = (o: KubeObject): boolean => {
   return o.metadata.deletionTimestamp !== undefined && (o.metadata.finalizers ?? []).length === 0 && !held
 }
 
-/** Changes an object; nothing is written when `change` gives back what it got. The last finalizer gone means: delete. */
+/** Changes an object; nothing is written when `change` returns its input. When the last finalizer is removed, the object is deleted. */
 export async function storeObject(
   store: Store,
   at: Place,
@@ -38,7 +38,7 @@ export async function storeObject(
   return undefined
 }
 
-/** Removes an object without asking its finalizers. */
+/** Removes an object regardless of its finalizers. */
 export async function removeObject(store: Store, s: Stored): Promise<void> {
   for (let i = 0; i < ATTEMPTS; i++) {
     const stored = store.latest(s)

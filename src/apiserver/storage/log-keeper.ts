@@ -1,4 +1,4 @@
-// Keeps the log of the writing thread short: most of it is folded by another thread beside the writes, the rest here, now and then.
+// Keeps the log of the writing thread short: another thread folds most of it in parallel with the writes, the rest is folded here at times.
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
@@ -11,27 +11,27 @@ import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
 export interface LogBounds {
   /** Unfolded, after which another thread folds them: fewer folds are fewer syncs on the disk that the writes wait for. */
   readonly foldAt: number
-  /** A log begins anew at its front only when all of it is folded, which it never is beside writes. So when it is this long … */
+  /** A log restarts at its front only when all of it is folded, which never happens during writes. So when it is this long … */
   readonly restartAt: number
-  /** … and no more than this is left, the writing thread folds the rest itself: some 5 ms. 16 MiB at once stalled writers for 60. */
+  /** … and at most this is left, the writing thread folds the rest itself: some 5 ms. 16 MiB at once stalled writers for 60. */
   readonly left: number
-  /** Then it does so whatever is left. One that a reader made longer shrinks to this when it can. */
+  /** Then it folds however much is left. A log that a reader made longer shrinks to this when it can. */
   readonly longest: number
 }
 
 const MIB = 1024 * 1024
 export const LOG_BOUNDS: LogBounds = { foldAt: 4 * MIB, restartAt: 16 * MIB, left: MIB, longest: 32 * MIB }
 
-/** Without a write for so long, the rest is folded too: nobody waits. */
+/** After this long without a write the rest is folded too: no client waits. */
 const IDLE_MS = 250
 
 export interface LogKeeping {
   readonly db: DatabaseSync
   readonly file: string
   readonly bounds: LogBounds
-  /** The writing thread was held for so long. */
+  /** How long the writing thread was blocked. */
   readonly held: (ms: number) => void
-  /** Of a fold, wherever it ran: nothing may be written after it if it is final. */
+  /** The failure of a fold, on either thread: if it is final, nothing may be written after it. */
   readonly failed: (e: unknown) => WriteFailure
   readonly ended: (failure: WriteFailure) => void
 }
@@ -41,7 +41,7 @@ export class LogKeeper {
   readonly #foldAll: () => void
   readonly #foldWhole: () => void
   #folder: Folder | undefined
-  /** Since the last fold began, and since the log began anew. */
+  /** Bytes since the last fold began, and since the log restarted. */
   #unfolded = 0
   #logged = 0
   #lastWrite = 0
@@ -62,7 +62,7 @@ export class LogKeeper {
     this.#foldWhenIdle()
   }
 
-  /** Where space is short: what is unfolded takes it twice, and a log that goes on instead of beginning anew takes more. False when there was none. */
+  /** Where space is short: unfolded data takes it twice, and a log that grows instead of restarting takes more. False when there was none. */
   foldNow(): boolean {
     return this.#foldHere(this.#foldWhole)
   }
@@ -90,7 +90,7 @@ export class LogKeeper {
 
   #folded(failure: WriteFailure | undefined): void {
     if (failure?.retry === 'never') this.#keeping.ended(failure)
-    // one that found no space is not tried again before the next write
+    // after a fold that found no space wait for the next write
     else if (failure === undefined && this.#logged >= this.#keeping.bounds.restartAt) this.#foldIfMuch()
   }
 

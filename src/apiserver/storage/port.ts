@@ -11,7 +11,7 @@ export interface Kept {
   readonly bytes: Buffer
 }
 
-/** A change to be made durable; no bytes means that the object goes. */
+/** A change to be made durable; no bytes means a deletion. */
 export interface Change {
   readonly resource: string
   readonly namespace: string
@@ -33,10 +33,10 @@ export interface StorageBackend {
   load(): Loaded
   /**
    * Resolves when all changes are durable, all or none. Calls do not overlap. Rejected with a KubeNodeError of retry `later`, none of
-   * them is stored and the next ones may be; with any other error it is not known what is stored: stop serving.
+   * them is stored and the next ones may be; with any other error the stored state is unknown: stop serving.
    */
   commit(changes: readonly Change[]): Promise<void>
-  /** Resolves when nothing can be stored any more, also when nobody waits for a commit. */
+  /** Resolves when nothing can be stored any longer, also when no commit is pending. */
   readonly failed?: Promise<Error>
   close(): Promise<void>
 }

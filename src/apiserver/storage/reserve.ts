@@ -1,13 +1,13 @@
-// Space on the disk that nobody uses until it is full: then deletions are written into it, so that room can be made through the API.
+// Disk space kept unused until the disk is full: then deletions are written into it, so that users can free space through the API.
 import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, statfsSync, writeSync } from 'node:fs'
 import { randomFillSync } from 'node:crypto'
 import { dirname } from 'node:path'
 
 export const reserveFile = (file: string): string => `${file}.reserve`
 
-/** Some hundred groups of deletions, and what of the largest group of writes was not folded yet. */
+/** Some hundred groups of deletions, and the unfolded part of the largest group of writes. */
 const RESERVE_BYTES = 4 * 1024 * 1024
-/** What deletions have written leaves less than there was; this much is still worth keeping. */
+/** Deletions have used part of it; this much is still worth keeping. */
 export const LEAST_BYTES = RESERVE_BYTES / 2
 const PIECE_BYTES = 256 * 1024
 /** With less than this the log is folded after each group of writes, so that little is unfolded when nothing is left. */
@@ -25,7 +25,7 @@ export class Reserve {
     this.#held = fstatSync(this.#fd).size
   }
 
-  /** There is none though it was sought: the disk is full, and nothing that takes room may be written. */
+  /** There is none though it was requested: the disk is full, and no write that takes space is allowed. */
   get isMissing(): boolean {
     return this.#wasSought && this.#held < LEAST_BYTES
   }
@@ -34,7 +34,7 @@ export class Reserve {
     return this.#free() < TIGHT_BYTES
   }
 
-  /** Takes the space where there is any; costs little where there is none. */
+  /** Allocates it where there is space; costs little where there is none. */
   take(): void {
     this.#wasSought = true
     if (this.#held >= LEAST_BYTES) return
@@ -49,26 +49,26 @@ export class Reserve {
     if (this.#held < LEAST_BYTES) this.release()
   }
 
-  /** As far as there is space: how much of what is free one may have, only the disk knows. */
+  /** As much as fits: only the disk knows how much free space we may use. */
   #fill(): void {
     // zeros are no space on some disks
     const piece = randomFillSync(Buffer.allocUnsafe(PIECE_BYTES))
     try {
       for (let at = 0; at < RESERVE_BYTES; at += PIECE_BYTES) writeSync(this.#fd, piece, 0, PIECE_BYTES, at)
     } catch {
-      // what fitted is what there is
+      // use what fitted
     }
   }
 
-  /** False where there was nothing to give. */
+  /** False when there was nothing to release. */
   release(): boolean {
     const had = this.#held
     try {
       ftruncateSync(this.#fd, 0)
-      // what was freed is free for others once the disk has it in writing
+      // others can use the freed space once the disk has recorded it
       fsyncSync(this.#fd)
     } catch {
-      // it is given in part, or not
+      // it is released in part, or not
     }
     this.#held = 0
     return had > 0

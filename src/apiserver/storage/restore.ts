@@ -1,5 +1,5 @@
-// Puts a backup into an empty data folder. Revisions go on far above those of the backup, so that whoever still knows a later one
-// is told 410 and lists again, and never takes something old for something new.
+// Restores a backup into an empty data folder. Revisions continue far above those of the backup, so that a client with a later one
+// gets a 410 and lists again, and never takes an old state for a new one.
 import {
   chmodSync,
   closeSync,
@@ -80,7 +80,7 @@ function checkedBackup(from: string): DataReport {
   }
 }
 
-/** Key files go out of the database into the folder; gives back the new revision. */
+/** Moves key files out of the database into the folder; returns the new revision. */
 function unpacked(file: string, part: string): number {
   const db = new DatabaseSync(file)
   try {

@@ -1,5 +1,5 @@
 // The lowest revision that the file of objects must reach: written beside it after each commit, so that a log that was cut or
-// deleted, or a file that was put back alone, is seen at the next start. Invariant: never ahead of what is durable.
+// deleted, or a file that was restored alone, is noticed at the next start. Invariant: never ahead of durable data.
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'

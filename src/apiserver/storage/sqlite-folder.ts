@@ -1,14 +1,14 @@
-// The thread that folds the log into the file of objects while the other one writes on: SQLite lets both go on at once, and nobody waits
-// for the slow part, the pages that lie everywhere and their sync.
+// The thread that folds the log into the file of objects while the other one keeps writing: SQLite permits both at once, and no write waits
+// for the slow part, the scattered pages and their sync.
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { foldLog } from './fold-log.ts'
 import { writeFailure, type WriteFailure } from './storage-error.ts'
 
-/** What the writing thread says; it asks for one fold at a time. */
+/** Messages of the writing thread; it requests one fold at a time. */
 export type FolderOrder = 'fold' | 'close'
 
-/** That it is done, and what went wrong with it. */
+/** The result, with the error if it failed. */
 export interface FolderReport {
   readonly failure: WriteFailure | undefined
 }

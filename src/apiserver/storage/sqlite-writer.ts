@@ -1,5 +1,5 @@
 // The thread that writes: takes batches in order, answers each after its fsync, keeps its log short after the answer, and ends at the
-// first failure after which the disk is not known.
+// first failure that leaves the state of the disk unknown.
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { checksumOf, PAGE_BYTES } from './data-format.ts'
@@ -9,10 +9,10 @@ import { RevisionMark } from './revision-mark.ts'
 import type { Batch, WriterData, WriterMessage } from './sqlite.ts'
 import { DISK_FULL, fullFailure, writeFailure, type WriteFailure } from './storage-error.ts'
 
-/** Longer than any look of `apiserver backup` at the file holds a lock. */
+/** Longer than `apiserver backup` ever holds a lock on the file. */
 const LOCK_WAIT_MS = 2_000
 
-/** A server is not kept from its first answers by what it needs on a bad day. */
+/** Loading these must not delay the server's first answers. */
 const RESERVE_AFTER_MS = 1_000
 
 const port = parentPort
@@ -63,7 +63,7 @@ function serve({ file, log: bounds }: WriterData): void {
     else say({ kind: 'Failed', failure: written })
   })
 
-  /** The file may have to grow for what is in the log: a log that cannot be folded cannot begin anew, and nothing more fits into it. */
+  /** The file may have to grow for the log's content: a log that cannot be folded cannot restart, and nothing more fits into it. */
   function foldTight(): void {
     if (!log.foldNow() && reserve.release()) log.foldNow()
     reserve.take()
@@ -76,7 +76,7 @@ function serve({ file, log: bounds }: WriterData): void {
     if (batch.takesRoom && reserve.isMissing && freeBytes(db) < LEAST_BYTES) return fullFailure(file)
     const first = tried(batch)
     if (typeof first === 'number' || first.code !== DISK_FULL) return first
-    // what fits into the space that deletions left needs more of the disk only while it is in the log
+    // data that fits into the space of deletions needs more of the disk only while it is in the log
     if (batch.takesRoom && freeBytes(db) < LEAST_BYTES) return first
     if (!reserve.release()) return first
     log.foldNow()

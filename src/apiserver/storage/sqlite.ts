@@ -1,4 +1,4 @@
-// A backend on SQLite: one row an object, WAL with full sync, one transaction and one fsync a batch, in a thread of its own so
+// A backend on SQLite: one row per object, WAL with full sync, one transaction and one fsync per batch, in a thread of its own so
 // that a slow disk never blocks the event loop.
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,13 +16,13 @@ interface Waiting {
   readonly reject: (e: Error) => void
 }
 
-/** What the writing thread says: a batch is durable, and its slab may be filled again; or it is not; how long it was busy with folding its log. */
+/** Messages of the writing thread: a batch is durable, and its slab may be reused; or it is not; how long folding its log took. */
 export type WriterMessage =
   | { readonly kind: 'Durable'; readonly slab: ArrayBuffer }
   | { readonly kind: 'Failed'; readonly failure: WriteFailure }
   | { readonly kind: 'Folded'; readonly ms: number }
 
-/** What the writing thread is started with. */
+/** Start parameters of the writing thread. */
 export interface WriterData {
   readonly file: string
   readonly log: LogBounds
@@ -86,7 +86,7 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
     if (db.isOpen) db.close()
     lock.release()
   }
-  /** Whoever cannot read it has no use for it: the folder is free again. */
+  /** After a failure to read it, release the lock: the folder is free again. */
   function* loaded(): Iterable<Kept> {
     try {
       yield* rowsOf(db, file)

@@ -1,4 +1,4 @@
-// What a failure of the file of objects means: whether serving must stop, whether the next write may go well, and what a person does about it.
+// The meaning of a failure of the file of objects: whether serving must stop, whether the next write may succeed, and what a user can do about it.
 import { isKubeNodeError, KubeNodeError, messageOf, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
@@ -16,7 +16,7 @@ const errcodeOf = (e: unknown): number =>
 const isFull = (errcode: number): boolean => (errcode & 0xff) === FULL || errcode === INDEX_TOO_SMALL
 const isBusy = (errcode: number): boolean => (errcode & 0xff) === BUSY || (errcode & 0xff) === LOCKED
 
-/** As it goes from the writing thread to the serving one. */
+/** As it is sent from the writing thread to the serving one. */
 export interface WriteFailure extends ErrorMessage {
   readonly retry: Retry
 }
@@ -26,7 +26,7 @@ export const FILE_BUSY = apiserverErrors.KN6107.code
 
 export const fullFailure = (file: string): WriteFailure => ({ ...apiserverErrors.KN6106({ file }), retry: 'later' })
 
-/** Of a transaction that was rolled back. Anything but a full disk and a lock of others is final: what the disk holds is not known. */
+/** Failure of a transaction that was rolled back. Anything but a full disk and another process's lock is final: the content of the disk is unknown. */
 export function writeFailure(file: string, e: unknown): WriteFailure {
   const errcode = errcodeOf(e)
   if (isFull(errcode)) return fullFailure(file)
@@ -37,7 +37,7 @@ export function writeFailure(file: string, e: unknown): WriteFailure {
 export const failureError = (failure: WriteFailure): KubeNodeError =>
   new KubeNodeError(failure, { retry: failure.retry })
 
-/** Of opening or reading the file. */
+/** Failure of opening or reading the file. */
 export function openFailure(file: string, e: unknown): KubeNodeError {
   if (isKubeNodeError(e)) return e
   const errcode = errcodeOf(e)

@@ -30,7 +30,7 @@ const backends: Readonly<Record<string, () => StorageBackend>> = {
   sqlite: () => sqliteStorage(join(folder, 'objects.db')),
 }
 
-/** Counts what is made durable together. */
+/** Counts changes made durable together. */
 function counting(): { readonly backend: StorageBackend; readonly commits: readonly number[] } {
   const inner = memoryStorage()
   const commits: number[] = []
@@ -49,7 +49,7 @@ describe('heartbeats', () => {
   }
 
   afterEach(() => void vi.useRealTimers())
-  /** A machine under load takes longer for a turn than a heartbeat waits. */
+  /** Under load a turn takes longer than a heartbeat waits. */
   const stopTimers = () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
 
   test('that come one after the other are made durable together, and none is lost', async () => {
@@ -172,7 +172,7 @@ test('what was acknowledged is there after the server comes back, and the clock 
   const second = new Store(backends['sqlite']?.() ?? memoryStorage())
   expect(namesOf(second.collection('/configmaps').list(undefined))).toEqual(['a'])
   expect(second.revision).toBe(3)
-  // a watcher from before cannot be told what it missed
+  // an older watcher cannot learn what it missed
   expect(second.collection('/configmaps').since(2, ALL)).toBeUndefined()
   await put(second, 'c', '1')
   expect(second.get(at('c'))?.revision).toBe(4)
@@ -235,7 +235,7 @@ test('a write that found no room is undone with all that was built upon it, and 
   expect([store.revision, store.latest(at('a'))?.revision, store.latest(at('b'))]).toEqual([1, 1, undefined])
   isFull = false
   await put(store, 'a', '4')
-  // revisions of what was refused do not come again
+  // revisions of refused writes are not reused
   expect(store.get(at('a'))?.revision).toBe(5)
   expect(
     store
@@ -266,7 +266,7 @@ test('F25 on a full disk deletions are stored, also those that came together wit
   const outcomes = await Promise.allSettled([
     put(store, 'new', '1'),
     drop('a'),
-    // of what never was nothing can go
+    // an object that never existed cannot be deleted
     drop('new'),
     put(store, 'b', '2'),
     put(store, 'c', 'x'.repeat(5_000)),

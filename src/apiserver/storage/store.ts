@@ -1,5 +1,5 @@
 // The one logical clock and the one order of all changes: takes compare-and-swap writes, makes them durable in groups, and only
-// then shows them to readers and watchers. Invariant: what a reader has seen is never lost.
+// then shows them to readers and watchers. Invariant: no reader has ever seen a change that is lost later.
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Collection } from './collection.ts'
@@ -10,17 +10,17 @@ import type { KubeObject } from '#schema/object.ts'
 
 /** Changes in one transaction: enough for full speed, small enough that none waits long behind the others. */
 const MAX_BATCH = 1_000
-/** What is written at once is folded into the file at once: more would keep the next writer waiting for more than 20 ms. */
+/** Data written at once is folded into the file at once: more would block the next writer for more than 20 ms. */
 const MAX_BATCH_BYTES = 1024 * 1024
-/** What thousands of nodes renew, each for itself: one more or less costs nothing where another is written, and as much as any write where it is alone. */
+/** Heartbeats of thousands of nodes: one more costs nothing beside another write, and as much as any write alone. */
 const HEARTBEATS = 'coordination.k8s.io/leases'
-/** So long a heartbeat waits for company. Its writer waits seconds until the next. */
+/** How long a heartbeat waits for other writes. Its writer waits seconds until the next. */
 const COMPANY_MS = 5
-/** So many are company enough. */
+/** Enough heartbeats to write without waiting further. */
 const COMPANY = 32
-/** On a full disk there is room for so many deletions at once. */
+/** Number of deletions that fit at once on a full disk. */
 const FULL_BATCH = 16
-/** A mark of deletion, a heartbeat: an object grows by this and is said to be as large as before. */
+/** A deletion mark or a heartbeat: an object that grows by at most this counts as the same size. */
 const SLACK_BYTES = 1_024
 
 export interface Place {
@@ -29,7 +29,7 @@ export interface Place {
   readonly name: string
 }
 
-/** What is written: the value for readers, and its bytes with the new revision inside. */
+/** A pending write: the value for readers, and its bytes with the new revision inside. */
 export interface Encoded {
   readonly value: KubeObject
   readonly bytes: Buffer
@@ -56,16 +56,16 @@ export class Store {
   readonly #backend: StorageBackend
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #collections = new Map<string, Collection>()
-  /** The last write of each object that is on its way: the next one builds on it. */
+  /** The last pending write of each object: the next one builds on it. */
   readonly #inFlight = new Map<string, InFlight>()
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
-  /** Ends the wait of heartbeats that have no company yet. */
+  /** Ends the wait of heartbeats for other writes. */
   #accompany: (() => void) | undefined
   #failure: unknown
   #mostAtOnce = MAX_BATCH
   readonly #isFailed: (e: unknown) => void
-  /** Resolves when nothing can be stored any more: what is answered from then on cannot be trusted. */
+  /** Resolves when nothing can be stored any longer: answers from then on cannot be trusted. */
   readonly failed: Promise<unknown>
   /** Changes before it are not remembered. */
   readonly #started: number
@@ -96,7 +96,7 @@ export class Store {
   collection(resource: string): Collection {
     let c = this.#collections.get(resource)
     if (c === undefined) {
-      // nothing of it has changed since the start, or it would be here
+      // it has not changed since the start, or it would be here
       c = new Collection(resource, this.#started)
       this.#collections.set(resource, c)
     }
@@ -118,7 +118,7 @@ export class Store {
     return last === undefined ? this.get(at) : last.object
   }
 
-  /** Resolves when what `latest` gives is durable; rejects when it never will be. Whatever is told of it waits for that. */
+  /** Resolves when the version that `latest` returned is durable; rejects when it never will be. Answers based on it must wait for that. */
   async settled(at: Place): Promise<void> {
     await this.#inFlight.get(pathOf(at))?.written
   }
@@ -185,7 +185,7 @@ export class Store {
     return written
   }
 
-  /** Heartbeats alone wait for the next write of any other kind, or for more of their kind. */
+  /** Heartbeats alone wait for the next write of any other kind, or for enough other heartbeats. */
   async #company(): Promise<void> {
     if (this.#queue.length >= COMPANY || !this.#queue.every(isHeartbeat)) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -218,7 +218,7 @@ export class Store {
     this.#committing = undefined
   }
 
-  /** On a full disk what takes no room is tried again, by itself, unless it builds on what was refused. */
+  /** On a full disk writes that take no space are retried, unless they build on a refused one. */
   #triedWithoutGrowth(batch: readonly Pending[], e: unknown): boolean {
     if (!(isKubeNodeError(e) && e.code === DISK_FULL)) return false
     if (batch.length <= FULL_BATCH && !batch.some(takesRoom)) return false
@@ -238,7 +238,7 @@ export class Store {
     return true
   }
 
-  /** What is queued builds on what was refused, and goes with it. Revisions that were given out are not given out again. */
+  /** Queued writes that build on a refused one fail with it. Their revisions are not reused. */
   #refuse(batch: readonly Pending[], e: unknown): void {
     const refused = [...batch, ...this.#queue]
     this.#queue = []
@@ -256,18 +256,18 @@ export class Store {
 
   #publish({ event, resolve }: Pending): void {
     const key = pathOf(event.object)
-    // a later write to the same object may be on its way already: its mark stays
+    // a later write to the same object may be pending already: its mark stays
     if (this.#inFlight.get(key)?.revision === event.revision) this.#inFlight.delete(key)
     this.#committed = event.revision
     this.collection(event.object.resource).apply(event)
-    // all who watch have their line now; the window keeps the object alone
+    // all watchers have their line now; the window keeps the object alone
     event.lines.clear()
     for (const listener of this.#onChange) listener(event)
     resolve({ done: event.object })
   }
 }
 
-/** Runs what may rest on a write of somebody else that is on its way, and answers only when that write is durable: a client that is refused may look. */
+/** Runs a function that may depend on another client's pending write, and answers only when that write is durable: a refused client may read. */
 export async function onceDurable<T extends { readonly stored: Stored }>(
   store: Store,
   at: Place,

@@ -1,4 +1,4 @@
-// One version of one object as the store holds it: its bytes, and its value when somebody asks.
+// One version of one object in the store: its bytes, and its value, parsed on demand.
 import type { KubeObject } from '#schema/object.ts'
 import { parseJson } from '../codec/json.ts'
 
@@ -24,7 +24,7 @@ export class Stored {
     this.#value = value === undefined ? undefined : new WeakRef(value)
   }
 
-  /** Parsed on demand and kept as long as memory allows; shared, so nobody may change it. */
+  /** Parsed on demand and kept as long as memory allows; shared, so callers must not change it. */
   get value(): KubeObject {
     const held = this.#value?.deref()
     if (held !== undefined) return held

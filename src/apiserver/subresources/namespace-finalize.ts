@@ -1,4 +1,4 @@
-// The finalize subresource of namespaces: only here do the finalizers of their spec change; when none is left the namespace goes.
+// The finalize subresource of namespaces: the only place where the finalizers of their spec change; when none is left the namespace is deleted.
 import { isObject } from '#lib/json.ts'
 import type { Call, Handler } from '../handlers/context.ts'
 import { handleUpdate } from '../handlers/create.ts'

@@ -1,4 +1,4 @@
-// What pods are asked beside themselves: to go (eviction, within their budgets), to a node (binding), and for logs.
+// The requests on pods beside their own path: eviction (within budgets), binding to a node, and logs.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { notSupported } from '#schema/field-error.ts'
@@ -58,7 +58,7 @@ interface Asking {
   readonly dryRun: boolean
 }
 
-/** What is asked of a pod is judged like everything that is created: whoever may ask may still be refused. */
+/** A request on a pod passes admission like any creation: an authorized user may still be refused. */
 function refuseByPolicy(call: Call, { group, kind, sent, dryRun }: Asking): Promise<void> {
   const { namespace, name } = call.path
   const metadata = { ...fields(sent['metadata']), name, namespace }
@@ -85,7 +85,7 @@ function evictionOptions(raw: Fields, query: URLSearchParams): DeleteOptions {
   }
 }
 
-/** Nobody misses a pod that has not begun, has ended or is going already. */
+/** A pod that has not started, has ended or is being deleted needs no budget. */
 function mayGoFreely(pod: KubeObject): boolean {
   const phase = fields(pod['status'])['phase']
   return (

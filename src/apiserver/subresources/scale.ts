@@ -1,4 +1,4 @@
-// The scale subresource: a count seen and set the same way for every kind that has one.
+// The scale subresource: a replica count read and set the same way for every kind that has one.
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -100,7 +100,7 @@ interface AppliedScale {
   readonly applied: unknown
 }
 
-/** Another count is not taken from who set it. */
+/** Setting another count does not take ownership from its previous manager. */
 function refuseConflicts(call: Call, manager: string, { old, object, applied }: AppliedScale): void {
   const spec = isObject(applied) && isObject(applied['spec']) ? applied['spec'] : {}
   if (spec['replicas'] === undefined || spec['replicas'] === (old.spec.replicas ?? 0)) return

@@ -1,4 +1,4 @@
-// Tokens for service accounts, asked for one by one: with an end, for an audience, bound to an object that must live.
+// Tokens for service accounts, requested one by one: with an expiry, for an audience, bound to an object that must exist.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
@@ -45,7 +45,7 @@ async function create(call: Call): Promise<Answer> {
   const spec = fields(request['spec'])
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_SECONDS
   refuseBadTimes(seconds)
-  // A token is an identity: policies may refuse it like anything that is made.
+  // A token is an identity: policies may refuse it like any creation.
   const { type } = REQUEST
   const kind = { group: type.group, version: type.version, kind: type.kind }
   await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), kind, object: request })
@@ -102,7 +102,7 @@ function refuseBadTimes(seconds: number): void {
 /** `/v1`: the core group is written as nothing before the slash. */
 const goKind = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion : `/${apiVersion}`)
 
-/** What the token ends with; a pod that runs brings its node along. */
+/** The object that the token is bound to; a running pod adds its node. */
 function boundObject(call: Call, ref: Fields): Pick<NewToken, 'bound' | 'node'> {
   const kind = String(ref['kind'] ?? '')
   if (kind === '') return {}

@@ -1,4 +1,4 @@
-// What the first and last column of every table say about themselves.
+// The descriptions of the first and last column of every table.
 
 export const metadataDescription = {
   name: 'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names',

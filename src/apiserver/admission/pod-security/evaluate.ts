@@ -10,11 +10,11 @@ interface Rule {
 }
 
 interface RestrictedRule extends Rule {
-  /** The rule of the baseline that it makes needless. */
+  /** The baseline rule that it replaces. */
   readonly instead?: keyof typeof BASELINE
 }
 
-/** In the order in which violations are told. */
+/** In the order in which violations are reported. */
 const BASELINE = {
   appArmorProfile: { since: [[0, baseline.appArmorProfile]] },
   capabilities: { since: [[0, baseline.capabilities]] },
@@ -109,5 +109,5 @@ export const violationsOf = (pod: PodView, at: LevelVersion): readonly Violation
 export const detailsText = (violations: readonly Violation[]): string =>
   violations.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ')
 
-/** The same without who and where. */
+/** The same without names of containers and values. */
 export const reasonsText = (violations: readonly Violation[]): string => violations.map((v) => v.reason).join(', ')

@@ -51,7 +51,7 @@ export const named = (names: readonly string[], one = 'container'): string =>
 export const namesOf = (pod: PodView, isBad: (c: ContainerView) => boolean): readonly string[] =>
   pod.containers.filter(isBad).map((c) => c.name)
 
-/** `pod and containers "a", "b"`: everything whose security context says something bad; '' when none does. */
+/** `pod and containers "a", "b"`: all security contexts with a violation; '' when none has one. */
 export function settersOf(pod: PodView, isBad: (security: Fields) => boolean): string {
   const names = namesOf(pod, (c) => isBad(c.security))
   return [...(isBad(pod.security) ? ['pod'] : []), ...(names.length === 0 ? [] : [named(names)])].join(' and ')
@@ -61,6 +61,6 @@ export function settersOf(pod: PodView, isBad: (security: Fields) => boolean): s
 export const valuesOf = (pod: PodView, read: (security: Fields) => readonly string[]): readonly string[] =>
   sorted([pod.security, ...pod.containers.map((c) => c.security)].flatMap(read))
 
-/** In a user namespace of its own, root of the pod is nobody outside. */
+/** In a user namespace of its own, root of the pod has no rights outside. */
 export const hasOwnUsers = ({ spec }: PodView): boolean => spec['hostUsers'] === false
 export const isWindows = ({ spec }: PodView): boolean => fields(spec['os'])['name'] === 'windows'

@@ -1,4 +1,4 @@
-// The additional checks of the level "restricted": a pod gives up rights that it does not need. The rules and words of Kubernetes 1.36.
+// The additional checks of the level "restricted": a pod must drop rights that it does not need. The rules and words of Kubernetes 1.36.
 import { fields, listAt, text, textsAt } from '../../builtin/fields.ts'
 import { seccompOf, seccompProfile } from './baseline-checks.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type ContainerView,
 } from './pod-view.ts'
 
-/** The check, for pods of an operating system that knows what it asks for. */
+/** The check, for pods of an operating system that supports the field. */
 export const unlessWindows =
   (check: Check): Check =>
   (pod) =>
