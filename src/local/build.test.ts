@@ -68,6 +68,18 @@ test(
   },
 )
 
+test('S31 where links lie among the sources, nobody follows them and the sources run', async () => {
+  const where = checkout()
+  symlinkSync('/', join(where.root, 'src/everything'))
+  expect(builtOf(where)).toBeUndefined()
+  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  expect(readdirSync(where.cache)).toEqual([])
+  rmSync(join(where.root, 'src/everything'))
+  // That of an editor, which leads to nothing.
+  symlinkSync('somebody@somewhere', join(where.root, 'src/.#main.ts'))
+  expect(builtOf(where)).toBeUndefined()
+})
+
 test('where nothing can be built the sources run', async () => {
   const where = checkout()
   rmSync(join(where.root, 'src/cli/agent-main.ts'))

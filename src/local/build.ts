@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -13,7 +14,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { entriesBelow } from '#lib/entries-below.ts'
 import { isTrustedBuild } from '#lib/trusted-cache.ts'
 import { manifestsOf, type Manifests } from './install.ts'
 
@@ -37,6 +39,7 @@ const ENTRIES = ['main', 'agent-main', 'hollow-main', 'warm'] as const
 const PARTS = ['apiserver', 'roles', 'agent'] as const
 /** They look for files beside themselves, or are loaded by few and late. */
 const LEFT_OUT = ['pino', 'rolldown', 'cdk8s', '@kubernetes/client-node', 'isomorphic-git'] as const
+const SOURCES = ['src', 'deploy'] as const
 const BUILDS = 'programs'
 /** What is installed into each cluster; as YAML it takes as long to read as a program to load. */
 const MANIFESTS = 'manifests.json'
@@ -55,7 +58,9 @@ export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifest
 
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Pick<BuildOptions, 'root' | 'cache'>): Entries | undefined {
-  const folder = join(cache, BUILDS, fingerprintOf(root))
+  const fingerprint = fingerprintOf(root)
+  if (fingerprint === undefined) return undefined
+  const folder = join(cache, BUILDS, fingerprint)
   return isWhole(root, folder) ? { folder, ending: '.mjs' } : undefined
 }
 
@@ -74,8 +79,9 @@ export async function build(options: BuildOptions): Promise<Entries> {
   const builds = join(cache, BUILDS)
   let made: string | undefined
   try {
-    const { rolldown } = await import('rolldown')
     const fingerprint = fingerprintOf(root)
+    if (fingerprint === undefined) return sources
+    const { rolldown } = await import('rolldown')
     mkdirSync(builds, { recursive: true })
     made = mkdtempSync(join(builds, 'new-'))
     const bundle = await rolldown({
@@ -106,16 +112,16 @@ export async function build(options: BuildOptions): Promise<Entries> {
   }
 }
 
-/** Changes with every edit, every package and every Node version. */
-function fingerprintOf(root: string): string {
-  const files = ['src', 'deploy'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((f) => /\.(ts|json|yaml)$/.test(f))
-      .sort()
-      .map((f) => join(root, folder, f)),
+/** Changes with every edit, every package and every Node version. None where a link lies among the sources: edits of what it leads to would not count. */
+function fingerprintOf(root: string): string | undefined {
+  const entries = SOURCES.flatMap((folder) =>
+    [...entriesBelow(join(root, folder))].map((e) => ({ ...e, path: join(root, folder, e.path) })),
   )
+  // Editors mark open files by hidden links.
+  if (entries.some(({ kind, path }) => kind === 'Other' && !basename(path).startsWith('.'))) return undefined
+  const files = entries.flatMap(({ kind, path }) => (kind === 'File' && /\.(ts|json|yaml)$/.test(path) ? [path] : []))
   const hash = createHash('sha256').update(process.version)
-  for (const path of [join(root, 'package-lock.json'), ...files]) {
+  for (const path of [join(root, 'package-lock.json'), ...files.sort()]) {
     const { size, mtimeMs } = statSync(path)
     hash.update(`${path}\0${size}\0${mtimeMs}\n`)
   }
@@ -123,7 +129,7 @@ function fingerprintOf(root: string): string {
 }
 
 function forgetOld(builds: string): void {
-  const age = (name: string) => statSync(join(builds, name)).mtimeMs
+  const age = (name: string) => lstatSync(join(builds, name)).mtimeMs
   const names = readdirSync(builds).sort((a, b) => age(b) - age(a))
   for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
 }

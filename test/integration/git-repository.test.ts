@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -223,6 +224,27 @@ describe('a copy whose git was killed', () => {
     for (const path of stale) utimesSync(path, new Date(0), new Date(0))
     expect(await (await fetched()).resolve('refs/heads/main')).toBe(second)
     expect(stale.filter((f) => existsSync(f))).toEqual([])
+  })
+
+  test('S31 links in it, or in its place, lead nowhere: what lies there stays', async () => {
+    const commit = repository.commit({ 'fleet/a.ts': '1' })
+    await fetched()
+    const [copy = ''] = readdirSync(options().cacheDir)
+    const dir = join(options().cacheDir, copy)
+    const outside = join(repository.dir, '.git/outside')
+    mkdirSync(join(outside, 'pack'), { recursive: true })
+    const locks = ['a.lock', 'pack/tmp_pack_Ab12'].map((name) => join(outside, name))
+    for (const path of locks) writeFileSync(path, '')
+    for (const path of locks) utimesSync(path, new Date(0), new Date(0))
+    symlinkSync(outside, join(dir, 'objects/pack/out'))
+    expect(await (await fetched()).resolve('refs/heads/main')).toBe(commit)
+    expect(locks.filter((f) => !existsSync(f))).toEqual([])
+    rmSync(dir, { recursive: true })
+    symlinkSync(outside, dir)
+    writeFileSync(join(outside, 'HEAD'), 'ref: refs/heads/main')
+    expect(await (await fetched()).resolve('refs/heads/main')).toBe(commit)
+    expect(readdirSync(outside).toSorted()).toEqual(['HEAD', 'a.lock', 'pack'])
+    expect(lstatSync(dir).isDirectory()).toBe(true)
   })
 
   test('is made again when it was not finished', async () => {

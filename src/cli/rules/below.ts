@@ -1,6 +1,6 @@
 // What lies below a folder of a stranger's branch: by its name, without following links, which may lead anywhere on this machine, and within bounds.
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
@@ -18,15 +18,14 @@ const MAX_DEPTH = 32
 /** Everything but folders, and but what others keep in `node_modules`. */
 export function below(root: string): readonly Below[] {
   const found: Below[] = []
-  const look = (folder: string, depth: number): void => {
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      if (!entry.isDirectory()) found.push({ path, isFile: entry.isFile() })
-      else if (entry.name !== 'node_modules' && depth < MAX_DEPTH) look(path, depth + 1)
-      if (found.length > MAX_FILES)
-        throw new KubeNodeError(syncErrors.KN7006({ where: join(root, path), seen: `is beyond ${MAX_FILES} files` }))
-    }
+  const mayEnter = (path: string): boolean => {
+    const parts = path.split('/')
+    return parts.at(-1) !== 'node_modules' && parts.length <= MAX_DEPTH
   }
-  look('', 0)
+  for (const { path, kind } of entriesBelow(root, mayEnter)) {
+    if (kind !== 'Folder') found.push({ path, isFile: kind === 'File' })
+    if (found.length > MAX_FILES)
+      throw new KubeNodeError(syncErrors.KN7006({ where: join(root, path), seen: `is beyond ${MAX_FILES} files` }))
+  }
   return found
 }

@@ -1,6 +1,7 @@
 // Which files of a work tree differ from a commit, so that nobody wonders why a change has no effect. The git program is not asked: a hostile .git/config would choose what it runs (filters, fsmonitor, hooks).
-import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { lstatSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import type { LocalRepository } from './local-repository.ts'
 
 /** A fleet has some hundred; this is a hint, nothing is decided by it. */
@@ -30,14 +31,11 @@ function isChanged(path: string, bytes: Uint8Array): boolean {
 
 function codeBelow(workTree: string, folder: string): readonly string[] {
   const found: string[] = []
-  const look = (path: string): void => {
-    for (const entry of readdirSync(join(workTree, path), { withFileTypes: true })) {
-      if (found.length >= MAX_FILES) return
-      const below = `${path}/${entry.name}`
-      if (entry.isDirectory() && entry.name !== 'node_modules') look(below)
-      else if (entry.isFile() && CODE.test(entry.name)) found.push(below)
-    }
+  const root = join(workTree, folder)
+  if (!isRealFolder(root)) return found
+  for (const { path, kind } of entriesBelow(root, (below) => basename(below) !== 'node_modules')) {
+    if (found.length >= MAX_FILES) break
+    if (kind === 'File' && CODE.test(path)) found.push(`${folder}/${path}`)
   }
-  if (existsSync(join(workTree, folder)) && lstatSync(join(workTree, folder)).isDirectory()) look(folder)
   return found
 }

@@ -1,8 +1,9 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
@@ -61,7 +62,8 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
       .digest('hex')
       .slice(0, 32),
   )
-  if (existsSync(join(dir, 'HEAD'))) {
+  // A link in its place is made anew as what was not finished.
+  if (isRealFolder(dir) && existsSync(join(dir, 'HEAD'))) {
     // git would do whatever its configuration says
     requireOwn(dir)
     removeLeftovers(dir, options)
@@ -134,19 +136,14 @@ async function initialize(dir: string, url: string, options: MirrorOptions): Pro
 /** What a killed git leaves in a repository: its locks keep every later fetch out, its half packs are never used. */
 const LEFTOVER = /(\.lock|^tmp_(pack|idx|rev|obj)_.*)$/
 
+const WITH_LEFTOVERS = /^(objects|objects\/pack|refs(\/.*)?)$/s
+
 /** Only what is older than any git of ours may live. */
 function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
   const before = Date.now() - 2 * deadlineMs
-  const paths = [
-    ...readdirSync(dir),
-    ...['objects/pack', 'refs'].flatMap((folder) =>
-      existsSync(join(dir, folder))
-        ? readdirSync(join(dir, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
-        : [],
-    ),
-  ]
-  for (const path of paths.filter((p) => LEFTOVER.test(basename(p))).map((p) => join(dir, p))) {
-    const stat = statSync(path, { throwIfNoEntry: false })
+  const found = [...entriesBelow(dir, (folder) => WITH_LEFTOVERS.test(folder))]
+  for (const path of found.filter((e) => LEFTOVER.test(basename(e.path))).map((e) => join(dir, e.path))) {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat !== undefined && stat.mtimeMs < before) rmSync(path, { recursive: true, force: true })
   }
 }

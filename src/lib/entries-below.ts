@@ -1,0 +1,26 @@
+// What lies below a folder, by its path from there. No link is followed: it may lead anywhere on this machine, or around in a circle.
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Entry {
+  /** From the folder, with "/" between its parts. */
+  readonly path: string
+  /** Links and devices are `Other`. */
+  readonly kind: 'File' | 'Folder' | 'Other'
+}
+
+/** The folder itself may be a link only where the caller has looked at it. Entries of one folder come before those of the folders in it. */
+export function* entriesBelow(folder: string, mayEnter: (path: string) => boolean = () => true): Generator<Entry> {
+  const folders = ['']
+  for (let at = folders.pop(); at !== undefined; at = folders.pop())
+    for (const entry of readdirSync(join(folder, at), { withFileTypes: true })) {
+      const path = at === '' ? entry.name : `${at}/${entry.name}`
+      const kind = entry.isDirectory() ? 'Folder' : entry.isFile() ? 'File' : 'Other'
+      if (kind === 'Folder' && mayEnter(path)) folders.push(path)
+      yield { path, kind }
+    }
+}
+
+/** Neither a link to one, nor nothing. */
+export const isRealFolder = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
