@@ -1,12 +1,13 @@
 // Random lives of rollouts, many of them: what must hold of every plan, and that each planted bug is found.
 import { describe, expect, test } from 'vitest'
+import { inFull } from '#test/support/full.ts'
 import { seededRandom } from '#lib/random.ts'
 import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
 import { chaos } from '#test/support/rollout-chaos.ts'
 import { rolloutMutants } from '#test/support/rollout-mutants.ts'
 import { seeds } from '#test/support/scheduler.ts'
 
-const SEEDS = 120
+const SEEDS = inFull(120, 40)
 
 describe('F18, F20: a rollout among machines that die, people who edit and permits that end', () => {
   test(`holds to its rules in ${SEEDS} seeds`, () => {

@@ -1,10 +1,11 @@
 // The set controller on the harness: it may die around any write, see old caches and be refused, and the rollout ends as if nothing had gone wrong.
 import { describe, expect, test } from 'vitest'
+import { inFull } from '#test/support/full.ts'
 import { seeds } from '#test/support/scheduler.ts'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from './harness.ts'
 import { hasty, setMutants, setSimulation } from './componentset-world.ts'
 
-const SEEDS = 40
+const SEEDS = inFull(40, 10)
 
 describe('the set controller', () => {
   test('without faults it brings every machine to what each phase declares', async () => {

@@ -1,10 +1,11 @@
 import { seeds } from '#test/support/scheduler.ts'
+import { inFull } from '#test/support/full.ts'
 import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { exampleSimulation } from './simulation.ts'
 
-const SEEDS = 250
+const SEEDS = inFull(250, 60)
 
 describe('the example controller', () => {
   test('without faults it does what each phase asks for', async () => {
