@@ -94,6 +94,7 @@ const COMMENTS_DONE = [
   'src/api',
   'src/controllers/approver',
   'src/controllers/canary',
+  'src/controllers/componentset',
   'src/controllers/machine',
   'src/controllers/machineset',
   'src/controllers/metrics',

@@ -78,7 +78,7 @@ async function createRevision(
   const found = await client.get(controllerRevisionType, { namespace, name }, { signal })
   const owner = found?.metadata.ownerReferences?.find((o) => o.controller === true)
   const [ours] = ownerReferences ?? []
-  // There is one of a name at a time: whatever another UID under our name owned, it is gone, and what collects after it may be slow.
+  // Names are unique at a time: an owner of our kind and name with another UID was deleted, and garbage collection of its objects may be slow.
   const isLeft = owner === undefined || (owner.kind === ours?.kind && owner.name === ours?.name)
   if (found === undefined || !isLeft) return made
   const adopted = { ...found, revision: revision.revision, metadata: { ...found.metadata, ownerReferences } }

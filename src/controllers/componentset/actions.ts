@@ -14,7 +14,7 @@ export interface MachineResult {
 export type SetAction =
   | { readonly kind: 'CreateRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'RenumberRevision'; readonly reason: string; readonly revision: ControllerRevision }
-  /** Writes down on a revision what failed, or that it binds no more. */
+  /** Records on a revision what failed, or that the failure no longer blocks it. */
   | {
       readonly kind: 'KeepEvidence'
       readonly reason: string
@@ -33,7 +33,7 @@ export type SetAction =
   | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
   | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
   | { readonly kind: 'StartProbePod' | 'EndProbePod'; readonly reason: string; readonly pod: Pod }
-  /** Each result is held against a fresh look at the machine before it frees a slot. */
+  /** Each result is checked against a fresh read of the machine before it frees a slot. */
   | {
       readonly kind: 'Report'
       readonly reason: string

@@ -35,7 +35,7 @@ describe.each([
     model.declare({ beacon: '1.2.0' })
     model.planTurn()
     expect(phases(model)).toEqual(['AwaitingPermit'])
-    // The planner stands still while the Defender grants, and the machine is ordered to switch and fails.
+    // The planner does not run while the Defender grants, and the machine is ordered to switch and fails.
     model.defender()
     const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
     for (let i = 0; i < 8; i++) {

@@ -137,7 +137,7 @@ function windowProblem({ problem }: Opening): Problem | undefined {
     : { reason: 'InvalidSpec', message: `${fit(problem, MOST_OF_PROBLEM)}; correct spec.rollout.windows` }
 }
 
-/** What is wrong may be told at length; what to do about it has to fit too. */
+/** A description may be long; the advice after it has to fit too. */
 const MOST_OF_PROBLEM = 160
 
 /** A hold on the cluster stops its sets, but pins, retries and aborts none of them. */
@@ -188,7 +188,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
   return new Map([...names].toSorted().map((name, i) => [name, i]))
 }
 
-/** Machines of slices, and of permits that no slice names, which the selector does not match any more: one that is not looked at would be taken for one that is gone. */
+/** Machines of slices, and of permits that no slice names, that the selector no longer matches: without a reading they would count as deleted. */
 function strangersOf(
   { set, machines, nodes, permits }: Seen,
   members: ReadonlyMap<string, Reading>,
@@ -232,8 +232,8 @@ const ENDED: ReadonlySet<Slice['phase']> = new Set(['Passed', 'Failed', 'Aborted
 export const isOpen = ({ phase }: Slice): boolean => !ENDED.has(phase)
 
 /**
- * Machines of slices that wait or switch and have no result yet, and those that a slice went on without and that still have their slots: each counts in
- * the budget, whatever it looks like. Permits that no slice names are none of these: they were asked for again, mostly for the same machine.
+ * Machines of slices that wait or switch and have no result yet, and machines that a slice left behind and that still have their slots: each counts in the
+ * budget, whatever its state. Permits that no slice names are not included: they were requested again, mostly for the same machine.
  */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
@@ -257,7 +257,7 @@ export function surveysOf(context: Context): readonly Survey[] {
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
     const others = rivals.get(track.component)
-    // Whoever declares what this set dropped has it now, whatever the priorities are.
+    // A set that declares what this set dropped owns it now, whatever the priorities are.
     const heirs = track.isRemoval ? declarersOf(track.component, seen) : []
     const claimedByOther = track.isRemoval
       ? (machine: Machine) => heirs.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
@@ -292,7 +292,7 @@ function needsKey(target: Target | undefined, { update, current }: Revisions): b
     .some((c) => c.name === target.component && (c.secretRefs ?? []).length > 0 && isSameTarget(targetOf(c), target))
 }
 
-/** Machines that are down for any reason, or may be because of a slice of ours. */
+/** Machines that are unavailable for any reason, or may become so because of a slice of this set. */
 export const downCount = ({ members, reserved }: Context): number =>
   members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0)
 
@@ -308,7 +308,7 @@ function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>
   return health !== 'Up' || isBusy || reserved.has(name)
 }
 
-/** Machines that were never heard of did not fall silent; as little is known of them, so as little is done. */
+/** Machines that never sent a heartbeat did not fall silent; but just as little is known about them, so they are left alone too. */
 function outageWait({ silent, joining, of, where }: Outage): Wait {
   const among = `of ${counted(of, 'machine')} ${where}`
   if (joining === silent)

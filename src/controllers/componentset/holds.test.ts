@@ -100,7 +100,7 @@ describe.each([
     until(model, () => model.versions('beacon')['1.1.0'] === 9)
     const end = Date.parse(model.holds[0]?.spec.until ?? '')
     expect(model.now).toBeLessThan(end)
-    // Nothing else happens any more: the set looks again by itself.
+    // No other event follows: the set requeues itself.
     model.settle()
     expect(model.now).toBeGreaterThan(end)
     expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })

@@ -1,4 +1,4 @@
-// Slices that wait for a permit which they do not need any more, or which is gone.
+// Slices that wait for a permit which they no longer need, or which was deleted.
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -52,7 +52,7 @@ describe('a slice that waits while the breaker is open', () => {
   test('ends, and gives its permit back, when its machines run what they shall without a switch', () => {
     const model = fleet(6, { versions: { beacon: '1.1.0' } })
     undecided(model)
-    // The planner is quicker than the machine controller: a slice leads back what was only told of the other version.
+    // The planner runs before the machine controller: a slice reverts machines that only have the other version in their spec.
     model.planTurn()
     model.planTurn()
     for (let i = 0; i < 20; i++) model.round()

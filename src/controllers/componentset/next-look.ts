@@ -1,4 +1,4 @@
-// When to look again although nothing changed: soaks and holds end, windows open, permits want renewing, deadlines pass.
+// Decides when to reconcile next without a change: soaks and holds end, windows open, permits need renewal, deadlines pass.
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { isAtWork, isOpen } from './context.ts'
 import type { Context } from './context.ts'
@@ -10,7 +10,7 @@ import { SECRET_LOOK_MS, hasSecretRefs } from '#secrets/secret-values.ts'
 import type { Slice } from './seen.ts'
 import { emptyUntil } from './waiting.ts'
 
-/** While something is at work: often enough to renew its permit twice before it runs out. */
+/** While a slice runs: often enough to renew its permit twice before it expires. */
 const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
 /** While something waits on time alone, deadlines of minutes are kept well enough by this. */
 const WAITING_MS = 30_000

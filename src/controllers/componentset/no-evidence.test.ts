@@ -12,7 +12,7 @@ const update = (model: RolloutModel, name: string, change: (m: Machine) => Machi
   if (machine !== undefined) model.machines.set(name, change(machine))
 }
 
-/** Neither agent nor Node are heard of. */
+/** Neither the agent nor the Node sends heartbeats. */
 const lost = (m: Machine, at: number): Machine => {
   const silent = silenced(m, at)
   return { ...silent, status: { ...silent.status, phase: 'Lost' } }

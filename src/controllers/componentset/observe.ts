@@ -112,7 +112,7 @@ export async function observe(
   }
 }
 
-/** What secret values are now is part of what is declared: another value is another revision. One that is gone leaves it at what it was. */
+/** The current secret values are part of the declaration: another value makes another revision. A deleted value leaves the revision unchanged. */
 async function withSecrets(
   set: MachineComponentSet,
   recorded: readonly ControllerRevision[],
@@ -141,7 +141,7 @@ function lastAsDeclared(
     .find((r) => jsonEqual((r.data?.components ?? []).map(plain), spec.components))?.data?.components
 }
 
-/** Only of sets that inspect with pods: nobody else has any. */
+/** Only for sets that inspect with pods: other sets have none. */
 async function probePodsOf(
   { spec, metadata }: MachineComponentSet,
   client: KubeClient,
@@ -152,7 +152,7 @@ async function probePodsOf(
   return (await client.list(podType, { ...selection, ...(signal && { signal }) })).items
 }
 
-/** A slice at work whose permit a cache does not know: it is either younger than the cache, or it was deleted. */
+/** A running slice whose permit is not in the cache: the permit is either newer than the cache, or was deleted. */
 async function missing(
   set: MachineComponentSet,
   known: ReadonlyMap<string, OperationPermit>,

@@ -89,7 +89,7 @@ function oncePerRevision(actions: readonly SetAction[], before: readonly SetActi
   })
 }
 
-/** Slices at work end by what their machines report once it is known again what they are to be held to. */
+/** Running slices end by the reports of their machines once it is known again what git declares. */
 function heldPlan({ set, edit }: Seen, now: number): SetPlan {
   const status = withEdit(set.status ?? {}, set.status, edit, now)
   return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
@@ -99,7 +99,7 @@ function slicesIn(slices: readonly Slice[]): Slices {
   return { atWork: slices.filter(isAtWork).length, open: slices.filter(isOpen).length }
 }
 
-/** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
+/** Records that all other actions need: the revision and rendered configurations. Deletes those no longer needed. */
 function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): readonly SetAction[] {
   const { update, current, all } = revisions
   const before = seen.revisions.find((r) => r.metadata.name === update.metadata.name)
@@ -165,7 +165,7 @@ function moveOne(context: Context, slice: Slice, givenUp: GivenUp | undefined, t
   return moved
 }
 
-/** All slices of one component: those at work move, the step is inspected, the next slice opens. */
+/** All slices of one component: running ones advance, the step is inspected, the next slice opens. */
 function componentSlices(context: Context, survey: Survey, draft: Draft): readonly Slice[] {
   const { track } = survey
   const tally = tallyOf(context, survey)
@@ -178,7 +178,7 @@ function componentSlices(context: Context, survey: Survey, draft: Draft): readon
   }
   if (hasJustFailed(track, draft)) return moved
   const { slices, planned } = inspectSteps(context, survey, moved, tally, draft)
-  // What failed a moment ago opens nothing more; what else is at work ends with the next look.
+  // After a failure in this reconcile no further slice opens; the other running slices end in the next reconcile.
   const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
   return isFailing ? [...slices, ...planned] : [...slices, ...opens(context, survey, slices, planned, draft)]
 }
@@ -282,7 +282,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   return { slices: next, planned }
 }
 
-/** Inspections look at machines that have the version; the others were skipped, or failed and were counted. */
+/** Inspections cover machines that have the version; the others were skipped, or failed and were counted. */
 function runs(reading: Reading, { index, target }: Track): boolean {
   const standing = target && standingOf(reading, index, target)
   return isThere(standing)
@@ -335,7 +335,7 @@ function opens(
   return [...out, ...opened.slices]
 }
 
-/** Permits of ours that no slice works with: their requester died in between, the slice was given up, or it went on without those that fell silent. */
+/** Permits of this set that no slice uses: the requester died in between, the slice was given up, or it continued without machines that fell silent. */
 function orphaned(context: Context, slices: readonly Slice[]): readonly SetAction[] {
   const { seen } = context
   const inUse = [...slices, ...(seen.set.status?.slices ?? [])].filter((w) => w.phase === 'Planned' || isAtWork(w))

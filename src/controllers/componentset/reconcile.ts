@@ -33,11 +33,11 @@ import { refusedStatus } from './refused-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet
 
-/** Machines report in bursts; one look at a set of thousands takes tens of milliseconds and answers them all. */
+/** Machines report in bursts; one reconcile of a set of thousands takes tens of milliseconds and covers them all. */
 const GATHER_MS = 100
 /** So much longer than a look takes is gathered: however large the set, others get most of the time. */
 const GATHER_PER_LOOK = 20
-/** Nobody waits longer for an answer. */
+/** The longest wait before a reconcile. */
 const MOST_GATHER_MS = 1_000
 
 interface Verdict {
@@ -150,7 +150,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   return { controllers: [controller], parts: [part, sweep] }
 }
 
-/** A status that rests on actions which did not happen would say what is not so: one that was refused for good is told of, and nothing else. */
+/** A status that assumes actions which did not happen would be wrong: an action refused for good is reported, and nothing else. */
 function verdictAfter(
   { set }: Seen,
   { status, notices }: SetPlan,
@@ -185,7 +185,7 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     (isSelected(set, m) || (set.status?.slices ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
-    // Its status is our own word, and what follows from it is told by others: machines, permits, time.
+    // Ignore its status, which this controller writes itself; machines, permits and time cause all later changes.
     if (before !== undefined && now !== undefined && jsonEqual(before.spec, now.spec)) return wakeSoon(now)
     wake((now ?? before)?.metadata.name)
     // A set that comes, goes or changes may take components from others, or leave them.

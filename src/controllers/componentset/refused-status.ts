@@ -1,4 +1,4 @@
-// The status of a set when the server would not have what the rollout needs: as it was, and why it does not go on. Pure.
+// The status of a set after the server rejected an action of the rollout: the previous status, and why the rollout does not continue. Pure.
 import { setConditions } from '#kube/conditions.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SetAction } from './actions.ts'

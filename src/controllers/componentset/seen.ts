@@ -1,4 +1,4 @@
-// What a rollout is decided from: one look at a set, its machines and everything that binds them.
+// All inputs of a rollout decision: one reading of a set, its machines and everything that restricts them.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -44,7 +44,7 @@ export interface Seen {
   readonly looks?: ReadonlyMap<string, Look>
   /** Pods that inspect for this set; undefined when none may be started. */
   readonly probePods?: readonly Pod[]
-  /** Only saves work: without it every machine is read anew. */
+  /** Only saves work: without it every machine is read again. */
   readonly memo?: ReadingMemo
 }
 

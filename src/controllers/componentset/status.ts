@@ -53,7 +53,7 @@ export function statusOf(context: Context, progress: Progress): Status {
   }
 }
 
-/** What is open first; what has ended is only there to be read. */
+/** Open slices first; ended ones are only for the reader. */
 function kept(slices: readonly Slice[]): readonly Slice[] {
   const key = (w: Slice) => [w.component, w.step, w.number] as const
   const byKey = (a: Slice, b: Slice) => {
@@ -112,7 +112,7 @@ function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
 }
 
-/** One or two silent machines catch up when they are heard; a zone of them that runs what was before is no end of a rollout. */
+/** One or two silent machines catch up when they return; but a silent zone that still has the old version means that the rollout is not complete. */
 const isOutOfSight = ({ outage, members }: Context, { surveys }: Progress): boolean =>
   outage !== undefined &&
   members.some((m, i) => m.health === 'Silent' && surveys.some(({ marks }) => marks[i] === MARKS.behind))
@@ -168,7 +168,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
   return leftOver(context, surveys, counts)
 }
 
-/** The rollout is over for all machines but those that failed, which are no more than may: nothing goes on by itself. */
+/** The rollout is over for all machines except failed ones, whose number is within the limit: it does not continue by itself. */
 function onlyFailed({ members }: Context, { surveys, slices, blocks }: Progress): string | undefined {
   if (blocks.length > 0 || slices.some(isOpen)) return undefined
   if (surveys.some((s) => s.sound.length + s.broken.length + s.unmet + s.skipped.size > 0)) return undefined
@@ -312,7 +312,7 @@ function conditionsOf(
   )
 }
 
-/** Skipped machines end no rollout and are no part of it: whoever reads that it is done reads of them too. */
+/** Skipped machines do not end a rollout and are not part of it; the message of a complete rollout still names them. */
 function doneMessage(
   { counting, members, seen }: Context,
   { surveys }: Progress,

@@ -1,4 +1,4 @@
-// Machines that somebody else takes from a slice while it is at work: nobody will order them to switch for it, and the version is not to blame.
+// Machines that another set or a canary takes over from a running slice: this set's order no longer reaches them, and the version is not to blame.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'

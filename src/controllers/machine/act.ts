@@ -250,7 +250,10 @@ async function writeSpec(
   )
 }
 
-/** Right before an order is given, its permit is read from the server: the Defender may have taken it back. The write names the version that was decided on: who let the machine go since is not overrun. */
+/**
+ * Right before an order is given, its permit is read from the server: the Defender may have revoked it. The write names the version that the decision was based
+ * on, so a release written since then is not overwritten.
+ */
 async function writeComponents(
   { client, permitNow }: MachineTools,
   machine: Machine,

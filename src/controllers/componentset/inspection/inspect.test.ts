@@ -1,4 +1,4 @@
-// Inspections that look beyond the cluster's objects gate the next step: what was not looked at, or does not hold, keeps it shut.
+// Inspections of things outside the cluster gate the next step: one that was not run yet, or does not hold, keeps the step closed.
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { fleet, phases, until } from '#test/support/rollout-story.ts'

@@ -1,4 +1,4 @@
-// Whether the inspections of a step hold. What cannot be read, or was not looked at yet, does not hold.
+// Decides whether the inspections of a step hold. One that cannot be read, or was not run yet, does not hold.
 import { isNodeReady, type Node } from '#nodes/objects.ts'
 import type { Lookup } from '../members/lookup.ts'
 import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
@@ -9,7 +9,7 @@ import type { Rollout, Seen, Slice } from '../seen.ts'
 
 export type { Inspection } from './inspections.ts'
 
-/** A step that nobody asked to inspect is still looked at. */
+/** A step without declared inspections still gets these. */
 const BUILT_IN: readonly Inspection[] = [
   { name: 'node-ready', nodeReady: {}, timeout: '5m' },
   { name: 'components-healthy', componentsHealthy: {}, timeout: '5m' },
@@ -37,7 +37,7 @@ const unsupported = (name: string, why: string): Problem => ({
 export interface Finding {
   readonly inspection: Inspection
   readonly seen: string
-  /** Without the machines that fell silent a moment ago it would hold: it does not hold now, and fails nobody yet. */
+  /** It would hold without the machines that fell silent recently: it does not hold now, but fails no machine yet. */
   readonly isSilence?: boolean
 }
 
@@ -86,7 +86,7 @@ function wrongWithMachines(
   return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
 }
 
-/** What keeps the inspection from holding on one machine, in the words of whoever said it. */
+/** What keeps the inspection from holding on one machine, in the words of the reporter. */
 function wrongWith(
   inspection: Inspection,
   { machine, health }: Reading,

@@ -1,4 +1,4 @@
-// The port to inspections that look beyond the cluster's own objects, and what such a look says. What was not looked at does not hold.
+// The port to inspections of things outside the cluster, and their results. An inspection that was not run does not hold.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
@@ -36,7 +36,7 @@ const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking']
 export const lookKey = ({ component, version = '', config = '', step }: Slice, { name }: Inspection): string =>
   [component, version, config, step, name].join('/')
 
-/** What the steps that are being inspected or watched want to be looked at. */
+/** The remote inspections of all steps that are inspecting or soaking. */
 export function wantedLooks({ spec, status }: MachineComponentSet): readonly WantedLook[] {
   const inspections = (spec.rollout.inspections ?? []).filter(isRemote)
   if (inspections.length === 0) return []

@@ -29,7 +29,7 @@ export function createInspector(config: InspectorConfig, resolve?: HttpLimits['r
       if (prometheus === undefined || config.prometheus === undefined)
         return { holds: false, seen: 'not supported by these controllers' }
       const url = queryUrl(config.prometheus, prometheus.query)
-      // Whoever starts the controllers says where Prometheus is.
+      // The operator who configures the controllers names the address of Prometheus.
       const trusted = new Set([new URL(url).origin])
       return queryLook(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), prometheus)
     },

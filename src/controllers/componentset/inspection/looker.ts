@@ -1,9 +1,9 @@
-// Keeps what the inspections of open steps said last, and looks again in the background: no decision waits for the network.
+// Keeps the latest results of the inspections of open steps, and repeats them in the background: no decision waits for the network.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Inspector, Look, WantedLook } from './inspections.ts'
 
-/** How often the same thing is looked at. */
+/** How often one inspection is repeated. */
 const AGAIN_MS = 10_000
 /** An older look says nothing about now. */
 const STALE_MS = 60_000
@@ -32,7 +32,7 @@ export class Looker {
     return this.#inspector.can
   }
 
-  /** What is known of what is wanted; looks at what is not, or not any more, and forgets what nobody wants. */
+  /** The known results of the given inspections. Starts those without a fresh result, and forgets those no longer in the list. */
   read(set: { readonly name: string; readonly uid: string }, wanted: readonly WantedLook[]): ReadonlyMap<string, Look> {
     if (wanted.length === 0) {
       this.#entries.delete(set.uid)

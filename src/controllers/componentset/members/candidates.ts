@@ -1,4 +1,4 @@
-// Which machines a component can go to next, and why the others wait: nothing that is in trouble, silent, held or at work is touched.
+// Decides which machines a component can go to next, and why the others wait: a machine that is unhealthy, silent, held or switching is never touched.
 import type { Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
@@ -63,7 +63,7 @@ export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecid
 
 type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
 
-/** Looks at one machine after the other, in the order of the members, and says at the end what it saw. */
+/** Reads one machine after the other, in the order of the members, and returns the sums at the end. */
 export interface Surveyor {
   readonly add: (reading: Reading, at: number) => void
   readonly survey: () => Survey
@@ -89,7 +89,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     if (isStuck) counts.stuck++
     if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
-    // While a version climbs the ladder, what was changed on a node waits: a step shall show what the version does.
+    // While a version climbs the ladder, changes made on a node are not repaired: a step should show the effect of the version only.
     if (isHere && !(standing === 'Drifted' && track.isProven)) return
     const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
     if (verdict === 'Never') return
@@ -156,7 +156,7 @@ function isOfHealthy({ told, reported }: Reading, index: number, healthy: Target
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
 /** Told what came after the goal; a component that a later revision dropped is a target too. */
-/** Going to what nobody has tried yet is no way back, whatever a machine had before. */
+/** A target that was never tried is no way back, whatever versions a machine had before. */
 const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
   isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
 
@@ -209,6 +209,6 @@ function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: S
   return !atWork.has(reading.told[index]?.slice)
 }
 
-/** The slice of the attempt has a time of ours; that of the report is the node's, whose clock may be wrong. */
+/** The slice of the attempt has our time; that of the report is the node's, whose clock may be wrong. */
 const attemptBegan = ({ told, reported }: Reading, index: number): number =>
   Date.parse(told[index]?.slice ?? reported[index]?.since ?? '')

@@ -50,8 +50,8 @@ export const declarersOf = (component: string, { set, sets }: AmongSets): readon
     .flatMap(selecting)
 
 /**
- * The set that decides about the component on this machine instead of ours. The higher priority wins; among equals the one that
- * already decides, then the first by name: the machine controller decides alike.
+ * The other set that decides about the component on this machine. The higher priority wins; among equals the set that already decides, then the first by name.
+ * The machine controller uses the same order.
  */
 export function rivalFor(
   rivals: readonly Rival[] | undefined,
@@ -68,7 +68,7 @@ function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decid
   return nameOf(other) === decidedBy || nameOf(other) < nameOf(ours)
 }
 
-/** An observed machine is nobody's to change. */
+/** No set may change an observed machine. */
 export const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
   spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
 

@@ -17,7 +17,7 @@ const asked = (model: RolloutModel, version: string): number =>
     .filter((p) => p.spec.component?.version === version)
     .reduce((n, p) => n + p.spec.targets.length, 0)
 
-/** `own` machines are of the set and have 1.1.0; the others are nobody's and have 1.0.0. */
+/** `own` machines belong to the set and have 1.1.0; the others belong to no set and have 1.0.0. */
 function grown(count: number, own: number, isBad: (machine: string) => boolean) {
   const model = fleet(count, { quality: (_, v, m) => (v === '1.1.0' && isBad(m) ? 'probe fails' : 'good') })
   const rest = [...model.machines.keys()].slice(own)

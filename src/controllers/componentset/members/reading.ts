@@ -51,8 +51,8 @@ interface Found {
 }
 
 /**
- * A machine silent for so long during its switch is lost; a reboot takes less. A shorter silence says nothing about the version: its agent goes on, and
- * judges it by a whole settle window.
+ * A machine silent for this long during its switch is lost; a reboot takes less. A shorter silence proves nothing about the version: its agent keeps running,
+ * and judges it by a whole settle window.
  */
 export const LOST_AFTER_MS = 300_000
 
@@ -159,14 +159,14 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   return found('Up', '')
 }
 
-/** Its agent is heard, and the Node that it had is gone. */
+/** Its agent sends heartbeats, but the Node that it had was deleted. */
 export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
   node === undefined &&
   health === 'Broken' &&
   machine.status?.phase === 'NotReady' &&
   machine.status.nodeRef !== undefined
 
-/** How a machine stands towards the version that a component shall have. */
+/** The relation of a machine to the desired version of a component. */
 export type Standing =
   /** Told, runs it, healthy. */
   | 'Updated'
@@ -224,7 +224,7 @@ function standingAnew(reading: Reading, index: number, target: Target): Standing
   }
 }
 
-/** Told no more, it is being taken off for as long as the agent speaks of it. */
+/** No longer ordered; until the agent stops reporting it, it is being uninstalled. */
 function standingToGo(told: Told | undefined, reported: Reported | undefined): Standing {
   if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
@@ -243,13 +243,13 @@ export function reportsFailure({ told, reported }: Reading, index: number, targe
   return report.state === 'RolledBack' || report.state === 'Failed'
 }
 
-/** Since when its agent is silent, in milliseconds; undefined when nobody says. */
+/** Since when its agent is silent, in milliseconds; undefined when the status does not show it. */
 export function silentSince({ machine }: Reading): number | undefined {
   const since = machine.status?.conditions?.find((c) => c.type === 'AgentReachable')?.lastTransitionTime
   return since === undefined ? undefined : Date.parse(since)
 }
 
-/** Nobody has heard of it for so long that its switch will not end by itself. */
+/** It has been silent so long that its switch will not end by itself. */
 export function isLost(reading: Reading, now: number): boolean {
   const since = reading.health === 'Silent' ? silentSince(reading) : undefined
   return since !== undefined && now - since >= LOST_AFTER_MS

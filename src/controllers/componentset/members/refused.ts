@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 const REMEMBERED_MS = 600_000
 /** With more the refusals are a matter of the policy: the slice waits instead of asking for one machine after the other. */
 const MOST_REFUSED = 20
-/** Gates that look at one target alone; what others refuse, they refuse to all. */
+/** Gates that judge each target separately; a denial by any other gate applies to all targets. */
 const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 
 export function recentlyRefused(

@@ -10,7 +10,7 @@ import type { Blocked, Seen } from '../seen.ts'
 
 /** Machines that are named; the rest is on their own statuses. */
 const MOST_NAMED = 10
-/** One revision fails a few times at most before somebody commits another one. */
+/** One revision fails a few times at most before a user commits another one. */
 const MOST_KEPT = 32
 const MOST_CHARS = 200
 
@@ -20,7 +20,7 @@ export interface Evidence {
   readonly reason: string
   /** What the first failed machines say. */
   readonly machines: readonly string[]
-  /** Since when it binds no more. */
+  /** Since when it no longer blocks. */
   readonly liftedAt?: string
 }
 
@@ -31,7 +31,7 @@ export function evidenceOf({ metadata }: ControllerRevision): readonly Evidence[
     const entries: unknown = JSON.parse(text)
     return Array.isArray(entries) ? entries.filter(isEvidence) : []
   } catch {
-    // Written by nobody of us: it is written anew when there is something to say.
+    // Not written by our programs: it is overwritten with the next record.
     return []
   }
 }
@@ -101,7 +101,7 @@ function failedOn(component: string, { surveys, members }: BlockedNow): readonly
     .map((reading) => reportOf(reading, survey.track.index).slice(0, MOST_CHARS))
 }
 
-/** What a machine says of the component, with its name: as people are told of a failure. */
+/** A machine's report on the component, with its name, as failures are shown to users. */
 export function reportOf({ name, reported }: Reading, index: number): string {
   const { state = '', reason = state, message = '' } = reported[index] ?? {}
   return `${name}: ${reason}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`

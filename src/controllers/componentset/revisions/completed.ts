@@ -32,7 +32,7 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
   })
 }
 
-/** What a declaration made of the other revisions is written before it is acted on: afterwards nobody could tell that it was a way back. */
+/** Marks that a declaration sets on other revisions are written before it is acted on: later it could not be recognized as a way back. */
 export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
   return revisions.all.flatMap((revision): readonly SetAction[] => {
     const before = seen.revisions.find((r) => r.metadata.name === revision.metadata.name)

@@ -11,7 +11,7 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { configNames } from './configs.ts'
 import type { ControllerRevision } from './revisions.ts'
 
-/** Made a moment before what refers to it; and a commit that is taken back within the hour finds its configuration again. */
+/** A configuration is created shortly before the object that refers to it; and a commit reverted within the hour finds its configuration again. */
 export const CONFIG_GRACE_MS = 3_600_000
 export const SWEEP_EVERY_MS = 300_000
 /** A few at a time: what piled up in a year is no reason for a burst of writes. */
@@ -26,7 +26,7 @@ export interface Referrers {
 
 export interface SweepInput extends Referrers {
   readonly configs: readonly ComponentConfig[]
-  /** When each was first seen to be nobody's, by UID, on the clock of durations. */
+  /** When each was first seen unreferenced, by UID, on the monotonic clock. */
   readonly since: ReadonlyMap<string, number>
   readonly now: number
 }

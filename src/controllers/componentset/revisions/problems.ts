@@ -45,7 +45,7 @@ export function problemOf(
   )
 }
 
-/** A requirement may also be met by what another set declares for machines of ours. */
+/** Another set that covers the same machines may declare the required component. */
 function offersOf({ set, sets }: Seen, members: readonly Reading[]): readonly WantedComponent[] {
   return sets
     .filter((s) => s.metadata.name !== set.metadata.name && s.metadata.deletionTimestamp === undefined)

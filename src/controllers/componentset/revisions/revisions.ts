@@ -24,7 +24,7 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 /** Any of the last so many can be returned to. */
 export const KEPT_REVISIONS = 10
 
-/** What a component shall be: its version and its configuration; no version means that it shall be gone. */
+/** The desired state of a component: its version and its configuration; no version means that it must be removed. */
 export interface Target {
   readonly component: string
   readonly version: string

@@ -10,18 +10,18 @@ export interface Track {
   readonly component: string
   readonly index: number
   readonly declared: Target
-  /** Undefined: machines stay as they are, because what is declared is blocked. */
+  /** Undefined: machines keep their version, because the declared one is blocked. */
   readonly target: Target | undefined
   /** The target was healthy on this set before, so it needs no ladder. */
   readonly isProven: boolean
   /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
   readonly version: HealthyVersion | undefined
-  /** Whoever was told one of these goes back. */
+  /** Machines with one of these in their spec go back to the target. */
   readonly ahead: readonly Target[]
   /** The target takes the place of a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
-  /** The set names the component no more: it is to leave its machines. */
+  /** The set no longer names the component: remove it from its machines. */
   readonly isRemoval: boolean
 }
 
@@ -101,8 +101,8 @@ interface Population {
 }
 
 /**
- * Machines that neither have the version nor are on their way back to it came to the set from elsewhere: a selector that moved, another set that is gone.
- * What was healthy on fewer machines than it has yet to reach says little of those: they climb the ladder, and what fails on them counts.
+ * Machines that neither have the version nor are on their way back to it joined the set from elsewhere: the selector changed, or another set was deleted. If
+ * such machines are the larger part, the version is not yet proven for them: they climb the ladder, and failures on them count.
  */
 function isMostlyForeign(
   healthy: Target | undefined,
@@ -125,7 +125,7 @@ function isMostlyForeign(
 const isTo = ({ version, config }: Told, target: Target): boolean =>
   version === target.version && config === target.config
 
-/** A canary gives another attempt and no slice: whoever had one goes back to what it had. */
+/** A canary raises the attempt without a slice: its machines return to what they had before. */
 const isOfCanary = ({ slice, attempt }: Told): boolean => slice === undefined && attempt > 1
 
 /** What kept revisions name and the one that machines go to does not. */

@@ -1,5 +1,5 @@
-// Which declarations go back to an older version. What the set goes back from counts as healthy no more, and neither does what it goes back to for the second
-// time within an hour: both are ordinary rollouts then.
+// Decides which declarations return to an older version. The version that the set leaves no longer counts as healthy, and neither does a version that the set
+// returns to for the second time within an hour: both are ordinary rollouts then.
 import {
   type Completed,
   type HealthyVersion,
@@ -20,7 +20,7 @@ import type { Seen } from '../seen.ts'
 
 type Definitions = Seen['components']
 
-/** Undefined while the definition of the version is not there: nobody could tell later whether it is the same. */
+/** Undefined while the definition of the version does not exist: it could not be recognized as the same later. */
 export function healthyVersionOf(
   { component, version, config }: Target,
   components: Definitions,

@@ -85,7 +85,10 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   return withoutPermit(view, around) ?? waits(slice, permitWait(permit), around)
 }
 
-/** Machines that run what they shall without a switch, or are gone, need no permit any more: a slice that has only such ones ends before the Defender answers. */
+/**
+ * Machines that have the desired version without a switch, or were deleted, no longer need a permit: a slice with only such machines ends before the Defender
+ * answers.
+ */
 function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined {
   const { slice, permit, machines } = view
   const needNone = machines.filter((m) => m.result !== undefined || m.end === 'Succeeded' || m.end === 'Released')
@@ -120,7 +123,7 @@ function whileSwitching(
   const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
   const isPermitGone = permit === undefined || isPermitEnded(permit)
-  // A result counts once it is in the permit: writing it looked at the machine afresh.
+  // A result counts once it is in the permit: the machine was read again before it was written there.
   const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
   const isReported = isOver || (isPermitGone && machines.every((m) => m.end !== undefined))
   const isAbove = tally.failed > tally.allowed
@@ -179,7 +182,7 @@ function whileSwitching(
 
 const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted
 
-/** What is left waits for the Defender: that is no fault of the version, however long it takes. */
+/** The remaining machines wait for the Defender: that is not the version's fault, however long it takes. */
 const isHeldUp = (machines: readonly SliceMachine[]): boolean =>
   machines.some((m) => m.end === undefined) && !machines.some(isUnderWay)
 
@@ -260,7 +263,7 @@ function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wai
   return undefined
 }
 
-/** Nobody knows how its switch ends; its agent does once it is heard of, or it is lost. */
+/** The result of its switch is unknown until its agent sends heartbeats again, or it counts as lost. */
 function silent({ machines }: SliceView): Wait | undefined {
   const found = machines.find((m) => m.isSwitching && m.reading?.health === 'Silent')
   const since = found?.reading === undefined ? undefined : silentSince(found.reading)

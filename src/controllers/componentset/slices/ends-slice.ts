@@ -25,7 +25,7 @@ export function endsSlice(
   )
 }
 
-/** Its order is taken back, and the agent says how the attempt went. */
+/** Its order is withdrawn, and the agent has reported the result of the attempt. */
 function isOver({ spec, status }: Machine, { component }: Slice): boolean {
   const told = spec.components?.find((c) => c.name === component)
   const report = status?.components?.find((c) => c.name === component)

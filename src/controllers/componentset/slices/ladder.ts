@@ -1,4 +1,4 @@
-// The steps of a rollout: how many machines each step may bring to the new version at work. The last step repeats.
+// The steps of a rollout: how many machines each step may bring to the new version in total. The last step repeats.
 import { type Share, shareOf } from './share.ts'
 
 /** A step closes after so many slices even when it is not full: with a tiny budget a large step would otherwise list hundreds. */

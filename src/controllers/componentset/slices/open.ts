@@ -151,7 +151,7 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
     const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
     return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
   }
-  // One on which the version that works elsewhere is unwell proves little: it is tried when no sound one may be.
+  // A machine on which a version fails that works elsewhere proves little: it is tried only when no sound machine may be.
   const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
   const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
   const room = Math.max(0, Math.min(most - first.length, free))
@@ -165,7 +165,7 @@ interface PickWish {
   readonly most: number
   /** Sound machines that may go down. */
   readonly free: number
-  /** No slice of the set is at work. */
+  /** No slice of the set is running. */
   readonly isIdle: boolean
   readonly spread: readonly Domain[]
   readonly isRecovery: boolean
@@ -268,7 +268,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
   const open = new Map(left.map((r) => [r.name, r]))
   const targets = slice.machines.flatMap((name) => open.get(name) ?? [])
-  // What cannot be asked for any more is picked anew with the next slice.
+  // Machines that can no longer be requested are picked again with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   const again = askAgainAt(before)
   if (again !== undefined && now < again) return { ...nothing(undefined), slice }

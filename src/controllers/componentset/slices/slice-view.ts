@@ -40,7 +40,7 @@ export interface Surroundings {
   readonly rules: Rules
   readonly now: number
   readonly isHalted: (reading: Reading, slice: Slice) => boolean
-  /** Many are silent at once: silence is nobody's fault. */
+  /** Many machines are silent at once: the silence counts against no version. */
   readonly isOutage: boolean
   readonly nameOfStep: (slice: Slice) => string
 }
@@ -76,9 +76,9 @@ function viewMachine(
   const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
   const isSwitching = standing === 'Switching' && !isGone
   if (result !== undefined) return { ...base, end: result, isSwitching }
-  // Let go before somebody crashed: it gets no order under this permit any more.
+  // Released before a controller crashed: it gets no further order under this permit.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
-  // A stronger set, or a canary, took it over: nobody orders it to switch for us.
+  // A set with higher priority, or a canary, took it over: this set's order will not reach it.
   const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(slice.component, reading))
   const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
   return {
@@ -104,13 +104,13 @@ function endOf(
 ): End | undefined {
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
-  // Changed again since the attempt of this very slice: its part is over, and the next slice decides anew.
+  // Changed on the host since the attempt of this slice: its part is over, and the next slice decides again.
   if (standing === 'Drifted' && reading.told[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
-  // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
+  // Silent: no result may be written for it, and its slot stays until it sends heartbeats. It does not block the slice once it is lost, or when it never began.
   if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
   if (standing === 'Switching') return undefined
-  // Taken off the machine already: it ends when the agent speaks of it no more.
+  // Already removed from the machine's spec: it ends when the agent no longer reports it.
   if (standing === 'Pending' && reading.told[index] === undefined) return undefined
   if (isDropped || isOutOfUse(reading)) return 'Released'
   return undefined

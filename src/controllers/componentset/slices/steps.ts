@@ -11,7 +11,7 @@ export interface StepReading {
   /** No further slice of the step will be opened. */
   readonly isFull: boolean
   readonly finding: Finding | undefined
-  /** Silence of many is nobody's fault: nothing fails while it lasts. */
+  /** Many machines are silent at once: nothing counts as failed while that lasts. */
   readonly isOutage: boolean
   readonly soakMs: number
   readonly now: number
