@@ -1,4 +1,4 @@
-// What a person may have asked of other systems before something goes on: a request, a query. Sets and pipelines ask alike.
+// Requests and queries to other systems that users may declare as conditions for the next step. Sets and pipelines share them.
 import { fallback, int, obj, optional, str } from './build.ts'
 import { url } from './fields.ts'
 

@@ -32,7 +32,7 @@ const nodeInfo = {
   containerRuntimeVersion: 'containerd://2.1.4',
 }
 
-/** A Node that somebody else made long ago, with a kubelet that keeps it alive. */
+/** A Node that another program created long ago, with a kubelet that keeps it alive. */
 function existingNode({ fake, clock }: TestWorld, isReady = true): void {
   const metadata = { name: NODE, labels: { arch: 'amd64', tier: 'db' } }
   fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints: [] } })
@@ -149,7 +149,7 @@ describe('a host that was there before', () => {
     w.fake.plant(machineType, imported)
     const before = nodeIn(w)
     await w.clock.advance(5_000)
-    // The Node is there already, and still nobody of ours is on the host.
+    // The Node exists already, but our agent is not on the host yet.
     expect(nodeIn(w)).toEqual(before)
     const token = handedOverIn(w)
     const data = token?.['data'] as Record<string, string>
@@ -192,7 +192,7 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.status?.phase).toBe('Ready')
     expect(hasTaint(nodeIn(w), TAINTS.componentsPending)).toBe(false)
     expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db', mine: 'yes', 'kubenode.io/pool': 'workers' })
-    // What it shall run comes with a slice of the set, under a permit, and not with the import.
+    // A slice of the set assigns its components, under a permit; the import does not.
     expect(w.machine(NODE)?.spec.components).toBeUndefined()
   })
 
@@ -235,7 +235,7 @@ describe('a host that was there before', () => {
     expect(node.spec?.taints ?? []).toEqual([])
     expect(w.fake.peek(leaseType, lease)).toBeDefined()
     expect(w.fake.peek(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(NODE) })).toBeUndefined()
-    // Nobody is left who claims the host: another machine of the name may have it.
+    // No Machine claims the host any longer: another machine of that name may have it.
     w.fake.plant(machineType, imported)
     await w.clock.advance(1_000)
     expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)

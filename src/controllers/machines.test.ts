@@ -119,7 +119,7 @@ describe('the machine controller', () => {
     w.fake.poke(operationPermit, { name: 'p' }, { status: granted }, 'status')
     await w.clock.advance(1_000)
     expect(order()?.switch).toEqual({ attempt: 2, permit: 'p' })
-    // What is over soon is not told of; this is not.
+    // Progress that is over soon is not written to the status; this lasts longer.
     await w.clock.advance(UNDER_WAY_MS)
     expect(w.machine(name)?.status?.phase).toBe('Updating')
     report(w, name, 'Healthy')

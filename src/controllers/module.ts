@@ -18,7 +18,7 @@ export interface ControllersConfig {
   readonly providers: Readonly<Record<string, Provider>>
   /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
   readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
-  /** What hosts are told at join, beside their own name and token. */
+  /** What hosts receive at join, beside their own name and token. */
   readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
   /** Where repairs may call webhooks; nowhere without it. */
   readonly outbound?: OutboundPlaces

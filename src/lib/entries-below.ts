@@ -9,7 +9,7 @@ export interface Entry {
   readonly kind: 'File' | 'Folder' | 'Other'
 }
 
-/** The folder itself may be a link only where the caller has looked at it. Entries of one folder come before those of the folders in it. */
+/** The folder itself may be a link only if the caller has checked it. Entries of a folder come before those of its subfolders. */
 export function* entriesBelow(folder: string, mayEnter: (path: string) => boolean = () => true): Generator<Entry> {
   const folders = ['']
   for (let at = folders.pop(); at !== undefined; at = folders.pop())

@@ -18,7 +18,7 @@ export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.
 export const isWaiting = (job: RemedyOperationJob): boolean =>
   job.status?.phase === undefined || job.status.phase === 'Pending' || job.status.phase === 'AwaitingPermit'
 
-/** Later first; within one second (stamps have no more) the higher rung and attempt are later. */
+/** Later first; within one second (the resolution of timestamps) the higher rung and attempt are later. */
 const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
   createdAt(b) - createdAt(a) ||
   finishedAt(b) - finishedAt(a) ||
@@ -70,7 +70,7 @@ interface OfRule {
   counted?: Counted | undefined
 }
 
-/** Books by the list that they gave out: whoever looks at that very list need not sort it again. */
+/** Books by the list that they returned: a caller with that same list need not sort it again. */
 const BEHIND = new WeakMap<readonly RemedyOperationJob[], JobBook>()
 
 /** All jobs, by node and by rule. One that changes costs one, not a day full of them. */
@@ -88,7 +88,7 @@ export class JobBook {
     return book
   }
 
-  /** `job` undefined: it is gone. */
+  /** `job` undefined: it was deleted. */
   put(name: string, job: RemedyOperationJob | undefined): void {
     const before = this.#jobs.get(name)
     if (before === job) return

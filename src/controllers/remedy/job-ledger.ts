@@ -15,7 +15,7 @@ export class JobLedger {
   readonly #cache: SharedInformer<RemedyOperationJob>
   /** What the cache shows, and what it does not show yet. That may be older, never less: an open job that has ended meanwhile only makes us wait. */
   readonly #book = new JobBook()
-  /** Others may have made jobs before this term began, and a write of ours whose answer was lost may have been done. */
+  /** Another leader may have created jobs before this term began, and a write whose reply was lost may have succeeded. */
   #isSure = false
 
   constructor(cache: SharedInformer<RemedyOperationJob>) {

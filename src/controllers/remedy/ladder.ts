@@ -19,7 +19,7 @@ export type LadderStep =
       readonly isAsked?: boolean
     }
   | { readonly kind: 'Open'; readonly job: string }
-  /** Nothing more is done about this fault until it goes away. */
+  /** Nothing further is done about this fault until it clears. */
   | {
       readonly kind: 'Over'
       readonly reason: Extract<Reason, 'LadderExhausted' | 'HoldAbort' | 'DryRunOnly'>
@@ -38,7 +38,7 @@ export interface LadderQuestion {
 
 /** Before the same thing is tried again after a failure that may pass. */
 const RETRY_MS = 30_000
-/** Incidents are told apart by stamps of whole seconds. */
+/** Incidents are distinguished by timestamps of whole seconds. */
 const SECOND_MS = 1_000
 /** What the job kind can count. */
 const MOST_ATTEMPTS = 6
@@ -112,7 +112,7 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
       const pause = started ? RETRY_MS : Math.max(RETRY_MS, parseDuration(spec.cooldown))
       return { kind: 'Try', incident, rung, attempt: attempt + 1, why: 'retry', notBefore: ended + pause }
     }
-    // What never began says nothing about the rung: a harder one is no answer to a permit that nobody gives.
+    // A repair that never began proves nothing about the rung: a harder one does not help when no permit is granted.
     return started
       ? climb('no attempts left on this rung')
       : over('LadderExhausted', 'no permit was granted; needs manual intervention')

@@ -1,4 +1,4 @@
-// Whether a change of a Node or a Machine can change what a rule says about it: ten thousand heartbeats must not each mean a look at everything.
+// Whether a change of a Node or a Machine can change the result of a rule: ten thousand heartbeats must not each cause a full evaluation.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
@@ -8,10 +8,10 @@ interface Reported extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 
-/** `Later`: no decision waits for it, but what is told of a rule may be another. A burst of a thousand repairs is thousands of those. */
+/** `Later`: no decision waits for it, but the status of a rule may change. A burst of a thousand repairs causes thousands of those. */
 export type News = 'Now' | 'Later' | undefined
 
-/** `speaksOfMarks`: some rule asks about taints or annotations, where each cordon of ours leaves its trace. */
+/** `speaksOfMarks`: some rule reads taints or annotations, which each of our cordons changes. */
 export function newsOf(before: Reported | undefined, now: Reported | undefined, speaksOfMarks: boolean): News {
   if (before === undefined || now === undefined) return 'Now'
   if (!jsonEqual(essence(before), essence(now))) return 'Now'

@@ -62,7 +62,7 @@ export class Observer {
 
   /** Names of jobs of which whatever comes next is news. */
   readonly #awaited = new Set<string>()
-  /** Until the rules were looked at, any of them may. */
+  /** Until the rules were read, any of them may. */
   #speaksOfMarks = true
 
   constructor(caches: RemedyCaches, clock: Pick<Clock, 'sleep'>, metrics: RemedyMetrics) {

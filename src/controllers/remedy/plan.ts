@@ -33,7 +33,7 @@ export type RemedyAction =
     }
   | { readonly kind: 'DropRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateJob'; readonly reason: string; readonly job: WantedJob }
-  /** Tells the job controller that a job which waits shall end, for a rule of a higher priority. */
+  /** Asks the job controller to end a waiting job, in favor of a rule of a higher priority. */
   | {
       readonly kind: 'SupersedeJob'
       readonly reason: string
@@ -69,7 +69,7 @@ export interface RemedyPlan extends Plan<RemedyAction> {
   readonly verdicts: readonly RuleVerdict[]
 }
 
-/** A limit that waits for others to finish is looked at again when they do; this is the fallback. */
+/** A limit that waits for other repairs is checked again when they end; this is the fallback. */
 const LOOK_AGAIN_MS = 60_000
 
 export function plan(seen: Seen, now: number): RemedyPlan {
@@ -295,7 +295,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
       step.notBefore - now,
     )
   const hit = limitHit({
-    // Whoever asks for a node knows how often it was repaired.
+    // A user who requests a repair knows how often the node was repaired.
     limits: step.isAsked === true ? { ...spec.limits, perNodePerDay: Infinity } : spec.limits,
     ofRule: history.ofRule(name, dryRun),
     ofNode,

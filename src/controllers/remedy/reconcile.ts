@@ -32,7 +32,7 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const KEY = 'cluster'
 /** Jobs made at the same time: a burst of a thousand nodes is a thousand writes. */
 const WRITES_AT_ONCE = 16
-/** What nobody's decision waits for is looked at together; a person who reads a status does not notice. */
+/** Changes that no decision waits for are gathered; a reader of a status does not notice the delay. */
 const LATER_MS = 500
 
 function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
@@ -63,7 +63,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     const { seen, planned } = decided
     const failures: unknown[] = []
     const failed = new Set<string>()
-    // One that is refused holds up none of the others.
+    // A rejected action does not block the others.
     await inParallel(planned.actions, WRITES_AT_ONCE, async (action) => {
       if (action.kind === 'SupersedeJob') observer.awaitNews(action.job)
       const outcome = await act(client, action, signal)

@@ -9,7 +9,7 @@ export interface RuleNeeds {
   readonly peers: boolean
   readonly cluster: boolean
   readonly repairs: boolean
-  /** Taints and annotations, where cordons of ours leave their traces. */
+  /** Taints and annotations, which our cordons change. */
   readonly marks: boolean
 }
 

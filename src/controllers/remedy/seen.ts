@@ -9,9 +9,9 @@ export interface NodeSeen {
   readonly name: string
   readonly uid: string
   readonly machine: string | undefined
-  /** Of that Machine: its agent is told from one of the name before it. */
+  /** UID of that Machine: distinguishes its agent from that of an earlier Machine of the same name. */
   readonly machineUid: string | undefined
-  /** Its Machine is only looked at: nothing of it is ours to repair. */
+  /** Its Machine is observed only: KubeNode must not repair anything on it. */
   readonly isObserved?: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly standing: Standing

@@ -1,4 +1,4 @@
-// Writes the statuses of rules beside the decisions: what a look found is told soon, but no node waits for its repair until fifty rules were told.
+// Writes the statuses of rules concurrently with the decisions: results are reported soon, but no repair waits until fifty rules are written.
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -12,7 +12,7 @@ import { isUrgent, statusOf } from './status.ts'
 
 /** What changes together is written together. */
 const GATHER_MS = 500
-/** Counts are brought up to date no more often than this, however much happens. */
+/** Counts are updated at most this often, however much happens. */
 const APART_MS = 5_000
 
 interface News {
@@ -101,7 +101,10 @@ export class Teller {
   }
 }
 
-/** Most rules are true for no node: fifty statuses need not be made for one that is. What was told or set out to be told of it stands. */
+/**
+ * Most rules are true for no node: when one rule becomes true, the statuses of the other fifty need not be built. The status written last, or being written,
+ * stays.
+ */
 const isNothingNew = (before: RuleVerdict, now: RuleVerdict): boolean =>
   before.faults.length + now.faults.length === 0 &&
   before.reading.remedier === now.reading.remedier &&

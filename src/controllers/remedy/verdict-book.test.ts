@@ -1,4 +1,4 @@
-// What is kept from look to look says the same as asking everything anew, whatever changed in between and in whatever order.
+// The incrementally kept results equal those of a full evaluation, whatever changed in between and in whatever order.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -117,7 +117,7 @@ test('verdicts kept from look to look are those of asking everything anew', asyn
         }
         const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
         await kept.update(changed, question, now)
-        // What turns with time alone is looked at once a tick.
+        // Results that change with time alone are evaluated once per tick.
         await kept.update(new Map(), question, now + TICK_MS)
         now += TICK_MS
         const anew = new VerdictBook(clock)

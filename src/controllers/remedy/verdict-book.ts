@@ -12,7 +12,7 @@ import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
 import { TICK_MS, needsOf } from './rule-needs.ts'
 import type { NodeSeen, RuleCounts } from './seen.ts'
 
-/** Nodes asked in one go; between two goes others get their turn, so that ten thousand nodes at a start hold nobody up. */
+/** Nodes evaluated in one go; other work gets its turn in between, so that ten thousand nodes at startup block nothing. */
 const AT_ONCE = 200
 
 /** What is asked, and whom to ask about repairs of a node. */
@@ -20,7 +20,7 @@ export interface Question {
   readonly active: readonly ActiveRule[]
   readonly remediers: readonly NodeRemedier[]
   readonly repairsOf: (uid: string, now: number) => Facts
-  /** Hears of each rule that became true for a node which was looked at before, with the time that is recorded for it. */
+  /** Called for each rule that became true for a node evaluated before, with the recorded time. */
   readonly onTrue?: (rule: string, since: number) => void
 }
 
@@ -68,7 +68,7 @@ export class VerdictBook {
     this.#clock = clock
   }
 
-  /** `changed` are nodes by name with what they are now; undefined for one that is gone. */
+  /** `changed` maps names of nodes to their new state; undefined for a deleted node. */
   async update(changed: ReadonlyMap<string, NodeView | undefined>, question: Question, now: number): Promise<void> {
     // Peers first, all of them: what a rule says of one node may rest on any other.
     for (const [name, view] of changed) this.#place(name, view)
@@ -182,7 +182,7 @@ export class VerdictBook {
     }
   }
 
-  /** All that the index may look at; what peers have is a number of tallies, which no index knows. */
+  /** All facts that the index may read; facts about peers are tallies, which no index covers. */
   #plainFacts(view: NodeView, { repairsOf }: Question, now: number): Facts {
     const { repairs, cluster } = this.#speaksOf
     const facts = this.#stamps.settle(view.uid, view.facts, now)
@@ -204,7 +204,7 @@ export class VerdictBook {
 
   #enter(name: string, entry: Entry, { onTrue }: Pick<Question, 'onTrue'>): void {
     const before = this.#entries.get(name)
-    // Of a node or a rule that is new to us nobody knows when it would have been seen.
+    // For a new node or rule it is unknown when the match would have been noticed.
     if (onTrue !== undefined && before?.isCounted === true && before.view.uid === entry.view.uid)
       for (const [rule, since] of entry.matches) if (!before.matches.has(rule)) onTrue(rule, since)
     this.#leave(name)

@@ -19,7 +19,7 @@ import { componentOf, disruptionsOf } from './operations.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.remedyJob
-/** Renewed while the job is at work. */
+/** Renewed while the job is running. */
 const PERMIT_LEASE_SECONDS = 120
 
 export async function act(tools: JobTools, action: JobAction, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
@@ -66,7 +66,7 @@ async function listJobs(
   { machine, jobs }: Extract<JobAction, { kind: 'ListJobs' }>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  // With the uid an apply never makes a machine that is gone.
+  // With the uid, an apply never re-creates a deleted machine.
   const object = {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',

@@ -21,7 +21,7 @@ export type JobAction =
       readonly target: string
       readonly result: TargetResult
     }
-  /** The whole list of jobs that the agent of the machine shall watch. */
+  /** The complete list of jobs that the agent of the machine should watch. */
   | { readonly kind: 'ListJobs'; readonly reason: string; readonly machine: Machine; readonly jobs: readonly string[] }
   /** One central step, which was written down as begun before. */
   | { readonly kind: 'DoStep'; readonly reason: string; readonly step: JobStep }
@@ -61,7 +61,7 @@ export interface JobPlan {
   readonly needsFresh?: boolean
 }
 
-/** What a central step came to; without an outcome it goes on. */
+/** The result of a central step; without an outcome it continues. */
 export interface StepResult {
   readonly outcome?: 'Succeeded' | 'Failed'
   readonly output: string

@@ -1,12 +1,12 @@
-// Lets everybody ask before anybody begins: of a thousand repairs that come together each has its permit asked for before the first few take the server's
-// time with their steps. Nobody waits for one that cannot ask, and nobody waits long.
+// Lets all jobs request their permits before any of them begins: of a thousand simultaneous repairs each has requested its permit before the steps of the first
+// few use up the server's time. No job waits for one that cannot request, and the wait is short.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Clock } from '#lib/clock.ts'
 import { nameOf, phaseOf } from './seen.ts'
 
-/** Who has not asked by then is held up by something else. */
+/** A job that has not requested by then is blocked by something else. */
 const ASKING_MS = 2_000
-/** A repair is put off for so long at most, whoever keeps coming. */
+/** The longest delay of a repair, however many others follow. */
 export const MOST_PUT_OFF_MS = 5_000
 
 export class Asking {
@@ -21,7 +21,7 @@ export class Asking {
     this.#wake = wake
   }
 
-  /** Hears of every change of a job. */
+  /** Receives every change of a job. */
   note(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): void {
     const job = now ?? before
     if (job === undefined) return
@@ -34,7 +34,7 @@ export class Asking {
     if (this.#open.delete(name) && this.#open.size === 0) for (const waiting of this.#putOff.keys()) this.#wake(waiting)
   }
 
-  /** How long the job that could begin is put off at most, while others ask; undefined: it may go on. It is woken when they have. */
+  /** The longest delay of a job that could begin while others request their permits; undefined: it may start. It is woken when they are done. */
   putOffMs(name: string): number | undefined {
     const now = this.#clock.monotonic()
     for (const [open, since] of this.#open) {

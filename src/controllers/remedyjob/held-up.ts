@@ -1,15 +1,15 @@
-// Decides what becomes of the permit of a repair that may not begin: it keeps nobody else waiting. The slot is given back, and asked for anew, under
-// another name, once the repair may go on.
+// Decides what happens to the permit of a repair that may not begin: it must not block other repairs. The slot is released, and requested again under another
+// name once the repair may continue.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isRenewalDue } from '#permits/permits.ts'
 import type { JobPlan } from './actions.ts'
 import { type Seen, nameOf } from './seen.ts'
 
-/** A grant is looked at so often, so that it goes back and does not run out: a slot whose lease ran out stays taken until the node is well. */
+/** A grant is checked this often, so that it is released before it expires: a slot with an expired lease stays taken until the node is healthy. */
 const LOOK_AGAIN_MS = 15_000
 
-/** What holds it up may be over in a moment: the slot goes back where others would renew it. */
+/** The block may end soon, so the slot is released only when its lease would be due for renewal. */
 export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const { permit } = seen
   const target = permit?.spec.targets[0]?.uid
@@ -24,7 +24,7 @@ export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
 
 const LAPSED: ReadonlySet<string> = new Set(['Released', 'Expired', 'Revoked'])
 
-/** Given back, run out or taken back before anything was begun under it; nobody said no. */
+/** Released, expired or revoked before any step began under it; it was not denied. */
 export const hasLapsed = ({ spec, status }: OperationPermit, target: string): boolean =>
   spec.targets.some((t) => t.uid === target) &&
   (LAPSED.has(status?.phase ?? 'Requested') || spec.results?.[target] === 'Released')

@@ -138,7 +138,7 @@ export class Observer {
     ])
   }
 
-  /** After a write of ours: the job as the server answered, everything else as it was read a moment ago. */
+  /** After our own write: the job as returned by the server, everything else as read just before. */
   async goOn(seen: Seen, job: RemedyOperationJob, signal: AbortSignal): Promise<Seen> {
     const next = { ...seen, job, begun: this.#begun.get(uidOf(job)) ?? new Set<string>() }
     const index = nextOperation(job)
@@ -146,7 +146,7 @@ export class Observer {
     return isDrain && seen.hasPods === undefined ? { ...next, hasPods: await this.hasPods(seen, signal) } : next
   }
 
-  /** A step that has just ended well may be followed by a drain: whether there is anything to drain is told in the same write. */
+  /** A step that succeeded may be followed by a drain: the same write tells whether there are pods to drain. */
   async lookAhead(
     seen: Seen,
     result: { readonly step: JobStep; readonly went: StepResult } | undefined,
@@ -157,7 +157,7 @@ export class Observer {
     return isNext ? { ...seen, hasPods: await this.hasPods(seen, signal) } : seen
   }
 
-  /** The rule as git declares it, also while somebody has edited it. */
+  /** The rule as declared in git, even if a user has edited it. */
   #active(remedier: NodeRemedier | undefined): ActiveRule | undefined {
     if (remedier === undefined) return undefined
     const { contents, revisions } = this.#caches

@@ -45,7 +45,7 @@ const RESULTS: Readonly<Record<NonNullable<JobStatus['outcome']>, TargetResult>>
 
 function reportResult(seen: Seen): readonly JobAction[] {
   const { permit, job } = seen
-  // Where the Machine is gone its target is still the one that the permit names.
+  // If the Machine was deleted, its target is still the one that the permit names.
   const target = permit?.spec.targets[0]?.uid ?? targetOf(seen)?.uid
   if (permit === undefined || target === undefined || permit.spec.results?.[target] !== undefined) return []
   const phase = permit.status?.phase ?? 'Requested'
@@ -78,7 +78,7 @@ const healedInMs = ({ job, cleared }: Seen, now: number): number =>
     ? cleared.since + parseDuration(job.spec.stableFor) - now
     : Infinity
 
-/** Once the node is heard of again it is no longer off; until then its work must stay given up. */
+/** A node that reports again is no longer off; until then it must stay fenced. */
 function releaseFence({ job, node, standing, others }: Seen): readonly JobAction[] {
   const owner = cordonOwner(job)
   const isOfIncident = others.some((j) => j.spec.incident === job.spec.incident && phaseOf(j) !== 'Done')

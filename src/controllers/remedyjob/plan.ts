@@ -15,13 +15,13 @@ import { type Seen, isFrozen, nameOf, phaseOf, targetOf } from './seen.ts'
 import { finish, isBegun, move, wait, waitForHold } from './transitions.ts'
 import { heldBy, unwanted } from './wishes.ts'
 
-/** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
+/** Do not start a repair that was requested more than a day ago: it may no longer be wanted. */
 const MOST_WAITING_MS = 86_400_000
-/** A permit or a node that does not change is looked at again. */
+/** How often an unchanged permit or node is checked. */
 const LOOK_AGAIN_MS = 30_000
 /** Other nodes are asked then: by chance those that were asked may have been the few bad ones. */
 const ASK_AGAIN_MS = 1_000
-/** How soon a job that is not ripe is looked at. */
+/** How soon a job that is not ripe is checked. */
 const RIPENING: Pick<JobPlan, 'waiting' | 'requeueAfter'> = {
   waiting: { predicate: 'Progressing', seen: 'checking whether other nodes fail too', unblock: 'the check finishes' },
   requeueAfter: 250,
@@ -107,7 +107,7 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   return withRenewal(seen, now, { actions: [], change })
 }
 
-/** Somebody decided that the machine is not ours to touch, or that this repair is not wanted: what has begun ends, and nothing follows. */
+/** A user decided that the machine is not to be touched, or that this repair is not wanted: steps that began are finished, and nothing follows. */
 function givenUp(seen: Seen, now: number): JobPlan | undefined {
   if (seen.job.status?.steps?.some(isBegun) === true) return undefined
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
@@ -133,7 +133,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
   if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault cleared before the repair started')
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
-  // The slot goes back at once; if the fault outlives the inhibition, it is looked at anew.
+  // The slot is released at once; if the fault outlasts the inhibition, a new job decides again.
   if (inhibited?.status === 'True') return finish(seen, now, 'Superseded', `inhibited: ${inhibited.message}`)
   const unsupported = unsupportedReason(job)
   if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
@@ -142,7 +142,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   return undefined
 }
 
-/** The permit is kept while the job is at work; without it the Defender must think that nobody is. */
+/** The permit is kept while the job is running; without it the Defender would assume that no repair runs. */
 function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const { permit } = seen
   if (permit === undefined || !isRenewalDue(permit, now))

@@ -1,4 +1,4 @@
-// The job controller: looks at one job at a time, decides on caches, and decides again on the server's word before anything happens.
+// The job controller: handles one job at a time, decides from caches, and decides again with fresh reads from the server before it acts.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -47,11 +47,11 @@ export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act }
 /** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const fieldManager = FIELD_MANAGERS.remedyJob
-/** Plans in one look at a job; a rung has eight operations, of which few are central. */
+/** Plans in one reconcile of a job; a rung has eight operations, of which few are central. */
 const MOST_TURNS = 8
 /** For so long what was read from the server counts as read right now. */
 const FRESH_MS = 500
-/** Repairs of different nodes hold nobody up: most of the time each waits for the server. */
+/** Repairs of different nodes do not block each other: most of the time each waits for the server. */
 const WORKERS = 16
 /** Actions that are answered with the permit as it is now. */
 const OF_PERMITS: ReadonlySet<JobAction['kind']> = new Set(['RequestPermit', 'RenewPermit', 'ReportResult'])
@@ -79,7 +79,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     if (typeof decided === 'number') return requeueAfter(decided)
     if (decided === undefined) return doneOrAfter(undefined)
     const readAt = clock.monotonic()
-    // What is begun is gone on with at once, while what was read is as good as new.
+    // Continue at once with a repair that has begun, while the data just read is still fresh.
     for (let turn = 1; ; turn++) {
       const { planned } = decided
       const { went, failure, permit = decided.seen.permit } = await carryOut(decided.seen, planned, signal, line)
@@ -249,7 +249,7 @@ function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
 
-/** Counts of a rule are told all the time in a burst: of its status a job asks only whether it is inhibited. */
+/** The status of a rule changes constantly in a burst: jobs only care whether it is inhibited. */
 function isSameToJobs(before: NodeRemedier | undefined, now: NodeRemedier | undefined): boolean {
   const essence = ({ metadata, spec, status }: NodeRemedier) => {
     const { uid, generation, labels, annotations, deletionTimestamp } = metadata
@@ -265,7 +265,7 @@ const isBeginning = ({ job }: Seen): boolean => phaseOf(job) === 'Pending' || ph
 
 const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: Went): number | undefined => {
   if (needsFresh === true) return 0
-  // A thousand that ripen are looked at once each, when they are ripe. What happens meanwhile wakes them anyway.
+  // Of a thousand that ripen, each is reconciled once, when it is ripe. Any change in between wakes it anyway.
   const isRipening = requeueAfter !== undefined && !seen.isRipe && isBeginning(seen)
   const ms = isRipening ? Math.max(requeueAfter, GATHER_MS) : requeueAfter
   const sooner = result?.went.againMs

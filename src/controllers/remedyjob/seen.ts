@@ -44,7 +44,7 @@ export interface Seen {
   readonly begun: ReadonlySet<string>
   /** Whether job, permit and node, and the machine where it matters, were read from the server for this decision. */
   readonly isFresh: boolean
-  /** Whether pods that must move are on the node; undefined where nobody looked. */
+  /** Whether the node has pods that must move; undefined when not read. */
   readonly hasPods: boolean | undefined
 }
 
@@ -63,11 +63,11 @@ export const targetOf = ({
   return machine === undefined ? undefined : { kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }
 }
 
-/** Neither its kubelet nor its agent is heard of. */
+/** Neither its kubelet nor its agent sends heartbeats. */
 export const isSilent = ({ machine, standing }: Pick<Seen, 'machine' | 'standing'>): boolean =>
   standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
 
-/** Somebody put the file on the node that forbids every disruption; it binds also while the agent that said so is away. */
+/** The file that forbids every disruption is on the node; it also counts while the agent that reported it is away. */
 export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean => isNodeFrozen(machine)
 
 /** The next operation to be done; undefined when all have ended well. */

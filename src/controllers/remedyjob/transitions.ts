@@ -1,4 +1,4 @@
-// The moves of a job through its phases. The table of the protocol alone says what may follow; what it refuses is thrown and looked at again.
+// The moves of a job through its phases. Only the table of the protocol decides which may follow; a refused move throws and the job is reconciled again.
 import type { Reason } from '#api/catalogue.ts'
 import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts'
 import { KubeNodeError } from '#lib/errors.ts'

@@ -2,7 +2,7 @@
 import { type HoldQuestion, holdOver, named, thing, thingsOfMachine } from '#holds/reach.ts'
 import type { Seen } from './seen.ts'
 
-/** A machine or node that is gone, or not known, is held by its name. */
+/** A machine or node that was deleted, or is not known, is held by its name. */
 function touched({ job, machine, node, remedier, machineSets }: Seen): HoldQuestion['things'] {
   const { machine: machineName, node: nodeRef } = job.spec
   return [
@@ -24,7 +24,7 @@ const question = (seen: Seen, effects: HoldQuestion['effects'], now: number): Ho
   now,
 })
 
-/** Why it shall end; what has begun ends first. */
+/** Why it should end; steps that began are finished first. */
 export function unwanted(seen: Seen, now: number): string | undefined {
   const abort = holdOver(seen.holds, question(seen, ['Abort'], now))
   if (abort !== undefined) return `hold ${abort.metadata.name}: ${abort.spec.reason}`

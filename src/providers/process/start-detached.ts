@@ -4,7 +4,7 @@ import { type ProcessId, identify } from './proc.ts'
 
 export interface DetachedStart {
   readonly cwd: string
-  /** All of its environment; nothing of ours. */
+  /** The whole environment; nothing is inherited from ours. */
   readonly env: Readonly<Record<string, string>>
   /** A descriptor for what it writes. */
   readonly log: number

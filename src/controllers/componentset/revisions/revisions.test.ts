@@ -24,7 +24,7 @@ test('S25 what a damaged or planted record says of the declared version is not b
   const planted = damaged({ ...declared, metadata: { ...declared?.metadata, annotations } } as ControllerRevision)
   const [mended] = readableRevisions(model.set, [planted])
   expect([mended?.data, mended?.metadata.annotations]).toEqual([declared?.data, {}])
-  // Its set is gone, or never was.
+  // The set that owns it was deleted, or never existed.
   expect(readableRevisions(model.set, [{ ...planted, metadata: { name: planted.metadata.name ?? '' } }])).toEqual([])
 })
 

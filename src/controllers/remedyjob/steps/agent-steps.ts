@@ -1,4 +1,4 @@
-// Decides how long a step of the agent is waited for, and what it means when no answer comes: nobody's slot is kept for ever.
+// Decides how long to wait for a step of the agent, and what a missing answer means: no slot is kept for ever.
 import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { operationName } from '#api/protocol/operations.ts'
@@ -6,7 +6,7 @@ import { type Seen, targetOf } from '../seen.ts'
 import { finish, isBegun, move } from '../transitions.ts'
 import type { Turn } from './turn.ts'
 
-/** An agent that restarted says first that it does not know, and takes back what it never did soon after. */
+/** A restarted agent first reports the result as unknown, and soon after withdraws steps that it never began. */
 const UNKNOWN_GRACE_MS = 10_000
 const LOOK_AGAIN_MS = 15_000
 /** Agents hold their steps to the job's time themselves; one that is silent so long after it has lost the step or the node. */
@@ -36,7 +36,7 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
   return waiting(`${what} is the agent's`)
 }
 
-/** The result that is reported with the end takes the permit from the agent: should it come back, it may not go on. */
+/** The result reported at the end revokes the agent's permit: if the agent returns, it may not continue. */
 function lost(seen: Seen, now: number, what: string): JobPlan {
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })

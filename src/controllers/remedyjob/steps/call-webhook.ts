@@ -14,7 +14,7 @@ const secretType = coreKind('Secret')
 const DEFAULT_KEY = 'token'
 /** Of an answer, in the status. */
 const SHOWN_CHARS = 300
-/** The longest that one look at a job may take is thirty seconds. */
+/** One reconcile of a job may take thirty seconds at most. */
 const MOST_MS = 25_000
 
 export async function callWebhook(
@@ -64,7 +64,7 @@ async function tokenOf(
   signal: AbortSignal,
 ): Promise<{ readonly token: string } | { readonly why: string }> {
   const secret = await client.get(secretType, { name, namespace: SYSTEM_NAMESPACE }, { signal })
-  // Whoever writes a rule must not be able to send away what its owner never meant for webhooks.
+  // The author of a rule must not be able to send out a Secret that its owner never meant for webhooks.
   if (secret !== undefined && secret.metadata.labels?.[LABELS.forWebhooks] !== 'true')
     return { why: `is not labeled ${LABELS.forWebhooks}=true, which allows its use in repair webhooks` }
   const data: unknown = secret?.['data']

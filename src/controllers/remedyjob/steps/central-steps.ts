@@ -15,7 +15,7 @@ import { unwanted } from '../wishes.ts'
 import { remedyjobErrors } from '../remedyjob-errors.ts'
 
 const LOOK_AGAIN_MS = 15_000
-/** A step that is done pass by pass goes on so often, unless it knows better. */
+/** The interval between passes of a step, unless the step sets its own. */
 const PASS_MS = 2_000
 
 export interface CentralTurn extends Turn {
@@ -46,7 +46,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
 }
 
-/** What the last pass left is what everybody waits for, and says whose budget keeps the node. */
+/** The output of the last pass is shown as the wait, including whose budget blocks the drain. */
 function goingOn(
   { index, operation }: CentralTurn,
   { operation: name, output = '' }: JobStep,
@@ -108,7 +108,7 @@ const waiting = (text: string, unblock: string): JobPlan => ({
   requeueAfter: LOOK_AGAIN_MS,
 })
 
-/** The file on the node binds whoever would disrupt it without asking its agent. What was begun before goes no further; its time runs on. */
+/** The file on the node also binds parts that would disrupt it without asking its agent. A step that began earlier stops there; its timeout keeps running. */
 const isForbidden = (seen: Seen, operation: Operation): boolean =>
   isFrozen(seen) && (operationFacts(operation)?.disruptions.length ?? 0) > 0
 

@@ -1,4 +1,4 @@
-// Does one pass of one central step and tells what it came to; without an outcome it goes on. Each pass may be repeated.
+// Runs one pass of one central step and returns its result; without an outcome the step continues. Each pass may be repeated.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -29,7 +29,7 @@ export interface JobTools {
   readonly outbound?: OutboundPlaces
 }
 
-/** A pod that is told to go is gone within its grace; who waits for the last one looks often. */
+/** A deleted pod ends within its grace period; check often for the last one. */
 const GOING_LOOK_MS = 500
 /** A budget frees up when pods elsewhere are ready. */
 const BLOCKED_LOOK_MS = 3_000
@@ -149,7 +149,7 @@ async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promi
   return settled(await fence(nodeTools(tools, signal), job.spec.node, cordonOwner(job)), 'the machine is off')
 }
 
-/** The set of the machine makes another; without one nobody would, and the node would just be lost. */
+/** The set of the machine creates a replacement; without a set the node would simply be lost. */
 async function replace({ client }: JobTools, { machine }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine was deleted' })
   const set = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')

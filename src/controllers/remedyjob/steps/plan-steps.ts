@@ -71,13 +71,13 @@ function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
 const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
 const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''
 
-/** Nobody is left to do a step: what was begun on it ended with it. */
+/** The node no longer exists, and steps that began there ended with it. */
 function nodeGone(seen: Seen, now: number): JobPlan {
   const open = (seen.job.status?.steps ?? []).filter(isBegun)
   const text = `node ${seen.job.spec.node.name} was deleted or replaced`
   if (open.length === 0) return finish(seen, now, 'Superseded', text)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
-  // The executor ended with the node it was on, so no step can be at work any more.
+  // The executor ended with its node, so no step can still be running.
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
   return { actions: [], change: { ...phase, outcome: 'Superseded', message: text, finishedAt: now } }
 }
@@ -111,7 +111,7 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
   }
 }
 
-/** Jobs of this machine at work, ours among them. */
+/** Running jobs of this machine, including this one. */
 export function listJobs(seen: Seen, isShown = true): readonly JobAction[] {
   const { machine, job } = seen
   if (machine === undefined) return []

@@ -29,7 +29,7 @@ export function waitedMs({ job }: Pick<Seen, 'job'>, now: number): number {
   return Number.isFinite(since) ? now - since : 0
 }
 
-/** There is somebody who could cut its power. */
+/** A provider could cut its power. */
 function hasHost({ machine }: Seen): boolean {
   const { provider, providerID } = machine?.spec ?? {}
   return provider !== undefined && providerID !== undefined
@@ -43,7 +43,7 @@ function dueAfterMs(
   seen: Seen,
   { timeout, takeOverAfter }: { readonly timeout: string; readonly takeOverAfter?: string },
 ): number | undefined {
-  // Where nobody can cut the power, time is all that can be given.
+  // Where no provider can cut the power, all one can do is wait.
   if (takeOverAfter !== undefined && hasHost(seen)) return parseDuration(takeOverAfter)
   return isSilent(seen) ? parseDuration(timeout) : undefined
 }

@@ -1,5 +1,5 @@
-// Whether an agent was heard of since a verification began. A component that is reported healthy may have been so before the repair and never looked at
-// since: only an agent that lives says by its silence about the component that its probes still pass.
+// Whether an agent has sent a heartbeat since a verification began. A component reported as healthy may have been so before the repair and unchecked since:
+// only with a live agent does the lack of a new report mean that its probes still pass.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -8,7 +8,7 @@ import { uidOf } from '../seen.ts'
 
 /** The first may have been on its way when the verification began; until the second every probe had its turn. */
 const ENOUGH = 2
-/** Verifications at the same time; the oldest gives way and begins to count anew. */
+/** Simultaneous verifications; when there are more, the oldest starts counting from zero. */
 const MOST_REMEMBERED = 1_000
 
 interface Beat {

@@ -1,4 +1,4 @@
-// Reads whether a repair is seen to have helped, by what its rung verifies. Pure; what nobody can tell is not cleared.
+// Decides whether a repair helped, by what its rung verifies. Pure; unknown is not cleared.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { ActiveRule } from '#faults/active-rule.ts'

@@ -50,7 +50,7 @@ export function planVerify(seen: Seen, now: number): JobPlan {
   }
 }
 
-/** There is no node left to look at: the fault went with the machine. The permit is kept until it is gone, for whoever takes it away. */
+/** The node no longer exists: the fault went with the machine. The permit is kept until the machine is deleted, for the controller that deletes it. */
 function untilReplaced(seen: Seen, now: number): JobPlan {
   const { job, machine, permit } = seen
   const isGone = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
