@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { build, builtOf, entryIn, manifestsBy, sourcesOf } from './build.ts'
+import { build, buildApart, builtOf, entryIn, manifestsBy, sourcesOf } from './build.ts'
 import { programEnv } from './environment.ts'
 
 const folders: string[] = []
@@ -86,4 +86,9 @@ test('where nothing can be built the sources run', async () => {
   expect(await build(options(where))).toEqual(sourcesOf(where.root))
   rmSync(where.cache, { recursive: true })
   expect(await build({ ...options(where), cache: join(where.root, 'package.json') })).toEqual(sourcesOf(where.root))
+})
+
+test('where no build can be made apart, the sources themselves run', async () => {
+  const where = checkout()
+  expect(await buildApart({ ...options(where), node: '/nonexistent/node' })).toEqual(sourcesOf(where.root))
 })

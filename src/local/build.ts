@@ -47,6 +47,7 @@ const MANIFESTS = 'manifests.json'
 const MOST_KEPT = 3
 /** A slow machine takes a tenth of it. */
 const WARM_WITHIN_MS = 30_000
+const BUILD_WITHIN_MS = 120_000
 
 export const entryIn = ({ folder, ending }: Entries, name: string): string => join(folder, `${name}${ending}`)
 export const sourcesOf = (root: string): Entries => ({ folder: join(root, 'src/cli'), ending: '.ts' })
@@ -134,11 +135,21 @@ function forgetOld(builds: string): void {
   for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
 }
 
+/** In a process of its own: a bundler takes hundreds of megabytes, which a program that goes on running would keep. */
+export async function buildApart(options: BuildOptions): Promise<Entries> {
+  const { root } = options
+  await ran(options, [join(root, 'src/cli/build.ts')], BUILD_WITHIN_MS)
+  return builtOf(options) ?? sourcesOf(root)
+}
+
 /** One process compiles for all what each of them would compile at the same moment. */
-function warm({ node, env }: BuildOptions, built: Entries): Promise<void> {
+const warm = (options: BuildOptions, built: Entries): Promise<void> =>
+  ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+
+/** Whatever becomes of it: what it was to make is there afterwards or is not. */
+function ran({ node, env }: BuildOptions, args: readonly string[], withinMs: number): Promise<void> {
   return new Promise((done) => {
-    const how = { stdio: 'ignore', env, timeout: WARM_WITHIN_MS, killSignal: 'SIGKILL' } as const
-    const child = spawn(node, [entryIn(built, 'warm'), ...PARTS], how)
+    const child = spawn(node, args, { stdio: 'ignore', env, timeout: withinMs, killSignal: 'SIGKILL' })
     child.once('error', () => done())
     child.once('exit', () => done())
   })

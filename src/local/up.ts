@@ -7,7 +7,7 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
-import { build, builtOf, entryIn, manifestsBy, sourcesOf, type Entries } from './build.ts'
+import { buildApart, builtOf, entryIn, manifestsBy, sourcesOf, type Entries } from './build.ts'
 import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
 import { declareHub } from './hub.ts'
@@ -225,7 +225,7 @@ async function builtEntries({ root, node, compileCache, screen }: UpOptions): Pr
   const built = builtOf(where)
   if (built !== undefined) return built
   screen.say('first start of this checkout: building its programs once')
-  return await build({ ...where, node, env: programEnv(compileCache) })
+  return await buildApart({ ...where, node, env: programEnv(compileCache) })
 }
 
 interface Declared {
