@@ -1,4 +1,4 @@
-// Where the process of an agent begins.
+// Entry point of an agent's process.
 import { useCompileCache } from './compile-cache.ts'
 
 useCompileCache()

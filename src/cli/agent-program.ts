@@ -1,4 +1,4 @@
-// The program of the agent: reads its arguments, ends on a signal, says with which code. It loads nothing of the other commands.
+// The program of the agent: parses its arguments, stops on a signal, and chooses the exit code. It loads nothing of the other commands.
 import { join } from 'node:path'
 import { execPath, exit } from 'node:process'
 import { runAgent } from '#agent/agent.ts'
@@ -14,9 +14,9 @@ import { runningProgram } from './trusted-folder.ts'
 import { untilEnded } from './until-ended.ts'
 import { VERSION } from './version.ts'
 
-/** Asks whoever started us to restart the whole node, as after a reboot. */
+/** Exit code that asks the parent to restart the whole node, as after a reboot. */
 export const EXIT_REBOOT = 75
-/** Another agent runs, the identity is a copy, joining was refused: starting again cannot help. */
+/** Another agent runs, the identity is a copy, or the join was refused: a restart cannot help. */
 export const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
@@ -26,9 +26,9 @@ export interface AgentArguments {
   readonly root: string
   /** Ends all components of the node instead of running the agent. */
   readonly stop: boolean
-  /** The node is this host; the folder holds what the agent knows. */
+  /** The node is this host; the folder holds the agent's state. */
   readonly host: boolean
-  /** Said by the supervisor: the slot that this copy lies in, empty for the one that the host was joined with. */
+  /** Set by the supervisor: the slot of this copy, empty for the one that the host joined with. */
   readonly slot?: string
 }
 
@@ -44,7 +44,7 @@ export function parseArguments(argv: readonly string[]): AgentArguments | undefi
     : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...(slot === undefined ? {} : { slot }) }
 }
 
-/** What an agent that has a supervisor can do. Ended at any moment it goes on from there the next time, so nothing is brought to an end for an orphan. */
+/** For an agent with a supervisor. An interrupted operation resumes at the next start, so an orphaned agent need not finish it. */
 function supervised(slot: string) {
   const supervisor = process.ppid
   return {
@@ -69,10 +69,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stop = untilEnded()
   const log = lineLogger(standardError)
   const common = { path: given.root, clock: systemClock, random: systemRandom, log, nodeBinary: execPath }
-  // Nothing else may keep the process awake while the agent waits.
+  // No other handle may keep the process alive while the agent waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
-    // What lies in there is run as who we are; the lock closes the folder itself.
+    // Programs in the folder run with our rights; the lock protects the folder itself.
     const program = given.host ? {} : { program: runningProgram() }
     requireTrustedWay(join(given.root, 'state'), { ...program, isClosedByCaller: true })
     if (given.stop) {
@@ -83,7 +83,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     const options = { ...common, ...own, host: given.host, version: VERSION, signal: stop.signal }
     for (;;) {
       const end = await runAgent(options)
-      // Components run on; only the agent's own parts are made again.
+      // Components keep running; only the agent's own parts are recreated.
       if (end === 'Reload') continue
       return end === 'Reboot' ? EXIT_REBOOT : 0
     }

@@ -1,4 +1,4 @@
-// `node src/cli/build.ts`: what the first start of a checkout would do, done when its packages are installed.
+// `node src/cli/build.ts`: does the work of a checkout's first start when its packages are installed.
 import { build, builtOf } from '#local/build.ts'
 import { programEnv } from '#local/environment.ts'
 import { releaseRoot } from '#lib/release-root.ts'

@@ -1,4 +1,4 @@
-// The numbered errors of cli.
+// The numbered errors of the CLI.
 import { errorTable } from '#lib/error-table.ts'
 
 export const cliErrors = errorTable({

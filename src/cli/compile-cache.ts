@@ -12,10 +12,10 @@ export function compileCache(): string | undefined {
   return known.folder
 }
 
-/** Once the parts that load late are there too. Node itself writes only at a clean end, and long-running programs are often killed. */
+/** Called after the late modules are loaded too. Node.js itself writes only at a clean exit, and long-running programs are often killed. */
 const WRITE_AFTER_MS = [2_000, 20_000]
 
-/** The first that a program does: what it keeps from here on is run by later ones. */
+/** Called first of all: code that is cached from here on is run by later programs. */
 export function useCompileCache(): void {
   keepOthersFromWriting()
   const folder = compileCache()

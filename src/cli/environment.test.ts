@@ -29,14 +29,14 @@ const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
 const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
 
 const takesValue = (o: Option) => o.required || o.optional
-/** What the option is without any word about it, turned round; or one of its choices; or any text. */
+/** The opposite of a flag's default; or one of its choices; or any text. */
 const sample = (o: Option) => (takesValue(o) ? (o.argChoices?.at(-1) ?? 'from-env') : o.negate ? 'false' : 'true')
 const other = (o: Option) => (takesValue(o) ? (o.argChoices?.[0] ?? 'from-line') : undefined)
 
 /** An option that may be given several times holds a list: of one value, when one was given. */
 const plain = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value)
 
-/** Runs one command line up to its action and answers with the options that the action would get. */
+/** Runs one command line up to its action and returns the options that the action would get. */
 async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
   const program = buildProgram(ioWith(env))
   let command = program

@@ -1,4 +1,4 @@
-// Which options may come from the environment, under which name, and how a value is read from there. The command line wins.
+// Which options may come from the environment, under which name, and how a value is parsed. The command line wins.
 import { InvalidArgumentError, type Command, type Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
@@ -7,8 +7,8 @@ import { cliErrors } from './cli-errors.ts'
 const SHARED: ReadonlySet<string> = new Set(['kubeconfig', 'context'])
 
 /**
- * Programs that run for long are configured by their environment, as in a container. What a person does once (a reason, --all, --reset)
- * never comes from there: a forgotten variable would repeat it.
+ * Long-running programs are configured by their environment, as in a container. Options of one-time actions (a reason, --all, --reset)
+ * never come from there: a forgotten variable would repeat them.
  */
 const PROGRAMS: Readonly<Record<string, { readonly prefix: string; readonly only?: readonly string[] }>> = {
   run: { prefix: 'RUN' },
@@ -40,7 +40,7 @@ export function readEnvironment(program: Command, env: Readonly<Record<string, s
     for (const option of command.options) {
       const variable = variableOf(path, option)
       if (variable === undefined) continue
-      // Set after the option was registered: commander shows the name and leaves the reading to us.
+      // Set after the option was registered: commander shows the name and leaves the parsing to us.
       option.envVar = variable
       replaceVariable(command, option)
     }
@@ -50,7 +50,7 @@ export function readEnvironment(program: Command, env: Readonly<Record<string, s
   visit(program, '')
 }
 
-/** An option that collects its values would add those of the command line to that of the variable. */
+/** Commander would append the command line's values to those of the variable. */
 function replaceVariable(command: Command, option: Option): void {
   const { parseArg } = option
   if (parseArg === undefined) return
@@ -61,7 +61,7 @@ function replaceVariable(command: Command, option: Option): void {
 function take(command: Command, env: Readonly<Record<string, string | undefined>>): void {
   for (const option of command.options) {
     const text = option.envVar === undefined ? undefined : env[option.envVar]
-    // Empty is how a shell and a manifest leave a variable out.
+    // Shells and manifests set a variable to empty to leave it out.
     if (text === undefined || text === '') continue
     try {
       command.setOptionValueWithSource(option.attributeName(), valueOf(option, text), 'env')

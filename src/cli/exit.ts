@@ -1,4 +1,4 @@
-// Exit codes, and the one place that turns a thrown error into what a person reads.
+// Exit codes, and the one place that turns a thrown error into text for users.
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printable } from '#lib/printable.ts'
 import { cliErrors } from './cli-errors.ts'
@@ -19,7 +19,7 @@ export class Exit extends Error {
   }
 }
 
-/** Prints what went wrong and says which exit code it means. A stack is shown only for our own bugs. */
+/** Prints the error and returns its exit code. A stack is shown only for our own bugs. */
 export function reportError(io: Io, error: unknown): number {
   if (error instanceof Exit) return error.code
   if (isKubeNodeError(error)) {
@@ -37,6 +37,6 @@ export function reportError(io: Io, error: unknown): number {
   return EXIT_ERROR
 }
 
-/** What the operating system refuses about a file or a port that the user named is no bug of ours. */
+/** An operating system error about a file or a port that the user named is no bug of KubeNode. */
 const isSystemError = (e: unknown): e is NodeJS.ErrnoException & { code: string; syscall: string } =>
   e instanceof Error && 'syscall' in e && 'code' in e && typeof e.code === 'string' && typeof e.syscall === 'string'

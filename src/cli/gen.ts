@@ -1,4 +1,4 @@
-// Writes the files that are generated from the kinds, and removes those that no kind makes any more.
+// Writes the files that are generated from the kinds, and deletes outdated ones.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +9,7 @@ import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 
 const root = releaseRoot()
 
-/** Charts are no part of the program: they are loaded where they lie, as the CLI of cdk8s would. */
+/** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
 interface InstallCharts {
   readonly INSTALL_DIRECTORY: string
   readonly HUB_DIRECTORY: string

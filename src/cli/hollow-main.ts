@@ -1,4 +1,4 @@
-// Where the process of a hollow fleet begins.
+// Entry point of a hollow fleet's process.
 import { useCompileCache } from './compile-cache.ts'
 
 useCompileCache()

@@ -36,7 +36,7 @@ export function parseArguments(argv: readonly string[]): Arguments | undefined {
   }
 }
 
-/** Ten thousand agents would fill a disk with what single ones may log. */
+/** Ten thousand agents would fill a disk with the logs that a single one may write. */
 const log = lineLogger(standardError, 'warn')
 
 export async function main(argv: readonly string[]): Promise<number> {

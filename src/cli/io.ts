@@ -1,11 +1,11 @@
-// What a command may touch of the outside world, handed in so that tests can watch it.
+// A command's access to the outside world, passed in so that tests can observe it.
 
 import { lineWriter } from '#lib/line-writer.ts'
 
 export interface Io {
-  /** Data: what another program may read. */
+  /** Data for other programs. */
   out(text: string): void
-  /** Progress, hints and errors: what a person reads. */
+  /** Progress, hints and errors for users. */
   err(text: string): void
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -20,5 +20,5 @@ export const processIo = (): Io => ({
   isTerminal: process.stdout.isTTY,
 })
 
-/** A line of a server that another program may read. Nobody has to: the server goes on when it cannot be written. */
+/** A line of a server for other programs. It is optional: the server continues when it cannot be written. */
 export const announce = (line: string): void => lineWriter(1, () => '').write(line)

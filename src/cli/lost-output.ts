@@ -1,4 +1,4 @@
-// What an output that cannot be written means: a full disk, a closed terminal, a reader that left.
+// Handles output that cannot be written: a full disk, a closed terminal, a reader that exited.
 import type { EventEmitter } from 'node:events'
 import { numbered } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
@@ -14,7 +14,7 @@ export interface Outputs {
 }
 
 export function surviveLostOutput(process: Outputs): void {
-  // Progress, hints and log lines: nothing ends because they are lost.
+  // Progress, hints and log lines: losing them ends nothing.
   process.stderr.on('error', () => undefined)
   let isLost = false
   process.on('exit', (code) => {

@@ -1,4 +1,4 @@
-// Where the process of every `kubenode …` begins: the only place that reads argv and the environment.
+// Entry point of every `kubenode …` process: the only place that reads argv and the environment.
 import { useCompileCache } from './compile-cache.ts'
 import { surviveLostOutput } from './lost-output.ts'
 
@@ -7,15 +7,15 @@ const [{ processIo }, { run }] = await Promise.all([import('./io.ts'), import('.
 
 surviveLostOutput(process)
 
-// A program of the local fleet ends when the one that started it is gone, also after a kill -9.
+// A program of the local fleet exits when its parent has exited, also after a kill -9.
 if (process.env['KUBENODE_UNTIL_STDIN_ENDS'] !== undefined) {
   process.stdin.on('end', () => process.kill(process.pid, 'SIGTERM')).resume()
   process.stdin.on('error', () => process.kill(process.pid, 'SIGTERM'))
 }
 
-// Timers keep nothing awake by themselves: whoever waits while no connection is open would end in the middle of it.
+// Timers are unreferenced: without this, a program that waits with no open connection would exit.
 const awake = setInterval(() => undefined, 2 ** 30)
 process.exitCode = await run(process.argv.slice(2), processIo())
 clearInterval(awake)
-// Listening for that end must not keep alive who has nothing left to do.
+// The listener alone must not keep an idle process alive.
 process.stdin.destroy()

@@ -1,4 +1,4 @@
-// The one way in which commands offer output forms.
+// The one way in which commands offer output formats.
 import { Option } from 'commander'
 
 export const outputOption = (choices: readonly string[]): Option =>

@@ -72,7 +72,7 @@ function prepare(command: Command, io: Io): void {
 /** commander's own complaints, in our form. */
 const numbered = (text: string): string => text.replace(/^error: /, `${cliErrors.KN1002.code}: `)
 
-/** Runs one command line and says with which code the process should end. */
+/** Runs one command line and returns the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const program = buildProgram(io)
   if (argv.length === 0) {

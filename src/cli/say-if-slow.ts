@@ -1,7 +1,7 @@
-// Names what a person waits for, once it takes so long that they wonder. What is quick says nothing.
+// Prints what a command waits for, once that takes long enough to wonder. A fast request prints nothing.
 import { type Clock, systemClock } from '#lib/clock.ts'
 
-/** As long as an API server may take to answer before a command names it. */
+/** How long an API server may take to answer before a command names it. */
 const SLOW_MS = 3_000
 
 export async function sayIfSlow<T>(

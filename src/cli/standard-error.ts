@@ -1,4 +1,4 @@
-// Standard error of programs that run for long, as JSON lines: what cannot be written is counted, and reported once there is room.
+// Standard error of long-running programs, as JSON lines: lines that cannot be written are counted, and reported once there is room.
 import { lineWriter } from '#lib/line-writer.ts'
 
 export const standardError = lineWriter(2, (lines) => {

@@ -1,4 +1,4 @@
-// Refuses folders that another user could replace. Whoever can change the running program itself is no other user.
+// Refuses folders that another user could replace. A user who can modify the running program itself does not count as another user.
 import { argv } from 'node:process'
 import { requireTrustedWay, type WayOptions } from '#lib/trusted-way.ts'
 

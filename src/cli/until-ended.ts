@@ -1,4 +1,4 @@
-// How a program that runs until it is told to end learns of it.
+// How a long-running program learns that it must stop.
 import { env, exit } from 'node:process'
 import { shutdownOn, type Shutdown } from '#runtime/shutdown.ts'
 

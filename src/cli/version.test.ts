@@ -1,4 +1,4 @@
-// Whatever is asked for its version says the same.
+// Every program prints the same version.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

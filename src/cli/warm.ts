@@ -1,4 +1,4 @@
-// `node src/cli/warm.ts PART…`: loads what programs of these kinds load, so that Node keeps what it compiled. Nothing of it runs.
+// `node src/cli/warm.ts PART…`: loads the modules of these programs, so that Node.js caches the compiled code. Runs nothing of them.
 import { flushCompileCache } from 'node:module'
 import { useCompileCache } from './compile-cache.ts'
 

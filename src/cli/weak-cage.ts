@@ -1,4 +1,4 @@
-// The one option that lets code of a fleet run where this machine cannot shut it in, said the same way by every command that runs such code.
+// The one option that lets fleet code run where this machine cannot isolate it, with the same text in every command that runs such code.
 import { Option } from 'commander'
 
 export const weakCageOption = (): Option =>

@@ -1,4 +1,4 @@
-// Who the server takes us for: what a hold or an approval says of its author.
+// The user that the server knows us as: the author of a hold or an approval.
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Io } from './io.ts'
@@ -26,6 +26,6 @@ export async function whoAmI(client: KubeClient): Promise<Person | undefined> {
   }
 }
 
-/** A server that cannot tell leaves what this machine says. */
+/** If the server cannot tell, use this machine's user. */
 export const authorOf = async (client: KubeClient, { env }: Io): Promise<string> =>
   (await whoAmI(client))?.name ?? env['USER'] ?? 'unknown'

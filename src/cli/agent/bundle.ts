@@ -1,4 +1,4 @@
-// Makes what a host needs to run an agent: two files of plain JavaScript and the unit. The bundler is a tool of whoever makes a release; no agent needs it.
+// Makes the files that a host needs to run an agent: two files of plain JavaScript and the unit. Only a release build needs the bundler; no agent does.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
@@ -12,9 +12,9 @@ export interface BundleOptions {
   /** Of the checkout. */
   readonly root: string
   readonly out: string
-  /** Where it will lie on the hosts. */
+  /** Where it will be on the hosts. */
   readonly prefix: string
-  /** The Node to put beside it; absent: the host has one. */
+  /** The Node.js to ship with it; absent: the host has one. */
   readonly node?: string
 }
 
@@ -59,10 +59,10 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
   return made
 }
 
-/** Small systems lack them; the C library itself is always that of the host. */
+/** Small systems lack them; the C library itself is always the host's. */
 const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/
 
-/** Paths of the libraries that come with a Node: it must start on a host with nothing but a C library. */
+/** Paths of the libraries that Node.js needs: it must start on a host with nothing but a C library. */
 function rareLibraries(node: string): readonly string[] {
   try {
     const said = execFileSync('ldd', [node], { encoding: 'utf8' })

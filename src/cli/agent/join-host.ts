@@ -1,5 +1,5 @@
-// Makes this host a node in one line: puts the agent into place, leaves it the join bundle, and starts it. The agent itself does the joining and may be cut
-// off at any moment; running the line again goes on.
+// Turns this host into a node with one command: installs the agent, gives it the join bundle, and starts it. The agent itself joins, and may be interrupted
+// at any moment; running the command again resumes.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { release } from 'node:os'
@@ -33,7 +33,7 @@ export interface JoinHost {
 const UNIT = 'kubenode-agent.service'
 const USAGE = 'usage: agent.mjs join BUNDLE|@FILE|- [--root DIR] [--prefix DIR] [--no-start]\n'
 
-/** The text of a bundle, however it was handed over. */
+/** The text of a bundle, in any of the accepted forms. */
 export function bundleText(given: string): string {
   const text =
     given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
@@ -41,7 +41,7 @@ export function bundleText(given: string): string {
   return trimmed.startsWith('{') ? trimmed : Buffer.from(trimmed, 'base64').toString('utf8')
 }
 
-/** Answers what was done, for people. */
+/** Returns what was done, as text for users. */
 export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHost): string {
   refuseBelowFloor({ kernel: release(), glibc: readGlibc() })
   const dir = nodeDir(root, '/')
@@ -51,7 +51,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
   refuseAnother(dir, machine, cluster)
   mkdirSync(dir.path, { recursive: true, mode: 0o755 })
   if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
-  // Whole or not there: the agent reads it the moment it sees it.
+  // Complete or absent: the agent reads it as soon as it exists.
   writeWholeFile(joinFile(dir), text)
   if (units !== undefined) {
     mkdirSync(units, { recursive: true })
@@ -60,7 +60,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
   return `this host joins ${cluster} as ${machine}`
 }
 
-/** The same machine may join again: its token ran out before it was in, its certificate while the cluster was away, or the cluster has moved. */
+/** The same machine may join again: its token expired too early, its certificate expired while the cluster was unreachable, or the cluster has moved. */
 function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
   const path = identityFile(dir)
   if (!existsSync(path)) return
@@ -76,7 +76,7 @@ function copyPrograms(from: string, prefix: string, node: string): void {
   mkdirSync(join(prefix, 'bin'), { recursive: true })
   for (const name of ['agent.mjs', 'supervisor.mjs']) cpSync(join(from, name), join(prefix, name))
   if (existsSync(join(from, 'lib'))) cpSync(join(from, 'lib'), join(prefix, 'lib'), { recursive: true })
-  // A running program cannot be written over, but another can take its name.
+  // A running program cannot be overwritten, but another file can take its name.
   copyWholeFile(node, join(prefix, 'bin/node'), { mode: 0o755 })
 }
 

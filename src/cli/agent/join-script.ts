@@ -1,4 +1,4 @@
-// Pure: the first program that runs on a host. A host below the floor cannot even start Node, so what it lacks is said in plain shell.
+// Pure: the first program that runs on a host. A host below the minimum cannot even start Node.js, so plain shell reports what it lacks.
 import { FLOOR } from '#agent/preflight/floor.ts'
 
 const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor

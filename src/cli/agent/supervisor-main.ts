@@ -1,4 +1,4 @@
-// Where the process begins that keeps an agent running and switches it: `supervisor-main.ts AGENT_PROGRAM --root NODE_FOLDER …`.
+// Entry point of the process that keeps an agent running and switches it: `supervisor-main.ts AGENT_PROGRAM --root NODE_FOLDER …`.
 import { join } from 'node:path'
 import { argv, execPath, exit } from 'node:process'
 import { superviseAgent } from '#agent/self/supervisor.ts'
@@ -28,6 +28,6 @@ try {
 const stop = untilEnded()
 const log = lineLogger(standardError)
 const state = join(root, 'state')
-// Between two agents nothing else keeps the process awake.
+// Between two agents no other handle keeps the process alive.
 setInterval(() => undefined, 2 ** 30)
 exit(await superviseAgent({ state, node: execPath, program, args, clock: systemClock, log, signal: stop.signal }))

@@ -9,8 +9,8 @@ export interface UnitPlace {
 }
 
 /**
- * Hardened as far as an agent allows that installs programs, writes below /etc and may reboot: no listening socket is opened for it, no memory is made
- * executable by it, no clock, host name or set-user-id bit is its business. What it runs as components are units of their own.
+ * Hardened as far as possible for an agent that installs programs, writes below /etc and may reboot: no listening socket, no writable executable
+ * memory, no changes to the clock, the host name or set-user-id bits. Its components run in units of their own.
  */
 export const agentUnit = ({ node, folder, root }: UnitPlace): string => `[Unit]
 Description=KubeNode agent

@@ -1,4 +1,4 @@
-// The Approval that a person means: of what an object asks for at this moment, word for word. Whatever changes in it afterwards is not approved.
+// Builds an Approval for exactly what an object requests now. Later changes are not covered.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
@@ -22,7 +22,7 @@ const MOST_OF_A_NAME = 100
 /** As many as the kind takes. */
 const MOST_GROUPS = 64
 
-/** What is approved, for people, and a digest that keeps approvals of others and of other days apart. */
+/** What is approved, as text for users, and a digest that distinguishes approvals of other users and other days. */
 const nameOf = (of: string, ...rest: readonly string[]): string =>
   `${of.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 

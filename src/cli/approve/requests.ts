@@ -1,4 +1,4 @@
-// What an object asks people to approve at this moment: a permit its operations, a Release its deletions or, without any, all that it applies. Pure.
+// What an object asks users to approve now: a permit its operations, a Release its deletions or, without any, everything it applies. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -9,11 +9,11 @@ import { pruneText } from '#sync/release/cluster-phase.ts'
 
 export interface ApprovalRequest {
   readonly digest: string
-  /** What the digest stands for, for people; absent when it is the object as a whole. */
+  /** Text of the approved content for users; absent when it is the object as a whole. */
   readonly text?: string
 }
 
-/** Deletions come first: nobody approves a whole release when asked about what it deletes. */
+/** Deletions come first: a question about deletions must not approve the whole release. */
 export function requestsOf(object: OperationPermit | Release | FleetSource): readonly ApprovalRequest[] {
   switch (object.kind) {
     case 'OperationPermit':

@@ -1,4 +1,4 @@
-// What `artifact pack` makes, agents unpack to the same tree; what agents would refuse, it refuses; and it follows no link.
+// Agents unpack the result of `artifact pack` to the same tree; it refuses what agents would refuse, and follows no link.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { writeFileSync } from 'node:fs'
@@ -66,7 +66,7 @@ function onDisk(root: string, below = ''): Record<string, string> {
 
 const refusal = (folder: string): Promise<string> => packFolder(folder, join(dir, 'a.tar')).then(() => '', messageOf)
 
-/** The same tree in a tar made by hand, where paths are never cut: what the agent says of names alone. */
+/** The same tree in a handmade tar, where paths are never cut: the agent's verdict on the names alone. */
 async function agentRefuses(tree: Tree): Promise<boolean> {
   const entries = Object.entries(tree).map(([path, content]) => {
     const bare = path.replace(/\/$/, '')
@@ -125,7 +125,7 @@ test('S9 whatever it packs, agents unpack to the same tree; whatever agents refu
     }),
     { numRuns: RUNS },
   )
-  // Both sides were met.
+  // Both outcomes occurred.
   expect(Math.min(counts.packed, counts.refused)).toBeGreaterThan(RUNS / 20)
 }, 120_000)
 

@@ -1,5 +1,5 @@
-// Packs a folder into a plain tar whose bytes depend on nothing but names, contents and what can be run: packing twice gives the same digest.
-// Invariant: an archive is kept only after it was read back by the agent's own reader and held exactly the folder.
+// Packs a folder into a plain tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
+// Invariant: an archive is kept only after the agent's own reader has read it back and found exactly the folder.
 import { createHash } from 'node:crypto'
 import { type Stats, createReadStream, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -58,15 +58,15 @@ const SET_ID_OR_STICKY = 0o7000
 /** Whether it is a file or a folder is in the mode, too. */
 const KIND_BITS = 0o170000
 
-/** As git keeps modes: whether a file can be run is content, what the umask of a checkout left of the rest is not. */
+/** Like git's modes: the executable bit is content, the rest depends on the umask of a checkout. */
 function packedStat(folder: string, path: string): Stats {
   const stat = lstatSync(join(folder, path))
   if (!stat.isFile() && !stat.isDirectory()) throw new KubeNodeError(cliErrors.KN1101({ path: join(folder, path) }))
-  // A folder inherits these bits from the one above; on a file somebody set them, and agents do not keep them.
+  // A folder inherits these bits from its parent; on a file a user set them, and agents do not keep them.
   if (stat.isFile() && (stat.mode & SET_ID_OR_STICKY) !== 0)
     throw tarRefused(`${JSON.stringify(path)} has a set-id or sticky bit`)
   stat.mode = (stat.mode & KIND_BITS) | (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
-  // A second name of the same file is a file of its own for agents, which refuse links.
+  // A hard link becomes a separate file, since agents refuse links.
   stat.nlink = 1
   return stat
 }
@@ -96,9 +96,9 @@ export async function packFolder(folder: string, target: string): Promise<Packed
 async function writeTar(cwd: string, entries: readonly Entry[], file: string): Promise<Omit<Packed, 'files'>> {
   const pack = new Pack({
     cwd,
-    // What was checked is what is packed: nothing is asked of the file system a second time.
+    // The checked content is what is packed: nothing is read a second time.
     statCache: new Map(entries.map(({ path, stat }) => [join(cwd, path), stat])),
-    // No owner, no device numbers, no extended headers, one time for all: what differs between machines stays out.
+    // No owner, no device numbers, no extended headers, one time for all: differences between machines are left out.
     portable: true,
     noPax: true,
     noDirRecurse: true,
@@ -108,7 +108,7 @@ async function writeTar(cwd: string, entries: readonly Entry[], file: string): P
   })
   const hash = createHash('sha256')
   let size = 0
-  // Made anew: a link in this place is not written through.
+  // Created exclusively: a link at this path is not written through.
   const out = await open(file, 'wx')
   try {
     for (const { path } of entries) pack.add(path)
@@ -124,7 +124,7 @@ async function writeTar(cwd: string, entries: readonly Entry[], file: string): P
   return { sha256: hash.digest('hex'), size }
 }
 
-/** Names were checked before, so what is not there as it was put in did not fit: a tar has room for 100 bytes of name and 155 of folders. */
+/** Names were checked before, so a changed one did not fit: a tar has room for 100 bytes of name and 155 of folders. */
 async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
   let at = 0
   const isNext = (path: string, isFile: boolean, size: number): boolean => {

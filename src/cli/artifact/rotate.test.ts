@@ -1,4 +1,4 @@
-// Rotating keys: what the new key vouches for, whom agents believe afterwards, and that nothing is written when something does not hold.
+// Rotating keys: what the new key signs, which document agents then accept, and that nothing is written when a check fails.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -81,7 +81,7 @@ describe('keys rotate', () => {
     writeFileSync(join(components, 'old.pem'), old.pem)
     expect(rotate({ oldKeys: [join(components, 'old.pem')] }).isAccepted).toBe(true)
     expect(judgeTrust(anchorOf(first), document(), NOW).kind).toBe('Accepted')
-    // A second time goes on from the second document, with a key that is there.
+    // A second rotation starts from the second document, with an existing key.
     expect(rotate({ oldKeys: [keyPath()] })).toMatchObject({ sequence: 3, isAccepted: true })
   })
 

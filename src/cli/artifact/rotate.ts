@@ -1,5 +1,5 @@
-// Replaces the signing keys of a fleet: a new key, the next trust document, and every statement that the old keys vouched for signed by the new one.
-// Nothing is written until all of it is known to hold.
+// Replaces the signing keys of a fleet: a new key, the next trust document, and a new signature for every statement that the old keys signed.
+// Nothing is written until all of it verifies.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MachineComponentInput, MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -14,9 +14,9 @@ import { readJson, readStatement, readText, writeJson } from './statement-file.t
 export interface RotateOptions {
   /** Folder with the statements and, below `trust/`, the document. */
   readonly components: string
-  /** Where the new private key goes; one that is there is used. */
+  /** Path of the new private key; an existing one is used. */
   readonly newKey: string
-  /** Private keys of the document in force, as far as they are at hand. */
+  /** Private keys of the document in force, as far as available. */
   readonly oldKeys: readonly string[]
   /** Key ids that stay trusted. */
   readonly keep: readonly string[]
@@ -29,7 +29,7 @@ export interface Rotated {
   readonly sequence: number
   readonly key: PublicKey
   readonly statements: readonly string[]
-  /** Agents that obey the old document accept the new one by themselves. */
+  /** Agents with the old document accept the new one automatically. */
   readonly isAccepted: boolean
 }
 
@@ -51,7 +51,7 @@ export function rotateKeys(options: RotateOptions): Rotated {
   requireGood(judgeTrust({ ...anchorOf(document), sequence: 0 }, signed, now), trustPath)
   const resigned = statementsIn(components).flatMap((path) => resignedAt(path, before.document, document, signer, now))
   if (isNew) writeFileSync(newKey, pem, { mode: 0o600, flag: 'wx' })
-  // Statements first: with the old document they still hold by their old signatures.
+  // Statements first: with the old document their old signatures still verify.
   for (const { path, statement } of resigned) writeJson(path, statement)
   writeJson(trustPath, signed)
   const isAccepted = judgeTrust(anchorOf(before.document), signed, now).kind === 'Accepted'
@@ -85,7 +85,7 @@ const statementsIn = (components: string): readonly string[] =>
     .toSorted()
     .map((f) => join(components, f))
 
-/** Nothing is signed that was not trusted before: rotating keys must not vouch for what somebody slipped in. */
+/** Only trusted statements are signed: rotating keys must not approve files that an attacker added. */
 function resignedAt(
   path: string,
   before: TrustDocument,
@@ -96,7 +96,7 @@ function resignedAt(
   const statement = readStatement(path)
   const spec = statement.spec as MachineComponentSpec
   if ((spec.signatures ?? []).length === 0) return []
-  // An expired document, or one that revokes this version, takes nothing from what its keys once signed.
+  // An expired document, or one that revokes this version, does not invalidate signatures already made with its keys.
   const verdict = judgeStatement(spec, { ...before, expires: after.expires, revoked: [], floors: {} }, now)
   if (verdict.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1111({ path, why: verdict.reason }))
   const signed = signStatement(spec, signer)

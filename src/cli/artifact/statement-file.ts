@@ -47,7 +47,7 @@ export interface ArtifactEntry {
   readonly size: number
 }
 
-/** With this artifact in place of an earlier one for the same platform. It need not have had any: only packing tells digest and size. */
+/** Replaces an earlier artifact for the same platform, if any: only packing determines digest and size. */
 export function readUnpackedStatement(path: string, entry: ArtifactEntry): MachineComponentInput {
   const raw = readJson(path, 'statement')
   const spec = isObject(raw) && isObject(raw['spec']) ? raw['spec'] : undefined
@@ -55,7 +55,7 @@ export function readUnpackedStatement(path: string, entry: ArtifactEntry): Machi
   const before: readonly unknown[] = Array.isArray(spec['artifacts']) ? spec['artifacts'] : []
   const isSame = (a: unknown): boolean =>
     isObject(a) && (a['os'] ?? DEFAULT_OS) === entry.os && a['arch'] === entry.arch
-  // Old signatures speak of other bytes.
+  // Old signatures cover other bytes.
   const { signatures: _signatures, ...rest } = spec
   const artifacts = [...before.filter((a) => !isSame(a)), entry]
   return createValidator().parse(machineComponent, { ...raw, spec: { ...rest, artifacts } })

@@ -1,4 +1,4 @@
-// `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of one that runs.
+// `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of a running one.
 import { Option, type Command } from 'commander'
 import type { DataReport } from '#apiserver/storage/check-data.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
@@ -16,7 +16,7 @@ interface Given {
   readonly from?: string
 }
 
-/** The server has an option of the same name, and takes it also when it comes after the name of the command. */
+/** The server has an option of the same name, and also takes it after the name of the command. */
 const given = (command: Command): Given => command.optsWithGlobals<Given>()
 
 export function registerDataCommands(apiserver: Command, io: Io): void {

@@ -50,7 +50,7 @@ export function register(program: Command, io: Io): void {
         io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
         await ended
       } catch (e) {
-        // Often the disk: what is still open must not keep the process from ending.
+        // Often a disk failure: open handles must not keep the process from exiting.
         process.exit(reportError(io, e))
       }
     })

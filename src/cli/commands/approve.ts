@@ -1,4 +1,4 @@
-// `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: says yes to exactly what the object asks for now.
+// `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: approves exactly what the object requests now.
 import type { Command } from 'commander'
 import { approval } from '#api/kinds/approval.ts'
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'

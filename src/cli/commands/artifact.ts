@@ -40,7 +40,7 @@ async function sign(path: string, { key }: { key: string }, io: Io): Promise<voi
   ])
   const signer = new Signer(files.readText(key, 'signing key'))
   const statement = files.readStatement(path)
-  // Signed bytes leave out defaults, so that the input form serves as well as what a server stores.
+  // Signed bytes leave out defaults, so both the input form and the stored form work.
   const spec = signStatement(statement.spec as Parameters<typeof signStatement>[0], signer)
   files.writeJson(path, { ...statement, spec })
   io.out(`${path}: signed by ${signer.publicKey.keyId}\n`)
@@ -82,7 +82,7 @@ async function verify(path: string, options: { trust: string; artifact?: string 
 async function newKey({ output }: { output: string }, io: Io): Promise<void> {
   const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
   const { pem, publicKey } = generateKey()
-  // Never over an existing key: nobody could undo it.
+  // Never over an existing key: that could not be undone.
   writeFileSync(output, pem, { mode: 0o600, flag: 'wx' })
   io.out(`${JSON.stringify(publicKey)}\n`)
   io.err(`the private key is in ${output}: keep it out of git\n`)

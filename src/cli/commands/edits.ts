@@ -1,4 +1,4 @@
-// `kubenode put-back | allow-edit`: what to do about an object that was edited although git declares it, also while git or the hub is away.
+// `kubenode put-back | allow-edit`: handles an object that was edited although git declares it, also while git or the hub is unavailable.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { shownLine } from '#lib/printable.ts'

@@ -1,4 +1,4 @@
-// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one thing in it, and lets it go on again. With a node's folder, on that node
+// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one object in it, and permits it again. With a node's folder, on that node
 // alone and without any server.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
@@ -20,7 +20,7 @@ interface ThawOptions extends ServerOptions, EvenIfAbsent {
   readonly nodeFolder?: string
 }
 
-/** A file on a node holds that node, and until it is taken away. */
+/** A file on a node freezes that node until it is removed. */
 function refuseBeside(isGiven: boolean, what: string): void {
   if (!isGiven) return
   throw new KubeNodeError(cliErrors.KN1337({ what }))
@@ -56,7 +56,7 @@ export function register(program: Command, io: Io): void {
       import('../who-am-i.ts'),
     ])
     const wish = { what, reason: options.reason, for: options.for }
-    // What was mistyped is said before anybody is asked.
+    // A mistyped argument is reported before any request.
     freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     if (options.evenIfAbsent !== true)
@@ -91,7 +91,7 @@ export function register(program: Command, io: Io): void {
     const target = freezeTarget(what)
     const client = await connect(options, io)
     const { removed, left } = await thaw(client, what, options.all === true, systemClock.now())
-    // What is gone may have left its freeze behind; only where there was none, the name may be a mistake.
+    // A deleted object may have left its freeze behind; without any freeze the name may be a mistake.
     if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true)
       await findHeld(client, target, what)
     io.out(

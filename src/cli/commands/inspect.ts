@@ -1,4 +1,4 @@
-// `kubenode get | describe | why | trace`: looks at objects of ours on a server, and never changes one.
+// `kubenode get | describe | why | trace`: shows KubeNode objects on a server, and never changes one.
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -68,7 +68,7 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
   return rows.length === 0 ? '' : `${alignedRows([shown.map((c) => c.name.toUpperCase()), ...rows])}\n`
 }
 
-/** What else has to do with an object: its jobs, the slices it is in, its machine. */
+/** Objects related to an object: its jobs, the slices it is in, its machine. */
 async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
   const [{ machine }, { machineComponentSet }, { remedyOperationJob }, { recentRepairs }] = await Promise.all([

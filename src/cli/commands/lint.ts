@@ -1,4 +1,4 @@
-// `kubenode lint PATH…`: everything that is wrong with the objects, rules and kubeconfigs in files, before a server sees them.
+// `kubenode lint PATH…`: every problem of the objects, rules and kubeconfigs in files, before they reach a server.
 import type { Command } from 'commander'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
@@ -10,7 +10,7 @@ type Form = 'text' | 'json' | 'github'
 
 const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`
 
-/** One line a finding, whatever names and values hold. */
+/** One line per finding, whatever its names and values contain. */
 const asText = (f: Finding): string =>
   shownLine(
     `${f.file}:${f.line}:${f.column}: ${f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,

@@ -69,7 +69,7 @@ export function register(program: Command, io: Io): void {
           signal: shutdown.signal,
         })
       const result = await start().catch((e: unknown) => {
-        // What was interrupted says so in many ways.
+        // An interrupt shows up as several kinds of errors.
         if (shutdown.signal.aborted) return undefined
         throw e
       })
@@ -109,7 +109,7 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-/** A terminal that nobody told its size, as under `script` or `docker run -t`, says 0. */
+/** A terminal without a known size, as under `script` or `docker run -t`, reports 0. */
 const terminalSize = () => ({ columns: process.stderr.columns || 100, rows: process.stderr.rows || 50 })
 
 const dataFolder = (given: string | undefined, io: Io): string =>

@@ -1,4 +1,4 @@
-// `kubenode import` and `kubenode machine join-command`: existing hosts, first only looked at, then joined.
+// `kubenode import` and `kubenode machine join-command`: existing hosts, first only observed, then joined.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'

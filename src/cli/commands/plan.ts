@@ -1,4 +1,4 @@
-// `kubenode plan`: what a commit would change, cluster by cluster, without asking any cluster: two commits rendered in the cage and compared.
+// `kubenode plan`: what a commit would change, cluster by cluster, without contacting any cluster: renders two commits in the cage and compares them.
 import type { Command } from 'commander'
 import { counted } from '#lib/counted.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
@@ -98,7 +98,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
   cluster === undefined || clusters.includes(cluster)
 
-/** Before the first fleet, and before what a shallow clone holds, there was nothing that could be compared with. */
+/** Before the first fleet, and beyond the history of a shallow clone, there is no commit to compare with. */
 function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
@@ -134,7 +134,7 @@ function clusterText(difference: ClusterDifference, isColored: boolean): string 
   return [...lines.map(printableLine), ...keptText(machines).map(printableLine), ...loss, ''].join('\n')
 }
 
-/** More of either in one cluster is read by nobody; the JSON has all. */
+/** More of either in one cluster is unreadable; the JSON has all. */
 const MAX_OBJECTS = 1_000
 const MAX_PROBLEMS = 100
 
@@ -192,10 +192,10 @@ function value(v: unknown): string {
   return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
 }
 
-/** What stands before the first difference of long values, so that a person finds it. */
+/** Context before the first difference of long values, so that a user finds it. */
 const BEFORE_CHARS = 12
 
-/** Of long values the part that differs: what two begin with alike tells nothing, and could hide the rest. */
+/** Only the differing part of long values: a common start tells nothing, and could hide the rest. */
 function change(before: unknown, after: unknown): string {
   const [a, b] = [jsonText(before), jsonText(after)]
   const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]

@@ -1,4 +1,4 @@
-// `kubenode rules test | lint | coverage | simulate`: what the rules of a folder do, before any cluster has them.
+// `kubenode rules test | lint | coverage | simulate`: checks the rules of a folder before any cluster has them.
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'

@@ -1,4 +1,4 @@
-// `kubenode run --roles …`: the long-running parts of KubeNode, each role under a leader of its own.
+// `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
 import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
@@ -122,13 +122,13 @@ export function register(program: Command, io: Io): void {
         return known
       })
       const metricsPort = metricsPortOf(options.metricsPort, names)
-      // What cannot be meant is told before anything is asked for.
+      // Impossible options are reported before any request.
       const outbound = parsePlaces(listOf(options.callAllow))
       const { providers: providersFile } = options
       if (providersFile !== undefined) requireTrustedFolder(providersFile)
       const providers = providersFile === undefined ? defaultProviders() : readProvidersFile(providersFile)
       const copies = names.includes('sync') ? [options.cache] : []
-      // What is in them is run or believed.
+      // Programs in them are run, and files believed.
       for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
       const { kubeconfig: files, context, sharedIdentity: mayShare = false } = options
       const connections = await connectionsOf({ names, files, context, mayShare })
@@ -205,7 +205,7 @@ const listOf = (text = ''): readonly string[] =>
     .map((o) => o.trim())
     .filter((o) => o !== '')
 
-/** A URL that is none would only be found out in the middle of a rollout. */
+/** An invalid URL would only be found in the middle of a rollout. */
 function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
   const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])

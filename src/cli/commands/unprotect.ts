@@ -1,4 +1,4 @@
-// `kubenode unprotect`: for a short time protected targets may be disrupted and deletions are not held back. It ends by itself.
+// `kubenode unprotect`: for a short time protected targets may be disrupted and deletions are not blocked. It expires by itself.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -23,7 +23,7 @@ export function register(program: Command, io: Io): void {
       import('../who-am-i.ts'),
     ])
     const wish = { reason: options.reason, for: options.for }
-    // What was mistyped is said before anybody is asked.
+    // A mistyped argument is reported before any request.
     unprotectHold({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     const author = await authorOf(client, io)

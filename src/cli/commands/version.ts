@@ -1,4 +1,4 @@
-// `kubenode version`: what runs here, for bug reports and skew checks.
+// `kubenode version`: the versions of the running programs, for bug reports and skew checks.
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'

@@ -1,4 +1,4 @@
-// `kubenode why-not node/X`: what holds its repair back and what lifts that; `kubenode repair`: what a person may ask for.
+// `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -52,7 +52,7 @@ export function register(program: Command, io: Io): void {
       ])
       const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
       const wish = { verb, what, reason: options.reason, for: options.for }
-      // What was mistyped is said before anybody is asked.
+      // A mistyped argument is reported before any request.
       const { target } = askHold({ ...wish, author: 'unknown' }, systemClock.now()).spec
       const client = await connect(options, io)
       if (options.evenIfAbsent !== true) {

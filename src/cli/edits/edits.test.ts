@@ -114,7 +114,7 @@ test('exactly the content that a person looked at is allowed, and the hold is va
   )
 })
 
-/** A client that lets something happen right before its first update. */
+/** A client that runs a function right before its first update. */
 const disturbed = (client: KubeClient, disturb: () => Promise<unknown>): KubeClient => {
   let isFirst = true
   return new Proxy(client, {

@@ -1,4 +1,4 @@
-// Edits of what git declares: found by comparing an object with the Inventory, put back by the content that sync left on the object, or allowed by a hold.
+// Edits of what git declares: found by comparing an object with the Inventory, reverted to the content that sync left on the object, or allowed by a hold.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -45,15 +45,15 @@ export async function findEdit(client: KubeClient, what: string, now: number): P
 }
 
 export interface PutBack extends Edit {
-  /** Holds that let the edit take effect: ended, or still in force because the caller may not delete them. */
+  /** Holds that let the edit take effect: deleted, or still in force because the caller may not delete them. */
   readonly ended: readonly string[]
   readonly remaining: readonly string[]
 }
 
-/** Controllers write the status of an object at any time, which makes an update a conflict although nobody edited it again. */
+/** Controllers write the status of an object at any time; such an update conflicts although no user edited the object again. */
 const PUT_BACK_TRIES = 8
 
-/** Only the edit that was found first: one that comes in between is somebody's newer wish. */
+/** Only the edit that was found first: one made in between is a newer decision of a user. */
 async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   let first: Edit | undefined
   for (let tries = 1; ; tries++) {
@@ -74,7 +74,7 @@ async function overwriteEdit(client: KubeClient, what: string, now: number): Pro
   }
 }
 
-/** A hold that let the edit take effect ends with it: the next edit asks again. Undefined: the object is in sync with git already. */
+/** A hold that allows the edit ends with it: the next edit needs a new one. Undefined: the object is in sync with git already. */
 export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack | undefined> {
   const found = await overwriteEdit(client, what, now)
   if (found === undefined) return undefined
@@ -106,7 +106,7 @@ export interface AllowWish {
   readonly author: string
 }
 
-/** Long enough for a weekend; whoever needs longer commits. */
+/** Long enough for a weekend; a longer change belongs in a commit. */
 const LONGEST_MS = 7 * 86_400_000
 
 export function allowHold({ what, digest, reason, for: length, author }: AllowWish, now: number): OperationalHold {
@@ -129,7 +129,7 @@ export function allowHold({ what, digest, reason, for: length, author }: AllowWi
   }
 }
 
-/** Refuses a digest that is not that of what is there now: somebody may have edited it again. */
+/** Refuses a digest of anything but the current edit: the object may have been edited again. */
 export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
   const found = await findEdit(client, what, now)
   if (found === undefined) throw new KubeNodeError(cliErrors.KN1397({ what }))

@@ -1,4 +1,4 @@
-// The Freeze that a person means: its name follows from what it holds, so that freezing twice is freezing once and thawing finds it again.
+// Builds Freezes: the name follows from the frozen object, so that a second freeze updates the first and a thaw finds it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -14,7 +14,7 @@ import { isInForce, readable } from '#holds/in-force.ts'
 
 type HoldTarget = OperationalHold['spec']['target']
 
-/** Kinds that can be frozen by name, and what people call them. */
+/** Kinds that can be frozen by name, and their names for users. */
 const NOUNS: Readonly<Record<string, HoldTarget['kind']>> = {
   machine: 'Machine',
   node: 'Node',
@@ -65,13 +65,13 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
   }
 }
 
-/** A hub without machines is easily taken for the cluster that was meant, and its freeze holds nothing. */
+/** A hub without machines is easily mistaken for the target cluster, and its freeze has no effect. */
 export async function refuseEmpty(client: KubeClient): Promise<void> {
   try {
     if ((await client.list(machine, { limit: 1 })).items.length > 0) return
     if ((await client.list(nodeRemedier, { limit: 1 })).items.length > 0) return
   } catch (error) {
-    // Without the right to look, a freeze is not withheld.
+    // A freeze does not need the right to read.
     if (isApiError(error)) return
     throw error
   }
@@ -80,11 +80,11 @@ export async function refuseEmpty(client: KubeClient): Promise<void> {
 
 export interface Thawed {
   readonly removed: readonly string[]
-  /** Freezes that are still in force: of others, or of other things. */
+  /** Freezes that are still in force: by other users, or of other objects. */
   readonly left: readonly OperationalHold[]
 }
 
-/** Takes away our own freeze of this, or all freezes. */
+/** Deletes our own freeze of this object, or all freezes. */
 export async function thaw(client: KubeClient, what: string | undefined, all: boolean, now: number): Promise<Thawed> {
   const { items } = await client.list(operationalHold)
   const freezes = items.map(readable).filter((h) => h.spec.effect === 'Freeze' && isInForce(h, now))

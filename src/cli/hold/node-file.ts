@@ -1,4 +1,4 @@
-// The break-glass file of one node: written and taken away in the node's own folder, without asking any server.
+// The break-glass file of one node: created and deleted in the node's own folder, without any server.
 import { randomUUID } from 'node:crypto'
 import { access, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { timestamp } from '#lib/clock.ts'
@@ -23,7 +23,7 @@ export interface NodeFreeze {
   readonly author: string
 }
 
-/** Returns the file. Freezing again says the newer reason. */
+/** Returns the file. A second freeze updates the reason. */
 export async function freezeNode(path: string, { reason, author }: NodeFreeze, now: number): Promise<string> {
   const file = frozenFile(await nodeFolder(path))
   const fresh = `${file}.${randomUUID()}`
@@ -36,7 +36,7 @@ export async function freezeNode(path: string, { reason, author }: NodeFreeze, n
   return file
 }
 
-/** Returns the file that it took away; undefined when there was none. */
+/** Returns the deleted file; undefined when there was none. */
 export async function thawNode(path: string): Promise<string | undefined> {
   const file = frozenFile(await nodeFolder(path))
   if (!(await stat(file).then(isThere, isNotThere))) return undefined

@@ -1,4 +1,4 @@
-// Puts holds into the cluster and takes them back: placing one twice is placing it once, and only what was looked at is removed.
+// Creates and deletes holds in the cluster: creating one twice has no further effect, and only the version that was read is deleted.
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -7,7 +7,7 @@ import { keyOf } from '#runtime/preconditions.ts'
 export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
   client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
 
-/** Answers with their names. */
+/** Returns their names. */
 export async function removeHolds(client: KubeClient, holds: readonly OperationalHold[]): Promise<readonly string[]> {
   for (const hold of holds) {
     const { uid, resourceVersion } = hold.metadata

@@ -1,4 +1,4 @@
-// The Unprotect that a person means: for the whole cluster, for a short time, under one name, so that doing it twice is doing it once.
+// Builds Unprotects: for the whole cluster, for a short time, under one name, so that a second one updates the first.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -7,7 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 export const UNPROTECT_NAME = 'unprotect-all'
-/** Long enough for what somebody does by hand, too short to be forgotten. */
+/** Long enough for manual work, too short to be forgotten. */
 const LONGEST_MS = 24 * 3_600_000
 
 export interface UnprotectWish {

@@ -1,4 +1,4 @@
-// The option of commands that hold something by name: to do so without asking whether it is there.
+// The option of commands that hold something by name: do not check whether the object exists.
 import type { Command } from 'commander'
 
 export interface EvenIfAbsent {

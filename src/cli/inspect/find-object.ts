@@ -1,4 +1,4 @@
-// Finds the object that a person named. An absent one is an error that names what is close, so that a typo never looks like success.
+// Finds the object that a user named. A missing one is an error that names similar ones, so that a typo never looks like success.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,7 +12,7 @@ import { kindCalled } from './target.ts'
 /** What Kubernetes accepts as a name; anything else names nothing. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-/** Names that a suggestion is looked for among. */
+/** Limit of names searched for a suggestion. */
 const MOST_NAMES = 500
 
 export const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>

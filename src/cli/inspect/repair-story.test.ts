@@ -1,4 +1,4 @@
-// What somebody reads about repairs at three in the morning.
+// The text about repairs that a user reads at three in the morning.
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'

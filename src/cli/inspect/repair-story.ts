@@ -1,9 +1,9 @@
-// What a repair was for, what was done and what came of it, in lines for somebody who comes later. Pure.
+// The story of a repair in lines for a later reader: its cause, its steps and their results. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { formatDuration } from '#lib/duration.ts'
 
 const DAY_MS = 86_400_000
-/** The newest; who wants more asks for the list. */
+/** The newest ones; the full list is available separately. */
 const MOST_REPAIRS = 5
 
 type Step = NonNullable<NonNullable<RemedyOperationJob['status']>['steps']>[number]
@@ -17,7 +17,7 @@ const ago = (stamp: string | undefined, now: number): string => {
   return Number.isNaN(at) ? '' : ` ${formatDuration(Math.max(0, now - at))} ago`
 }
 
-/** One line: which rule, how far, and what came of it. */
+/** One line: which rule, how far, and the result. */
 export function repairSummary({ spec, status }: RemedyOperationJob, now: number): string {
   const { remedierRef, rung, attempt } = spec
   const head = `rule ${remedierRef.name}, rung ${rung}${attempt > 1 ? `, attempt ${attempt}` : ''}`
@@ -51,7 +51,7 @@ function stepTold(step: Step | undefined): string {
   return ` by ${step.executor}: ${step.outcome ?? 'running'}${time}${last === '' ? '' : `: ${last}`}`
 }
 
-/** Repairs of the last day that are over, the newest first. */
+/** Finished repairs of the last day, newest first. */
 export function recentRepairs(jobs: readonly RemedyOperationJob[], now: number): readonly RemedyOperationJob[] {
   const endOf = (j: RemedyOperationJob): number => Date.parse(j.status?.finishedAt ?? '')
   return jobs

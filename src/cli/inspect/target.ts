@@ -1,4 +1,4 @@
-// What a person names on the command line (`machine/web-1`, `km web-1`, `node/x`) and how it is found on a server.
+// The object that a user names on the command line (`machine/web-1`, `km web-1`, `node/x`) and how it is found on a server.
 import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -17,7 +17,7 @@ const namesOf = (k: ApiKind): readonly string[] => [
   ...k.definition.shortNames,
 ]
 
-/** What people say of our kinds, in the singular; the plural is said too. A set without another word is one of components: that is what rolls out. */
+/** Users' names of our kinds, in the singular; the plural works too. A set without another word is a ComponentSet: the kind that rolls out. */
 const NOUNS: Readonly<Record<string, string>> = {
   set: 'MachineComponentSet',
   component: 'MachineComponent',
@@ -39,7 +39,7 @@ const pluralOf = (noun: string): string => (noun.endsWith('y') ? `${noun.slice(0
 const nounOf = (word: string): string | undefined =>
   Object.entries(NOUNS).find(([noun]) => word === noun || word === pluralOf(noun))?.[1]
 
-/** A kind by any of its names; plain kinds of Kubernetes that people ask us about are few. */
+/** A kind by any of its names; only a few kinds of Kubernetes itself are supported. */
 export function kindCalled(word: string): ResourceType {
   const asked = word.toLowerCase()
   if (['node', 'nodes', 'no'].includes(asked)) return nodes

@@ -19,7 +19,7 @@ const since = (stamp: unknown, now: number): string => {
   return Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
 }
 
-/** Failures block until a person or a commit acts; everything else ends when its condition holds. */
+/** Failures block until a user or a commit acts; everything else ends when its condition holds. */
 const stateOf = (predicate: string): string =>
   predicate === 'Progressing' ? 'In progress' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
 
@@ -37,18 +37,18 @@ function waitLines(waiting: unknown, now: number, what?: string): string[] {
   ]
 }
 
-/** A Node's other conditions are problems that a detector saw. */
+/** A Node's other conditions are problems that a detector found. */
 const isProblemOfNode = (c: Fields): boolean => text(c['type']) !== 'Ready' && text(c['status']) === 'True'
 
 const isGood = (kind: string, c: Fields): boolean => {
   if (kind === 'Node' && text(c['type']) !== 'Ready') return !isProblemOfNode(c)
   const known = CONDITIONS[text(c['type']) as keyof typeof CONDITIONS]
-  // A permit that was given back is granted no more, as it should be.
+  // A released permit is no longer granted, as intended.
   if (kind === 'OperationPermit' && text(c['reason']) === 'AsDeclared') return true
   return known === undefined || text(c['status']) === known.good
 }
 
-/** What several conditions say is said once. */
+/** A message of several conditions is shown once. */
 function conditionLines(object: KubeObject, now: number): string[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const [messages, reasons] = [new Set<string>(), new Set<string>()]
@@ -65,7 +65,7 @@ function conditionLines(object: KubeObject, now: number): string[] {
   })
 }
 
-/** Where to look first when a rollout has stopped. */
+/** Where to start when a rollout has stopped. */
 function failedSlice(slice: Fields): string[] {
   const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
   if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
@@ -94,7 +94,7 @@ const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['
 
 const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
 
-/** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
+/** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partLines(object: KubeObject, now: number): string[] {
   const status = fields(object['status'])
   const slices = [...waitingSlices(list(status['slices']), now), ...list(status['slices']).flatMap(failedSlice)]
@@ -131,7 +131,7 @@ function partLines(object: KubeObject, now: number): string[] {
   return [...slices, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
 }
 
-/** Deletions that the guard holds back: what an Approval has to name, and the command that makes it. */
+/** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
 function approveLines({ kind, metadata }: KubeObject, prune: unknown): string[] {
   const digest = text(fields(prune)['digest'])
   const noun = kind === 'FleetSource' ? 'source' : kind.toLowerCase()
@@ -145,13 +145,13 @@ export interface Related {
   readonly object: KubeObject
 }
 
-/** A node that is in trouble is repaired, or something holds that back. */
+/** A node with a problem is repaired, or its repair is blocked. */
 function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   const isBad = kind === 'Node' && list(fields(status)['conditions']).some((c) => !isGood(kind, c))
   return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
 }
 
-/** Lines for people. `related` are objects that hold this one up or work on it. */
+/** Lines for users. `related` are objects that block this one or change it. */
 export function whyLines(object: KubeObject, related: readonly Related[], now: number): readonly string[] {
   const status = fields(object['status'])
   const phase = text(status['phase'])

@@ -1,4 +1,4 @@
-// What is wrong with agent.json, the configuration of agents, with the place of each problem in the file.
+// Problems of agent.json, the configuration of agents, with their positions in the file.
 import { basename } from 'node:path'
 import { AGENT_CONFIG_KEY } from '#api/agent-config/agent-config-map.ts'
 import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
@@ -38,7 +38,7 @@ function findingOf(file: string, problem: Parameters<typeof agentConfigError>[0]
   return { file, line, column, code, message: text }
 }
 
-/** Commas and comments that YAML forgives are no JSON. */
+/** Commas and comments that YAML permits are not valid JSON. */
 function jsonProblem(text: string): (Place & { readonly why: string }) | undefined {
   try {
     JSON.parse(text)

@@ -1,4 +1,4 @@
-// Which files a lint looks at: those named, and under a named folder every YAML and JSON file that is not somebody else's.
+// Which files a lint checks: the named ones, and below a named folder every YAML and JSON file except those of tools and packages.
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
@@ -7,16 +7,16 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 export interface LintFile {
-  /** As a person would name it from where they stand. */
+  /** The path relative to the user's working folder. */
   readonly name: string
   readonly text: string
-  /** Somebody named it, rather than a folder that it lies in: whatever it holds was meant. */
+  /** The user named the file itself, not its folder: its content is intended. */
   readonly isNamed: boolean
 }
 
 const SKIPPED = new Set(['node_modules', 'dist'])
 const ENDINGS = /\.(ya?ml|json)$/i
-/** A tree with more is not one that somebody wrote. */
+/** A tree with more was not written by hand. */
 const MAX_FILES = 10_000
 
 function walk(folder: string, found: string[]): string[] {

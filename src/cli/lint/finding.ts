@@ -1,4 +1,4 @@
-// What a lint found in a file, with its place.
+// A problem that a lint found in a file, with its position.
 import type { ErrorCode } from '#lib/errors.ts'
 
 export interface Finding {
@@ -10,6 +10,6 @@ export interface Finding {
   /** `MachineSet/web`, where there is an object. */
   readonly object?: string
   readonly pointer?: string
-  /** It may be meant: told, and no failure. */
+  /** It may be intended: reported, but no failure. */
   readonly isWarning?: true
 }

@@ -1,4 +1,4 @@
-// Files that are good by themselves and cannot hold together, through the command.
+// Files that are valid separately and conflict with each other, through the command.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -140,7 +140,7 @@ spec:
   ])
   const rules = await lint({ 'agent.json': config('', 'not a type') })
   expect(rules.out()).toMatch(/^agent\.json:4:\d+: KN3072: .*logs\[0\]\.rules\[0\]: condition/)
-  // YAML forgives this comma, agents do not.
+  // YAML permits this comma, agents do not.
   const comma = await lint({ 'agent.json': config(',') })
   expect([comma.code, comma.out()]).toEqual([2, expect.stringMatching(/^agent\.json:\d+:\d+: KN3072: .*is not JSON/)])
 })

@@ -1,4 +1,4 @@
-// What is wrong with documents that people wrote: objects of ours, rules, kubeconfigs, and the frame of every other object.
+// Problems of documents that users wrote: KubeNode objects, rules, kubeconfigs, and the frame of every other object.
 import { parseDocuments } from '#lib/documents.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
 import type { ErrorCode } from '#lib/errors.ts'
@@ -25,7 +25,7 @@ import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-/** An object of ours that is valid by itself, with its place in a file. */
+/** A KubeNode object that is valid by itself, with its position in a file. */
 export interface Placed {
   readonly file: string
   readonly object: KubeObject
@@ -41,14 +41,14 @@ interface Unplaced {
 
 export interface LintResult {
   readonly findings: readonly Finding[]
-  /** Objects, rules and kubeconfigs that were looked at. */
+  /** Checked objects, rules and kubeconfigs. */
   readonly looked: number
-  /** To be held against those of other files. */
+  /** To be compared with those of other files. */
   readonly objects: readonly Placed[]
   readonly trust: readonly SignedTrust[]
   /** Texts of agent.json: what they report is known to rules. */
   readonly agentConfigs: readonly string[]
-  /** Documents that are nothing of the API: values that the code beside them reads. */
+  /** Documents that are no API objects: values that the code beside them reads. */
   readonly data: number
 }
 
@@ -64,7 +64,7 @@ const nameOf = (v: Record<string, unknown>): string => {
   return `${word(v['kind']) || 'object'}/${word(name) || '?'}`
 }
 
-/** Problems that carry `KN….: ` in their text lose it: the number stands in a column of its own. */
+/** Problems that carry `KN….: ` in their text lose it: the number has a column of its own. */
 const withoutCode = (text: string): string => text.replace(/^KN\d+: /, '')
 
 function ruleProblems(name: string, definition: unknown, pointer: string): Unplaced[] {
@@ -104,7 +104,7 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
     .map((p) => ({ code: p.code, message: withoutCode(formatProblem(p)), pointer: p.pointer }))
 }
 
-/** A trust document is no object of the API; it lies beside the components that it speaks of. */
+/** A trust document is no API object; it is stored beside the components that it covers. */
 const isTrust = (v: Record<string, unknown>): boolean =>
   v['apiVersion'] === undefined && isObject(v['document']) && Array.isArray(v['signatures'])
 
@@ -142,12 +142,12 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   return out
 }
 
-/** What no commit may declare. People do make holds and approvals from files, so of those it is only told. */
+/** Kinds that no commit may declare. Users do create holds and approvals from files, so these get only a warning. */
 function commitProblems(value: Record<string, unknown>): Unplaced[] {
   if (value['apiVersion'] === undefined || !isObject(value['metadata'])) return []
   const named = identityProblem(value)
   if (named !== undefined) {
-    // A missing name is told with the frame.
+    // A missing name is reported with the frame.
     if (named.message.startsWith('has no ')) return []
     return [{ code: cliErrors.KN1025.code, message: `the object ${named.message}`, pointer: named.pointer }]
   }
@@ -157,7 +157,7 @@ function commitProblems(value: Record<string, unknown>): Unplaced[] {
   return [{ code, message: text, pointer: owned.pointer, ...(owned.isForPeople && { isWarning: true as const }) }]
 }
 
-/** What is wrong with one value, and how many things it holds. */
+/** The problems of one value, and how many objects it contains. */
 function lintValue(value: unknown, validator: Validator): { looked: number; problems: Unplaced[]; object?: string } {
   if (!isObject(value)) {
     return {
@@ -194,7 +194,7 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
   }
 }
 
-/** Nothing that an object begins with: beside code that reads it, it is data. */
+/** Not the start of an object: beside code that reads it, it is data. */
 const isData = (v: unknown): boolean =>
   isObject(v) &&
   ['apiVersion', 'kind', 'metadata', 'spec'].every((field) => v[field] === undefined) &&
@@ -218,7 +218,7 @@ function lintDocument(
   return { looked, findings, objects: isWrong ? [] : objectsOf(file, doc) }
 }
 
-/** Whoever is invalid for its kind is not asked what it means. */
+/** An object that is invalid for its kind is not checked further. */
 function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
   const { value } = document
   if (!isObject(value)) return []
@@ -234,7 +234,7 @@ function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
 const isOurs = (v: unknown): v is Record<string, unknown> =>
   isObject(v) && word(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
 
-/** Of the objects of others only the one that agents are given is asked what it means. */
+/** Of other kinds only the object that agents receive is checked further. */
 const isMeant = (v: unknown): v is Record<string, unknown> =>
   isOurs(v) || (isObject(v) && isObject(v['metadata']) && isAgentConfigMap(v))
 
@@ -269,7 +269,7 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
   }
 }
 
-/** What cannot hold, or is probably a mistake, in all files together. */
+/** Conflicts and likely mistakes in all files together. */
 export function lintTogether(results: readonly LintResult[]): readonly Finding[] {
   const placed = results.flatMap((r) => r.objects)
   const trust = results.flatMap((r) => r.trust).toSorted((a, b) => b.document.sequence - a.document.sequence)[0]

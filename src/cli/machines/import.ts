@@ -1,4 +1,4 @@
-// Which Nodes become observed Machines, and which Machines an undo takes back. Pure. Nothing here touches a Node: importing only looks.
+// Which Nodes become observed Machines, and which Machines an undo deletes. Pure. Nothing here touches a Node: importing only observes.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
@@ -7,7 +7,7 @@ import type { Node } from '#nodes/objects.ts'
 
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
-  /** It is there already, by an earlier run or by a commit. */
+  /** It exists already, from an earlier run or a commit. */
   | { readonly kind: 'There'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
@@ -19,7 +19,7 @@ export interface ImportWish {
 
 const nodeName = (m: Machine): string => m.status?.nodeRef?.name ?? m.metadata.name ?? ''
 
-/** In the order of names, each once: a run that was cut off goes on where it ended. */
+/** Sorted by name, each once: an interrupted run resumes where it ended. */
 export function planImport({ names, nodes, machines }: ImportWish): readonly ImportStep[] {
   const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
   const machineOf = new Map(machines.map((m) => [nodeName(m), m]))
@@ -78,7 +78,7 @@ export type UndoStep =
   | { readonly kind: 'Gone'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
-/** Only what an import made, and only while it is still nothing but observed. */
+/** Only Machines that an import made, and only while they are still just observed. */
 export function planUndo({ names, nodes, machines }: ImportWish): readonly UndoStep[] {
   return [...new Set(names)].sort().map((name): UndoStep => {
     const machine = machines.find((m) => m.metadata.name === name)

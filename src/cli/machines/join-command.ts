@@ -26,7 +26,7 @@ const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
   metadata.annotations?.[ANNOTATIONS.machine] === machine.metadata.name &&
   metadata.ownerReferences?.some((o) => o.uid === machine.metadata.uid) === true
 
-/** Throws when the machine has no token that still holds, and says what to do. */
+/** Throws when the machine has no valid token, and says what to do. */
 export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinCommand {
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec

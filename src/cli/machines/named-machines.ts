@@ -16,7 +16,7 @@ export interface MachineChoice {
 
 export interface NamedMachines {
   readonly machines: readonly Machine[]
-  /** What to say of each that there is not. */
+  /** Called for each name that does not exist. */
   readonly missing: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// `kubenode machine readmit`: a person says that hosts are the same ones, so that the approver lets their agents come back.
+// `kubenode machine readmit`: a user confirms that hosts are the same ones, so that the approver readmits their agents.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -17,9 +17,9 @@ export interface ReadmitWish extends MachineChoice {
   readonly token?: boolean
   readonly for: string
   readonly now: number
-  /** Print who waits, and change nothing. */
+  /** Print the waiting ones, and change nothing. */
   readonly list?: boolean
-  /** All that wait; the number that a person saw waiting. */
+  /** All waiting ones; the number that a user saw. */
   readonly allWaiting?: string
 }
 
@@ -37,7 +37,7 @@ export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): 
   for (const m of machines) {
     const name = m.metadata.name ?? ''
     try {
-      // Its certificate stays refused: only a new key, which a join token brings, is believed again.
+      // Its certificate stays rejected: only a new key, which a join token brings, is accepted again.
       if (wish.token !== true && !hasAcceptedKey(m)) throw wrong(`the key of ${name} was revoked; add --token`)
       await admit(wish, m, wish.now + ms)
       io.out(shownLine(`machine/${name} readmitted for ${wish.for}${wish.token === true ? ', with a join token' : ''}`))
@@ -64,7 +64,7 @@ async function listWaiting(
   return { failed: 0 }
 }
 
-/** The number is the confirmation: more than a person saw are not readmitted by accident. */
+/** The number is the confirmation: never readmits hosts that the user did not see. */
 async function withWaiting(wish: ReadmitWish, count: string): Promise<ReadmitWish> {
   if (wish.names.length > 0 || wish.selector !== undefined || wish.file !== undefined)
     throw wrong('--all-waiting stands alone: leave out names, --selector and --file')
@@ -77,7 +77,7 @@ async function withWaiting(wish: ReadmitWish, count: string): Promise<ReadmitWis
   return { ...wish, names: able.map((w) => w.name) }
 }
 
-/** By uid: what a person said about a Machine never counts for another one of its name. */
+/** By uid: a user's decision about a Machine never counts for another one of its name. */
 async function admit({ client, token = false }: ReadmitWish, machine: Machine, untilMs: number): Promise<void> {
   const { name = '', uid } = machine.metadata
   const annotations = { [ANNOTATIONS.readmit]: readmission(machine, untilMs, token) }

@@ -1,4 +1,4 @@
-// What a revocation writes, over which version of the Machine, and what it says.
+// What a revocation writes, onto which version of the Machine, and what it prints.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { keyRecord } from '#identity/agent-key.ts'

@@ -1,4 +1,4 @@
-// `kubenode machine revoke`: a person says that the keys of these machines are no longer theirs, so that nothing accepts them from now on.
+// `kubenode machine revoke`: a user declares the keys of these machines invalid, so that no component accepts them from now on.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -11,7 +11,7 @@ import type { Io } from '../io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
 
 const LONGEST_REASON = 200
-/** Each is a read and a write; what changes a Machine in between is another program of ours, and done in a moment. */
+/** Each is a read and a write; a concurrent change of a Machine comes from another KubeNode program, and is brief. */
 const TRIES = 10
 
 export interface RevokeWish extends MachineChoice {
@@ -49,7 +49,7 @@ const whatItDoes = ([first = '', ...others]: readonly string[]): readonly string
   `next: kubenode machine readmit ${others.length === 0 ? first : 'NAME'} --token lets the host join with a new key; or delete the Machine`,
 ]
 
-/** Over the very version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
+/** Onto the same version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
 async function mark({ client, now, reason = '' }: RevokeWish, machine: Machine): Promise<void> {
   let current: Machine = machine
   for (let tries = 1; ; tries++) {

@@ -1,4 +1,4 @@
-// Carries out an import or its undo, one Machine after the other; what fails is said and does not hold up the rest.
+// Runs an import or its undo, one Machine after the other; a failure is reported and does not block the rest.
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -77,14 +77,14 @@ async function carryOut(
   return { failed }
 }
 
-/** Undefined when it went well. */
+/** Undefined on success. */
 async function perform(client: KubeClient, kind: 'Create' | 'Delete', machine: Machine): Promise<string | undefined> {
   try {
     if (kind === 'Create') {
       await client.create(machineType, machine, { fieldManager: FIELD_MANAGERS.cli })
       return undefined
     }
-    // By the version that was looked at: whoever began to manage it meanwhile keeps it.
+    // Deletes only the version that was read: a Machine that a user has started to manage stays.
     const gone = await deleteExactly(client, machineType, machine)
     return gone.kind === 'Applied' || gone.kind === 'Stale' ? undefined : gone.error.message
   } catch (e) {

@@ -1,4 +1,4 @@
-// Which agents wait for a person: those at the door, whose certificate expired, and those whose certificate is of an earlier Machine of the name.
+// Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine of the name.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -13,7 +13,7 @@ export interface WaitingMachine {
   readonly name: string
   readonly since: string
   readonly why: string
-  /** Whether `readmit` alone brings it back. */
+  /** Whether `readmit` alone is enough. */
   readonly canReturn: boolean
 }
 

@@ -1,4 +1,4 @@
-// `kubenode release status | retry`: how far a commit is on its way through the stages, and the request to try again what failed.
+// `kubenode release status | retry`: how far a commit has come through the stages, and the request to retry what failed.
 import type { Command } from 'commander'
 import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'

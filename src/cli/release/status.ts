@@ -1,4 +1,4 @@
-// How far a Release is, in lines for people: stages, clusters, what they wait for, what fails there, and the command that continues it. Pure.
+// How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -62,7 +62,7 @@ function commands(name: string, { clusters = [], phase }: Status): readonly stri
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
 
-/** Only clusters that failed are tried again. */
+/** Only failed clusters are retried. */
 export const canBeRetried = ({ clusters = [], phase }: Pick<Status, 'clusters' | 'phase'>): boolean =>
   !ENDED.has(phase ?? '') && clusters.some((c) => c.phase === 'Failed')
 

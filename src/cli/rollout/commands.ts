@@ -1,4 +1,4 @@
-// `kubenode pause | resume | rollback | rollout | canary`: imperatives become holds that end by themselves, and lasting changes become a commit that a person makes.
+// `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
 import type { Command } from 'commander'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -89,7 +89,7 @@ function registerHolds(program: Command, io: Io): void {
   })
 }
 
-/** Reverts that were tried and render exactly what is wanted; else a patch that does; else the components to write. */
+/** Reverts that were tested and render exactly the goal; else a patch that does; else the components to write. */
 async function printWayBack(
   set: MachineComponentSet,
   change: SetChange,
@@ -109,7 +109,7 @@ async function printWayBack(
     error: messageOf(error),
   }))
   const { out, err } = wayBackLines(change, revision, found)
-  // A patch is read by git: nothing of it is changed.
+  // Git reads the patch: it is printed unchanged.
   io.out('way' in found && found.way.kind === 'Patch' ? out : printable(out))
   io.err(printable(err))
 }
@@ -238,7 +238,7 @@ function registerCanary(program: Command, io: Io): void {
   })
 }
 
-/** Who paused `set/base` writes `set/base` here too. */
+/** Accept `set/base` here too, as in `pause set/base`. */
 const nameAfter =
   (noun: string) =>
   (what: string): string =>
@@ -259,7 +259,7 @@ async function place(
   wish: Wish,
 ): Promise<OperationalHold> {
   const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../inspect/find-object.ts')])
-  // What was mistyped is said before anybody is asked.
+  // A mistyped argument is reported before any request.
   holdFor({ ...wish, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   if (options.evenIfAbsent !== true) await findHeld(client, wish.target, what)

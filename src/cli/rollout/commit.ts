@@ -1,4 +1,4 @@
-// The commit that a person has to make, as far as it can be prepared from here: what changes in which set, and what its components then are. Pure.
+// The commit that a user has to make, as far as it can be prepared here: what changes in which set, and its components afterwards. Pure.
 import { stringify } from 'yaml'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -12,7 +12,7 @@ export interface SetChange {
   readonly components: readonly Component[]
 }
 
-/** The change as text: for people, and as the part of the set that the commit has to render. */
+/** The change as text: for users, and as the part of the set that the commit has to render. */
 export function changeText({ set, changes, components }: SetChange): string {
   const spec = stringify({ spec: { components } }, { lineWidth: 0 })
   return [`# set/${set}`, ...changes.map((c) => `#   ${c}`), spec.trimEnd(), ''].join('\n')

@@ -1,10 +1,10 @@
-// What a set declares in a commit of the fleet: the commit is rendered, in the cage, and what comes out is compared and not its files.
+// What a set declares in a commit of the fleet: the commit is rendered in the cage, and the result is compared, not the files.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { Targets } from '#delivery/desired.ts'
 
-/** Components as one text, whatever their order; what the API server fills in and what secret values were is left out of the comparison. */
+/** Components as one text in a fixed order, without server defaults and secret values. */
 export function componentsText(components: readonly unknown[]): string {
   const spec = { spec: { components } }
   const filled = applyDefaults(machineComponentSet.schema, JSON.parse(JSON.stringify(spec)))
@@ -15,7 +15,7 @@ export function componentsText(components: readonly unknown[]): string {
   return canonicalJson(plain.toSorted((a, b) => (String(a['name']) < String(b['name']) ? -1 : 1)))
 }
 
-/** By cluster, where the set of this name is declared. */
+/** By cluster where a set of this name is declared. */
 export function declaredIn(targets: Targets, set: string): ReadonlyMap<string, string> {
   const found = [...targets].flatMap(([cluster, { objects }]): [string, string][] => {
     const object = objects.find(

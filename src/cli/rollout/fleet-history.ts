@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { SAFE_SETTINGS } from '#sync/git/safe-settings.ts'
 
 const run = promisify(execFile)
-/** Commits of the branch that are looked at: each may have to be rendered. */
+/** Limit of searched commits: each may have to be rendered. */
 export const MOST_COMMITS = 50
 const DEADLINE_MS = 60_000
 const MAX_OUTPUT = 16 * 1024 * 1024
@@ -28,14 +28,14 @@ export interface FleetHistory {
   readonly commits: readonly BranchCommit[]
   /** Undefined: git cannot revert these one after the other. */
   revert(commits: readonly BranchCommit[]): Promise<Trial | undefined>
-  /** The files that these commits changed, as they were in another one. */
+  /** The files that these commits changed, with their content in another commit. */
   restore(commits: readonly BranchCommit[], as: string): Promise<Trial | undefined>
   /** From the newest commit to the trial. */
   patchOf(trial: Trial): Promise<string>
   close(): Promise<void>
 }
 
-/** Nothing that a repository or a person configured for programs, signatures or names takes part in a trial. */
+/** Configured programs, signatures and user names must not affect a trial. */
 const PLAIN = [...SAFE_SETTINGS, '-c', 'user.name=kubenode', '-c', 'user.email=kubenode@localhost']
 
 export async function openFleetHistory(folder: string, env: Readonly<Record<string, string>>): Promise<FleetHistory> {
@@ -76,7 +76,7 @@ export async function openFleetHistory(folder: string, env: Readonly<Record<stri
         try {
           await git(at, 'revert', '--no-edit', ...(isMerge ? ['-m', '1'] : []), id)
         } catch {
-          // A conflict, or nothing left to revert: this series is none.
+          // A conflict, or nothing left to revert: this series does not work.
           await git(at, 'reset', '--quiet', '--hard', head)
           return undefined
         }

@@ -1,4 +1,4 @@
-// The holds that a person means by pause, retry, abort and pin: named after what they hold, so that saying it twice is saying it once and taking it back finds it.
+// The holds behind pause, retry, abort and pin: named after the held object, so that a second one updates the first and resume finds it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -11,7 +11,7 @@ import { isInForce, readable } from '#holds/in-force.ts'
 
 type Target = OperationalHold['spec']['target']
 
-/** What can be held by name, and what people call it. */
+/** Kinds that can be held by name, and their names for users. */
 const NOUNS: Readonly<Record<string, Target['kind']>> = {
   set: 'MachineComponentSet',
   canary: 'ComponentCanary',
@@ -50,9 +50,7 @@ const LONGEST_MS = 30 * 86_400_000
 const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
   `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
 
-/**
- * A retry counts from when it is made, so each one is a hold of its own; the others are one for each thing and can be made longer.
- */
+/** A retry counts from its creation, so each one is a hold of its own; the others are one per object and can be extended. */
 export function holdFor({ target, effect, to, reason, for: length, author }: HoldWish, now: number): OperationalHold {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
@@ -68,13 +66,13 @@ export function holdFor({ target, effect, to, reason, for: length, author }: Hol
 
 export interface Lifted {
   readonly removed: readonly string[]
-  /** Holds of others that still bind it. */
+  /** Holds of other users that still apply to it. */
   readonly left: readonly OperationalHold[]
 }
 
 const BINDING: ReadonlySet<HoldEffect> = new Set(['Pause', 'Pin', 'Freeze'])
 
-/** Takes away our own pause and pin of a thing, or those of everybody; a freeze is thawed, not resumed. */
+/** Deletes our own pause and pin of an object, or those of all users; a freeze is thawed, not resumed. */
 export async function liftHolds(client: KubeClient, what: string, all: boolean, now: number): Promise<Lifted> {
   const target = heldTarget(what)
   const { items } = await client.list(operationalHold)

@@ -1,4 +1,4 @@
-// Finds in the repository of the fleet how a set gets back to what a revision declares, by rendering commits and trying reverts in a copy.
+// Finds in the repository of the fleet how a set gets back to the declaration of a revision, by rendering commits and trying reverts in a copy.
 import { resolve } from 'node:path'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { findCage } from '#sync/render/cage.ts'
@@ -10,7 +10,7 @@ import { type WayBack, wayBackTo } from './revert-search.ts'
 
 export interface WayBackWish {
   readonly set: string
-  /** What it declares now, and what it shall declare. */
+  /** Its current declaration, and the goal. */
   readonly now: readonly unknown[]
   readonly wanted: readonly unknown[]
   readonly folder: string
@@ -33,7 +33,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
   const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
     const of = where === undefined ? repository : openLocalRepository(where.folder)
     const key = await renderKey(of, commit, wish.path)
-    // A commit that cannot be rendered declares nothing: it is neither a goal nor a way there.
+    // A commit that cannot be rendered declares nothing: it is neither a goal nor a step.
     if (!known.has(key))
       known.set(
         key,
@@ -48,7 +48,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
   const history = await openFleetHistory(workTree ?? commonDir, wish.env)
   try {
     const head = history.commits[0]
-    // When the newest commit cannot be rendered, nothing can be compared: that is said.
+    // When the newest commit cannot be rendered, nothing can be compared: report that.
     if (head !== undefined)
       known.set(
         await renderKey(repository, head.id, wish.path),
@@ -69,7 +69,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
   }
 }
 
-/** Sets of one name may differ between clusters: ours is where it declares what it declares on the server, or the only one. */
+/** Sets of one name may differ between clusters: ours is where the declaration equals the server's, or the only one. */
 function clustersOf({ cluster, now }: WayBackWish, declared: ReadonlyMap<string, string>): readonly string[] {
   if (cluster !== undefined) return declared.has(cluster) ? [cluster] : []
   const same = [...declared].filter(([, text]) => text === componentsText(now)).map(([name]) => name)

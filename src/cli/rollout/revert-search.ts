@@ -1,4 +1,4 @@
-// Which reverts bring a set back to an earlier declaration: found in the history of the branch, and believed only after they were tried in a copy.
+// Which reverts bring a set back to an earlier declaration: found in the history of the branch, and accepted only after a trial in a copy.
 import type { BranchCommit, FleetHistory, Trial } from './fleet-history.ts'
 
 /** What the set declares in a commit, as one text; undefined where the commit cannot be rendered or has no such set. */
@@ -9,7 +9,7 @@ export type WayBack =
   /** Newest first. */
   | { readonly kind: 'Reverts'; readonly commits: readonly BranchCommit[] }
   | { readonly kind: 'Patch'; readonly text: string; readonly like: string }
-  /** No commit of the branch declares it, as far as was looked. */
+  /** No searched commit of the branch declares it. */
   | { readonly kind: 'None'; readonly looked: number }
 
 export async function wayBackTo(wanted: string, history: FleetHistory, declaredAt: DeclaredAt): Promise<WayBack> {
@@ -45,7 +45,7 @@ async function tried(
   return { kind: 'None', looked: history.commits.length }
 }
 
-/** One command; merges are told which side stays. */
+/** One command; merges need the side to keep. */
 export function revertCommand(commits: readonly BranchCommit[]): string {
   const runs: BranchCommit[][] = []
   for (const commit of commits) {

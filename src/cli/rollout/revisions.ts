@@ -1,4 +1,4 @@
-// The revisions of a set as a person sees them: by number, with what changed, what failed, and the commit that declared them. Pure.
+// The revisions of a set for users: by number, with changes, failures, and the commit that declared them. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -21,9 +21,9 @@ export interface Revision {
   readonly number: number
   readonly components: readonly Component[]
   readonly commit: string | undefined
-  /** What failed and has not completed since. */
+  /** Components that failed and have not completed since. */
   readonly failed: readonly string[]
-  /** Each of its components completed its rollout on this set, and the set did not go back from any of them since. */
+  /** Each of its components completed its rollout on this set, and none was rolled back since. */
   readonly isCompleted: boolean
 }
 
@@ -70,12 +70,12 @@ function failuresIn(
       .filter((e): e is Record<string, unknown> => isObject(e) && !isOver(e, completed, isTarget))
       .map((e) => `${String(e['component'])}: ${String(e['reason'])}`)
   } catch {
-    // Written by somebody else: it says nothing.
+    // Written by another program: ignored.
     return []
   }
 }
 
-/** A newer revision lifts a block and says nothing about this one: only its own rollout does, while it is tried again or when it completes. */
+/** A newer revision lifts a block but proves nothing about this one: only its own rollout does, during a retry or on completion. */
 function isOver(
   failure: Readonly<Record<string, unknown>>,
   completed: ReadonlyMap<string, Completed>,
@@ -86,7 +86,7 @@ function isOver(
   return isTarget || (at !== undefined && Date.parse(at) > Date.parse(String(failure['since'])))
 }
 
-/** By number, by name, or the newest before the current one whose rollout is known to have completed. */
+/** By number, by name, or the newest previous one whose rollout is known to have completed. */
 export function revisionCalled(
   set: MachineComponentSet,
   revisions: readonly Revision[],
@@ -106,7 +106,7 @@ export function revisionCalled(
 function completedBefore(revisions: readonly Revision[], now: Revision | undefined): Revision | undefined {
   const found = revisions.find((r) => r.isCompleted && r.failed.length === 0 && r.number < (now?.number ?? Infinity))
   if (found === undefined || now === undefined) return undefined
-  // Removals leave no record: whether this one took a component away, or was replaced before it could, is unknown.
+  // Removals leave no record: whether this one removed a component, or was replaced before it could, is unknown.
   const has = (r: Revision, name: string) => r.components.some((c) => c.name === name)
   const isRemovalUnknown = now.components.some(
     ({ name }) => !has(found, name) && revisions.some((r) => r.number < found.number && has(r, name)),
@@ -114,7 +114,7 @@ function completedBefore(revisions: readonly Revision[], now: Revision | undefin
   return isRemovalUnknown ? undefined : found
 }
 
-/** For a person who names a revision that is not known to have been healthy. */
+/** For a user who names a revision that is not known to have been healthy. */
 export function warningsOf(set: MachineComponentSet, { number, failed, isCompleted }: Revision): readonly string[] {
   const name = `set/${set.metadata.name}`
   if (failed.length > 0) return failed.map((line) => `warning: revision ${number} failed on ${name}: ${line}`)

@@ -68,7 +68,7 @@ describe('a hold', () => {
 })
 
 const base = componentSet({ beacon: '1.2.0', scribe: '1.0.0' })
-/** As a set names them, by what is in them; with the number in it, so that a test can tell two of the same content apart. */
+/** Named by content, as a set names them; with the number in it, so that a test can distinguish two with the same content. */
 const nameOf = (number: number, components: readonly object[]): string =>
   revisionNameOf(`base-${number}`, components as readonly RevisedComponent[])
 const short = (name: string | undefined): string => name?.replace(/-[0-9a-f]{12}$/, '') ?? ''
@@ -87,7 +87,7 @@ const revision = (
   revision: number,
   data: { components },
 })
-/** What the set keeps on a revision whose components completed their ladder. */
+/** A set's record on a revision whose components completed their ladder. */
 const completed = (versions: Record<string, string>, more: object = {}): Record<string, string> => ({
   'kubenode.io/completed': JSON.stringify(
     Object.fromEntries(

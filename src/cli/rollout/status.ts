@@ -1,4 +1,4 @@
-// How a rollout or a canary stands, in lines for people. Pure.
+// The state of a rollout or a canary, in lines for users. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'

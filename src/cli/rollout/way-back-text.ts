@@ -1,4 +1,4 @@
-// What a person reads of the way back of a set: the command alone on standard output, everything about it on standard error. Pure.
+// The text of a set's way back: the command alone on standard output, everything else on standard error. Pure.
 import { assertNever } from '#lib/errors.ts'
 import { type SetChange, changeText } from './commit.ts'
 import type { PreparedWayBack } from './prepare-way-back.ts'

@@ -1,4 +1,4 @@
-// What lies below a folder of a stranger's branch: by its name, without following links, which may lead anywhere on this machine, and within bounds.
+// Lists the content of a folder from a foreign branch: by name, without following links, which may lead anywhere on this machine, and within bounds.
 import { join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -15,7 +15,7 @@ export interface Below {
 const MAX_FILES = 20_000
 const MAX_DEPTH = 32
 
-/** Everything but folders, and but what others keep in `node_modules`. */
+/** All entries but folders, and except `node_modules`. */
 export function below(root: string): readonly Below[] {
   const found: Below[] = []
   const mayEnter = (path: string): boolean => {

@@ -1,4 +1,4 @@
-// What is wrong with cases as somebody wrote them: they are code, which Node runs without looking at its types. Pure.
+// Problems of hand-written cases: they are code, which Node.js runs without checking its types. Pure.
 import { CASE_VERDICTS } from '#policy/rule-cases.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,7 +7,7 @@ const VERDICTS = Object.keys(CASE_VERDICTS)
 const FIELDS = ['name', 'conditions', 'labels', 'taints', 'unschedulable', 'versions', 'facts', 'verdict']
 const STATUSES: readonly unknown[] = ['True', 'False', 'Unknown']
 
-/** In sentences; none when every case can be asked. */
+/** As sentences; none when every case can be run. */
 export function malformedCases(cases: readonly unknown[]): readonly string[] {
   return cases.flatMap((one, n) => {
     const name = isObject(one) && typeof one['name'] === 'string' ? `case ${JSON.stringify(one['name'])}` : `case ${n}`

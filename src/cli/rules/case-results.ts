@@ -1,14 +1,14 @@
-// Runs the cases of rules and says in one line each what does not come out as it should. Pure.
+// Runs the cases of rules and reports each unexpected result in one line. Pure.
 import type { RuleCase } from '#api/rule-case.ts'
 import { CASE_VERDICTS, explainCase } from '#policy/rule-cases.ts'
 import type { RuleFile } from './rule-files.ts'
 
 export interface CaseResult {
   readonly rule: string
-  /** Empty where the rule cannot be asked at all. */
+  /** Empty where the rule cannot be evaluated at all. */
   readonly case: string
   readonly ok: boolean
-  /** What is wrong; empty where nothing is. */
+  /** The problem; empty where there is none. */
   readonly why: string
 }
 

@@ -1,4 +1,4 @@
-// The conditions that agents report by the configurations beside the rules: JSON files of the fleet that watch logs or name monitors.
+// The conditions that agents report with the configurations beside the rules: JSON files of the fleet that watch logs or name monitors.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MAX_AGENT_CONFIG_CHARS } from '#api/agent-config/agent-config-map.ts'
@@ -16,7 +16,7 @@ function jsonFiles(folder: string): readonly string[] {
       .filter(({ isFile, path }) => isFile && path.endsWith('.json'))
       .map(({ path }) => join(folder, path))
   } catch {
-    // Rules may lie in a repository without a fleet.
+    // Rules may be in a repository without a fleet.
     return []
   }
 }
@@ -26,7 +26,7 @@ function conditionsIn(path: string): ReadonlySet<string> {
   try {
     if (lstatSync(path).size <= MAX_AGENT_CONFIG_CHARS) return conditionsReportedBy(readFileSync(path, 'utf8'))
   } catch {
-    // Removed meanwhile, or somebody else's.
+    // Deleted meanwhile, or not readable by this user.
   }
   return new Set()
 }

@@ -1,4 +1,4 @@
-// Finds the rules of a folder with the cases beside them, and compiles them. The files may be code of a stranger, so they run in the cage.
+// Finds the rules of a folder with the cases beside them, and compiles them. The files may be foreign code, so they run in the cage.
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -31,25 +31,25 @@ const ENDING = '.cases.ts'
 export interface RuleFile {
   /** Path below the folder without its ending, which is the rule's name here. */
   readonly name: string
-  /** The file that holds the rule, as a person would open it: what is wrong with the rule is corrected there. */
+  /** The file with the rule, as a relative path: problems of the rule are fixed there. */
   readonly path: string
   /** The file with its cases, which may be the same one. */
   readonly casesPath: string
   readonly cases: readonly RuleCase[]
   readonly spec: NodeRemedier['spec'] | undefined
   readonly compiled: CompiledRule | undefined
-  /** Why it is no rule, and what makes it a poor one. */
+  /** Why it is no rule, or a poor one. */
   readonly problems: readonly string[]
-  /** What is wrong with the cases. */
+  /** Problems of the cases. */
   readonly caseProblems: readonly string[]
-  /** What may be a mistake, and may be meant. */
+  /** Possible mistakes that may be intended. */
   readonly notes: readonly string[]
 }
 
 /** Names without characters that objects may not have. */
 const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCase()
 
-/** The code of the files runs in the cage, as in a render; only what it exports comes here. */
+/** The code of the files runs in the cage, as in a render; only its exports arrive here. */
 export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
   if (!existsSync(root)) throw new KubeNodeError(cliErrors.KN1340({ folder }))
@@ -73,7 +73,7 @@ function shownPath(cwd: string, path: string): string {
   return below.startsWith('..') ? path : below
 }
 
-/** A ladder that no case goes with: nobody has said when it is to be climbed. */
+/** A ladder without cases: no test says when it must be climbed. */
 function withoutCases(root: string, all: readonly Below[], cwd: string): readonly RuleFile[] {
   const names = new Set(all.map((f) => f.path))
   return all
@@ -91,7 +91,7 @@ function withoutCases(root: string, all: readonly Below[], cwd: string): readonl
     })
 }
 
-/** What people write is shorter. */
+/** Hand-written texts are shorter. */
 const MAX_RULE_BYTES = 1024 * 1024
 
 const hasLadder = (path: string): boolean =>
@@ -114,18 +114,18 @@ interface Roots {
   readonly cwd: string
   /** Conditions that the agents' configuration reports. */
   readonly reported: ReadonlySet<string>
-  /** Of all files below the root. Nothing else is looked for: whether a link leads to something is not for those who read the report. */
+  /** Of all files below the root. Nothing else is checked: a reader of the report must not learn whether a link leads to something. */
   readonly names: ReadonlySet<string>
 }
 
-/** One file that cannot be used says so among the others. */
+/** A single unusable file is reported among the others. */
 function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, reported, names }: Roots): RuleFile {
   const name = file.slice(0, -ENDING.length)
   const shown = shownPath(cwd, join(root, file))
   const beside = `${name}.ts`
   if (module === undefined || 'error' in module) {
     const { message = 'it was not loaded', at } = module?.error ?? {}
-    // The place is below the folder above: the file that is to be corrected may be one of the fleet.
+    // Relative to the folder above: the file to fix may be one of the fleet.
     const [, path = '', line = ''] = /^(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
     const broken = path === '' ? shown : shownPath(cwd, join(root, '..', path))
     const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`
@@ -179,7 +179,7 @@ function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: Readonl
   })
 }
 
-/** What compiles and will do harm or nothing all the same. */
+/** Rules that compile but do harm or nothing. */
 function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
   return ladder.flatMap(({ operations, verify }, rung) => {
     const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))

@@ -1,4 +1,4 @@
-// What the rules of a folder say about a Node as it was written to a file: which are true, since when, and what would be done. Pure but for the files.
+// Evaluates the rules of a folder on a Node from a file: which are true, since when, and what would be done. Pure but for the files.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -56,7 +56,7 @@ function textOf(file: string, cwd: string): string {
   }
 }
 
-/** Written by hand, perhaps: what is looked at must at least have its shape. */
+/** Possibly written by hand: at least its shape must be right. */
 function shaped(object: Record<string, unknown>, file: string): KubeObject {
   const { kind, apiVersion, metadata, spec = {}, status = {} } = object
   const name = isObject(metadata) ? metadata['name'] : undefined
@@ -104,7 +104,7 @@ function simulateOne(
   now: number,
 ): Simulated | undefined {
   if (spec === undefined || compiled === undefined) return undefined
-  // Nothing is known of repairs from a file: as on a node that never had one.
+  // A file has no history of repairs: as on a node that never had one.
   const facts = { ...view.facts, peers: peers.of(view), cluster: peers.cluster(), repairs: { lastDay: 0 } }
   const { since } = judge(compiled.root, facts, now)
   const tree = explainTerm(compiled.root, facts, now)

@@ -1,4 +1,4 @@
-// Turns a kubeconfig file into a client. A file that holds nothing but data needs no library; anything more goes through client-node.
+// Turns a kubeconfig file into a client. A file that contains only data needs no library; anything more goes through client-node.
 import { readFileSync } from 'node:fs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -29,7 +29,7 @@ export async function connectionOf(file: string, context?: string): Promise<Conn
 export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
   new HttpKubeClient(config, { userAgent })
 
-/** Of a person, who reads what is waited for. Requests that are slow together are said once. */
+/** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
 export function talkingClientOf(config: ConnectionConfig, say: (line: string) => void): HttpKubeClient {
   let last = ''
   const onSlow = (method: string, path: string): void => {
@@ -40,7 +40,7 @@ export function talkingClientOf(config: ConnectionConfig, say: (line: string) =>
   return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow })
 }
 
-/** PEM of the CA of a connection, and its address: what others are told in order to reach the same server. */
+/** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */
 export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
   const { server, ca } = config
   if (ca === undefined) throw new KubeNodeError(cliErrors.KN1302({ server }))

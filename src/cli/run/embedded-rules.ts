@@ -1,5 +1,5 @@
-// What the embedded API server is told of agents, which it knows nothing of by itself: whose certificates it signs and still accepts, and the door for hosts
-// whose certificates expired.
+// KubeNode's rules for the embedded API server, which knows nothing of agents: whose certificates it signs and still accepts, and the rejoin endpoint for
+// hosts with expired certificates.
 import type { ApiServerOptions } from '#apiserver/api-server.ts'
 import type { MakeOpenPath } from '#apiserver/http/open-path.ts'
 import { DOOR_PATH, DOOR_USER } from '#api/names.ts'
@@ -19,7 +19,7 @@ interface DoorTools {
   readonly log: Logger
 }
 
-/** The door asks the server like any other client, as DOOR_USER: roles and policies of `deploy/install` hold it. */
+/** The rejoin endpoint uses the server like any other client, as DOOR_USER, with the roles and policies of `deploy/install`. */
 const embeddedDoor =
   ({ clock, log }: DoorTools): MakeOpenPath =>
   ({ url, ca, identity }) => {

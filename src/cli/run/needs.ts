@@ -1,4 +1,4 @@
-// What each role must be allowed to write, or its work ends in nothing: who lacks one of these gives its lease up for somebody who has it.
+// The rights that each role needs to be useful: a leader that lacks one releases its lease for a process that has it.
 import type { Right } from '#runtime/rights.ts'
 
 const OURS = 'kubenode.io'

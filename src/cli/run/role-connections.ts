@@ -1,4 +1,4 @@
-// Which kubeconfig each role runs with. Roles are kept apart by their identities: several on one are refused unless a person says so.
+// Which kubeconfig each role runs with. Roles are separated by their identities: a shared one is refused unless a user explicitly permits it.
 import { programUser } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -9,14 +9,14 @@ export type FilesByRole = ReadonlyMap<RoleName, string>
 
 interface Asked {
   readonly names: readonly RoleName[]
-  /** As they were given: FILE, or ROLE=FILE. */
+  /** As given: FILE, or ROLE=FILE. */
   readonly files: readonly string[]
   readonly mayShare: boolean
 }
 
 const ROLE_FILE = /^([a-z]+)=(.+)$/
 
-/** A path may hold an equals sign: only a role before it makes it ours. */
+/** A path may contain an equals sign: only a role before it makes it ours. */
 function readFile(text: string): { readonly role: RoleName | undefined; readonly file: string } {
   const [, before = '', file = ''] = ROLE_FILE.exec(text) ?? []
   const role = ROLE_NAMES.find((n) => n === before)
@@ -60,7 +60,7 @@ export async function connectionsOf(
   return connections
 }
 
-/** What the server would tell them apart by; a copy of a file is the same identity. */
+/** What the server distinguishes them by; a copy of a file is the same identity. */
 const identityText = ({ config }: Connection): string => {
   const { server: _server, ca: _ca, ...identity } = config
   return JSON.stringify(identity)

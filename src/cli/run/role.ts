@@ -1,4 +1,4 @@
-// What a role is to `kubenode run`: a leader of its own, caches of its own, and loops that start once it leads.
+// A role of `kubenode run`: its own leader election, caches, and loops that start once it leads.
 import { hostname } from 'node:os'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
@@ -26,13 +26,13 @@ import { type Right, RightsWatch, missingRight, rightText } from '#runtime/right
 import { supervise } from '#runtime/supervision.ts'
 import type { Supervision } from '#runtime/supervision.ts'
 
-/** What a role is handed once it leads. */
+/** What a role gets once it leads. */
 export interface RoleContext {
   /** Fenced: writes end with the term. */
   readonly client: KubeClient
   /** Fenced, too: acts as another user, whom this program may impersonate. */
   readonly clientAs: (user: string) => KubeClient
-  /** For heartbeats and reads that nothing may hold up. */
+  /** For heartbeats and reads that no other request may delay. */
   readonly plainClient: KubeClient
   readonly informers: Informers
   readonly clock: typeof systemClock
@@ -45,9 +45,9 @@ export interface RoleContext {
 
 export interface Role {
   readonly name: string
-  /** What it must be allowed to write to lead. */
+  /** The rights that it needs to lead. */
   readonly needs?: readonly Right[]
-  /** Asks for caches and makes loops; starts nothing. */
+  /** Creates caches and loops; starts nothing. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]
 }
 
@@ -90,7 +90,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const supervision = supervise({ clock, log, health, metrics })
   const instance = `${hostname()}-${process.pid}`
   const refused = Promise.withResolvers<never>()
-  // nobody may be waiting for it
+  // possibly without a waiting caller
   refused.promise.catch(() => undefined)
   const lacks = (cause: ApiError): KubeNodeError => lacksRight(role.name, cause)
   const onRefused = (cause: ApiError): void => refused.reject(lacks(cause))
@@ -134,7 +134,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
               createEventRecorder({ client: fenced, clock, controller: `kubenode.io/${name}`, instance }),
           })
           informers.start()
-          // Whoever may not read or write what the role needs gives the lease up for a process that may.
+          // A leader without the rights of its role releases the lease for a process that has them.
           const needs = role.needs ?? []
           const missing = await missingRight({ client, log, needs })
           if (missing !== undefined) throw mayNotRun(role.name, rightText(missing))

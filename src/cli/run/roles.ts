@@ -1,4 +1,4 @@
-// Every role that `kubenode run` knows, and how its parts are put together.
+// Every role that `kubenode run` knows, and how it is assembled.
 import { readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
@@ -22,10 +22,10 @@ export interface RolesConfig {
   /** How hosts reach this cluster's API server. */
   readonly server: string
   readonly ca: string
-  /** Whose hosts Machines may have. */
+  /** Providers whose hosts Machines may have. */
   readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
-  /** The trust document that hosts start from; they are told its keys and the document itself. */
+  /** The trust document that hosts start with; they get its keys and the document itself. */
   readonly trust?: string
   /** Clusters are targets too. */
   readonly isHub: boolean
@@ -37,24 +37,24 @@ export interface RolesConfig {
     /** PEM. */
     readonly clientCa?: string
   }
-  /** What inspections of rollouts may ask. */
+  /** Allowed targets of rollout inspections. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
-  /** What webhooks of repairs may call; nothing without it. */
+  /** Allowed targets of repair webhooks; none without it. */
   readonly outbound?: OutboundPlaces
-  /** How long certificates of agents live; a week without it. */
+  /** Lifetime of agents' certificates; a week without it. */
   readonly certificateSeconds?: number
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly gitEnv: Readonly<Record<string, string>>
-  /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: where sources may name repositories of this machine. */
+  /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
   readonly localRepositories: readonly string[]
-  /** The Node program, and the files of the programs of ours that hosts run. */
+  /** The Node.js program, and the programs of KubeNode that hosts run. */
   readonly node: string
   readonly entries: Readonly<Record<'agent' | 'hollow', string>>
 }
 
-/** What hosts are told about whom to trust; a document that is not good by its own keys would only fail on every node. */
+/** The trust that hosts start with; a document that does not verify with its own keys would fail on every node. */
 function trustOf(path: string | undefined): JoinBundle['trust'] {
   if (path === undefined) return { sequence: 0, threshold: 1, keys: [] }
   const document = parseSignedTrust(JSON.parse(readFileSync(path, 'utf8')))
@@ -70,7 +70,7 @@ interface Hosts {
   readonly part: Part
 }
 
-/** Whoever makes a provider runs it. */
+/** Providers run as the role that creates them. */
 function hosts(provider: Provider): Hosts {
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
@@ -104,7 +104,7 @@ const controllersRole = (config: RolesConfig): Role => ({
     }
     const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
-    // A document that is not good stops the start; later ones are read as machines join.
+    // An invalid document stops the start; later ones are read as machines join.
     trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>
       module.setup({
@@ -138,7 +138,7 @@ const controllersRole = (config: RolesConfig): Role => ({
   },
 })
 
-/** Its identity is worth that of every host: it shares its process with others only where a person says so. */
+/** Its identity is worth that of every host: it shares its process with other roles only if a user permits it. */
 const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role => ({
   name: 'approver',
   needs: NEEDS.approver,
@@ -194,7 +194,7 @@ const syncRole = (config: RolesConfig): Role => ({
   },
 })
 
-/** `identity` is unique to this process; it is written where two of us must be told apart. */
+/** `identity` is unique to this process; it is recorded where two of them must be distinguished. */
 export function roleNamed(name: RoleName, config: RolesConfig, identity: string): Role {
   switch (name) {
     case 'controllers':
@@ -210,7 +210,7 @@ export function roleNamed(name: RoleName, config: RolesConfig, identity: string)
   }
 }
 
-/** Beside the one that runs: built ones beside a built one. */
+/** Next to the running one: built files next to a built one. */
 export function entryBeside(running: string, name: 'agent-main' | 'hollow-main'): string {
   const { dir, ext } = parse(running)
   return join(dir, `${name}${ext}`)

@@ -1,4 +1,4 @@
-// What `kubenode run` refuses before it connects anywhere.
+// Options that `kubenode run` refuses before it connects anywhere.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { untilOneEnds } from './until-one-ends.ts'
 
-/** Ends as `how` says, or when it is told to. */
+/** Ends as `how` says, or when it is stopped. */
 const role = (how: string, signal: AbortSignal): Promise<string> => {
   if (how === 'dies') return Promise.reject(new Error('died'))
   if (how === 'loses') return Promise.resolve('LeadershipLost')

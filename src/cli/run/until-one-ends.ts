@@ -1,7 +1,7 @@
-// Several roles in one process live and end together: a process of which a part is dead looks alive to whoever supervises it.
+// Several roles in one process start and end together: a supervisor cannot see that one part of a process is dead.
 import { followSignal } from '#lib/follow-signal.ts'
 
-/** Runs each until the signal aborts or any of them ends, for whatever reason, and answers when all have ended. Rejects with the first error. */
+/** Runs each until the signal aborts or any of them ends, for any reason, and resolves when all have ended. Rejects with the first error. */
 export async function untilOneEnds<N, E>(
   names: readonly N[],
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// What a person asks for by name: a node to be tried again, or its protection to be lifted for a while. Holds, since git declares and nobody edits.
+// Requests that a user makes by name: retry a node, or lift its protection for a while. Holds, since git is declarative and no user edits objects.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -31,7 +31,7 @@ export function askHold({ verb, what, reason, for: length, author }: AskWish, no
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
-    // Asking again is another wish: the second one must count from its own time.
+    // A repeated request is a new one: it must count from its own time.
     metadata: { name: `${verb}-${noun}-${name.slice(0, 180)}-${Math.floor(now / 1_000).toString(36)}` },
     spec: { target: { kind, name }, effect: ASKED[verb], reason, author, until: timestamp(now + ms) },
   }

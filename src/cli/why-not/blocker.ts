@@ -1,22 +1,22 @@
-// One thing that holds back the repair of a node, the words for it, and those that several causes share. Pure.
+// One reason that blocks the repair of a node, its text, and the texts that several causes share. Pure.
 import type { RepairsSeen } from './look.ts'
 
 export interface Blocker {
   /** One word, the same for the same cause. */
   readonly id: string
-  /** The rule or job that is held back. */
+  /** The blocked rule or job. */
   readonly of: string
   readonly text: string
-  /** Lifts it. Absent: only what is said in the text does. */
+  /** Unblocks it. Absent: only the action described in the text does. */
   readonly command?: string
-  /** What git declares comes back with the next commit unless it is changed there too. */
+  /** A declaration of git returns with the next commit unless it is changed there too. */
   readonly isDeclared?: boolean
 }
 
-/** Whoever calls knows what it is that is held back. */
+/** The caller knows what is blocked. */
 export type Cause = Omit<Blocker, 'of'>
 
-/** What objects say ends up in a line that a person hands to a shell: it stays one word there, whatever it holds. */
+/** Text from objects ends up in a line that a user pastes into a shell: it stays one word there, whatever it contains. */
 export const shellWord = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 

@@ -1,4 +1,4 @@
-// For each blocker: it is made on a server, the printed command is carried out, and the blocker is gone.
+// For each blocker: it is created on a server, the printed command is run, and the blocker has ended.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ function world() {
   const done = (outcome: string, more: Wild = {}) => {
     const at = ago(20)
     job({ phase: 'Done', outcome, startedAt: ago(29), finishedAt: at }, more)
-    // Whoever looks comes after it.
+    // The check runs after it.
     clock.skip(2_000)
   }
   const hold = (effect: string, target: Wild) =>
@@ -174,7 +174,7 @@ function world() {
 }
 type World = ReturnType<typeof world>
 
-/** What kubectl and kubenode do with such a line. */
+/** How kubectl and kubenode treat such a line. */
 async function carryOut({ client, clock }: World, command: string): Promise<void> {
   const kubectl = /^kubectl (patch|delete) (\S+) (\S+)(?: --type merge -p '(.*)')?$/.exec(command)
   if (kubectl !== null) {
@@ -308,7 +308,7 @@ test.each(lifted)('%s is found, and gone after the command that is printed with 
   expect(blockerLines(await look(w.client, 'n0', w.clock.now())).join('\n')).toContain(blocker?.command)
   w.clock.skip(2_000)
   await carryOut(w, (blocker?.command ?? '').replace(' --wait=false', ''))
-  // What the job controller takes away by itself once it is told.
+  // The job controller removes this by itself once it is notified.
   expect((await w.found()).map((b) => `${b.id} ${b.of}`)).not.toContain(`${id} ${blocker?.of}`)
 })
 
@@ -485,7 +485,7 @@ test('every reason for which the remedy controller makes no job, and every gate 
   const given = [...source.matchAll(/(?:passes|waits|over)\(\s*(?:given,\s*)?'([A-Z]\w+)'|reason: '([A-Z]\w+)'/g)]
   const reasons = new Set(given.map(([, called, written]) => called ?? written ?? ''))
   expect(reasons.size).toBeGreaterThan(12)
-  // Those are about the rule itself, and are told as such.
+  // These concern the rule itself, and are reported as such.
   const ofRules = ['RuleInvalid', 'AsDeclared']
   expect([...reasons].filter((r) => !TOLD.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
   expect(TOLD.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))

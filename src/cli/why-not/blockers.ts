@@ -1,11 +1,11 @@
-// What holds back the repair of one node, and the command that lifts it. Pure; every reason that the controllers and the Defender give has words.
+// What blocks the repair of one node, and the command that unblocks it. Pure; every reason of the controllers and the Defender has a text.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 import { OF_RULES } from './rule-blockers.ts'
 
-/** What has words of its own here; the rest would be told by its reason alone. */
+/** Reasons with a text of their own here; others would appear only as their reason. */
 export const TOLD: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
   reasons: Object.keys(OF_RULES),
   gates: Object.keys(OF_GATES),
@@ -32,11 +32,11 @@ export function blockers(seen: RepairsSeen): readonly Blocker[] {
     ...rules.flatMap((r) => ofRule(r, seen)),
     ...(job === undefined ? ofDenial(seen) : ofJob(job, seen)),
   ]
-  // A job and its rule, or a gate and the node, may wait for the same.
+  // A job and its rule, or a gate and the node, may wait for the same thing.
   return [...new Map(found.map((b) => [`${b.id} ${b.command ?? b.of}`, b])).values()]
 }
 
-/** The last repair was refused for good. What was lifted since is no blocker any more. */
+/** The last repair was refused for good. Causes removed since no longer block. */
 function ofDenial(seen: RepairsSeen): readonly Blocker[] {
   const verdict = seen.denied?.status?.verdicts?.find((v) => v.verdict === 'Denied')
   const row = verdict && OF_GATES[verdict.gate]
@@ -110,7 +110,7 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
   return row === undefined ? { id: verdict.gate, text: said(verdict) } : row(verdict, seen)
 }
 
-/** What objects and nodes say cannot look like a line of ours, with a command in it. */
+/** Text from objects and nodes must not look like a line of KubeNode with a command in it. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
 export const blockerLines = (seen: RepairsSeen): readonly string[] =>

@@ -1,9 +1,9 @@
-// What each gate of the Defender means to somebody whose repair it holds back, and the command that lifts it. Pure.
+// The meaning of each Defender gate to a user whose repair it blocks, and the command that unblocks it. Pure.
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
 import type { RepairsSeen } from './look.ts'
 import { type Verdict, policyPatch } from './policy-patch.ts'
 
-/** The built-in policy has no name: it goes once a policy of somebody decides. */
+/** The built-in policy has no name: it no longer applies once a user's policy decides. */
 function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'command' | 'isDeclared'> {
   const policy = policies.find((p) => p.metadata.name === verdict.policy)
   const spec = policy && policyPatch(verdict, policy)

@@ -1,4 +1,4 @@
-// Reads what decides about the repairs of one node, and has the controller's own plan say what it would do: what is told is never guessed a second time.
+// Reads everything that decides about the repairs of one node, and runs the controller's own plan on it: no decision is implemented twice.
 import { listAll } from '#kube/list-all.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -28,9 +28,9 @@ export interface RuleSeen {
   /** Undefined: the rule is not true for the node. */
   readonly fault: Fault | undefined
   readonly isSelected: boolean
-  /** The reading that keeps it from being true or false for the node. */
+  /** The condition that keeps it from being true or false for the node. */
   readonly unknownBecause?: string | undefined
-  /** Why no version of it is asked. */
+  /** Why no version of it is evaluated. */
   readonly broken: string | undefined
 }
 
@@ -45,16 +45,16 @@ export interface RepairsSeen {
   readonly permit: OperationPermit | undefined
   readonly holds: readonly OperationalHold[]
   readonly policies: readonly DefenderPolicy[]
-  /** What the agent says of the file on the node that forbids every disruption. */
+  /** The agent's report about the file on the node that forbids every disruption. */
   readonly frozen: string | undefined
   /** Where the agent of the node keeps it. */
   readonly agentFolder: string | undefined
-  /** What was refused for good to the last repair of the node, which is over for that. */
+  /** Refused for good to the last repair of the node, which ended because of it. */
   readonly denied: OperationPermit | undefined
   readonly now: number
 }
 
-/** Everything that decides about repairs, and what the plan of the controller makes of it now. */
+/** Everything that decides about repairs, and the controller's current plan for it. */
 async function readRepairs(client: KubeClient, now: number) {
   const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
     listAll(client, nodeType),
@@ -94,7 +94,7 @@ async function readRepairs(client: KubeClient, now: number) {
   return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now) }
 }
 
-/** Whether there is anything to retry: a rule that matches, or a repair that has not ended. */
+/** Whether a retry is possible: a rule matches, or a repair has not ended. */
 export async function needsRepair(client: KubeClient, target: RepairTarget, now: number): Promise<boolean> {
   const { planned, jobs, machines } = await readRepairs(client, now)
   const { kind, name = '' } = target
@@ -149,7 +149,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
   }
 }
 
-/** Of a node that is silent nothing but its silence is asked; that is said of the node. */
+/** For a silent node only the silence matters; the report of the node says so. */
 function unknownOf(
   views: readonly NodeView[],
   view: NodeView | undefined,
@@ -180,7 +180,7 @@ function frozenBy(machine: Machine | undefined): string | undefined {
   return frozen?.status === 'True' ? frozen.message : undefined
 }
 
-/** A repair that never began because the Defender said no ends, and is tried again later: what was said tells more than that it waits. */
+/** A repair that the Defender denied before its start ends, and is retried later: the denial explains more than the wait. */
 async function deniedTo(client: KubeClient, jobs: readonly RemedyOperationJob[]): Promise<OperationPermit | undefined> {
   const endOf = (j: RemedyOperationJob): string => j.status?.finishedAt ?? ''
   const last = jobs.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1)).at(0)

@@ -1,10 +1,10 @@
-// The smallest change of a DefenderPolicy that lets one more pass the gate that holds it: the limit that was met, raised by what is missing. Pure.
+// The smallest change of a DefenderPolicy that permits one more operation at the gate that blocks: the reached limit, raised by what is missing. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
 export type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
-/** What is merged into the spec; undefined where the policy is not the one that decided, or no limit of it can be raised. */
+/** Merge patch for the spec; undefined where another policy decided, or no limit of it can be raised. */
 export function policyPatch(verdict: Verdict, { metadata, spec }: DefenderPolicy): object | undefined {
   const { gate, field, generation, count } = verdict
   // A breaker has no limit that was met: the gate is the field.

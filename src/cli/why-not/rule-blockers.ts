@@ -1,4 +1,4 @@
-// What each reason of the remedy controller for making no job means, and the command that lifts it. Pure.
+// The meaning of each reason why the remedy controller makes no job, and the command that unblocks it. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { type Cause, heldBy, patch } from './blocker.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
@@ -14,7 +14,7 @@ const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
   patch('noderemediers', remedier.metadata.name ?? '', spec)
 const retry = (node: string): string => `kubenode repair node/${node} --reason "checked by hand"`
 
-/** Twice as much is enough to go on, and little enough to notice. */
+/** Doubling is enough to continue, and little enough to stay careful. */
 const doubled = (n: number): number => 2 * n
 
 const limit =
