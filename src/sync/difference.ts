@@ -20,7 +20,7 @@ export interface ObjectChange {
   readonly fields: readonly FieldChange[]
   /** Fields beyond those. */
   readonly more: number
-  /** A cluster refuses it unless its installer listed it for git; no difference knows whether it did. */
+  /** A cluster refuses it unless its installer listed it for git; the comparison cannot know. */
   readonly isListedOnly?: true
 }
 
@@ -35,7 +35,7 @@ export interface ClusterDifference {
   readonly machines: MachineChanges
 }
 
-/** By the numbers that the commits declare; how many there are may differ. */
+/** By the declared numbers of machines; the actual numbers may differ. */
 export interface MachineChanges {
   readonly deleted: number
   readonly sets: readonly SetLoss[]
@@ -43,7 +43,7 @@ export interface MachineChanges {
   readonly single: readonly string[]
 }
 
-/** Of one object; a person who wants more reads the commit. */
+/** For one object; the commit has the rest. */
 const MAX_FIELDS = 50
 
 export function differenceOf(before: Targets, after: Targets): readonly ClusterDifference[] {
@@ -60,7 +60,7 @@ function clusterDifference(
 ): ClusterDifference {
   const olds = byRef(before)
   const news = byRef(after)
-  // What is declared but wrong stays as it is: it is neither changed nor removed.
+  // Invalid declared objects stay as they are: neither changed nor removed.
   const rejected = new Set((after?.rejected ?? []).map((r) => refText(r.ref)))
   const changes: ObjectChange[] = []
   let unchanged = 0
@@ -94,7 +94,7 @@ const withListing = (change: ObjectChange, now: DesiredObject | undefined): Obje
 
 function machineChanges(before: RenderedTarget | undefined, after: RenderedTarget | undefined): MachineChanges {
   const olds = before?.objects ?? []
-  // What is declared but wrong stays as it is.
+  // Invalid declared objects stay as they are.
   const wrong = new Set((after?.rejected ?? []).map((r) => refText(r.ref)))
   const news = [...(after?.objects ?? []), ...olds.filter(({ ref }) => wrong.has(refText(ref)))]
   const sets = declaredLoss(olds, news)
@@ -135,7 +135,7 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
     return
   }
   const [oldJson, newJson] = [jsonIn(before), jsonIn(after)]
-  // Two texts of equal meaning are a change all the same: then the texts are shown, as when one says more than its fields, such as a key twice.
+  // Different texts of equal meaning are still a change: then show the texts, for example when one has a duplicate key.
   if (oldJson !== undefined && newJson !== undefined && !jsonEqual(oldJson, newJson)) {
     collect(oldJson, newJson, path, out)
     return
@@ -166,13 +166,13 @@ function jsonIn(value: unknown): unknown {
   }
 }
 
-/** Not where a key stands twice or a number has more digits than one holds: another reader may see what our fields do not show. */
+/** Not with duplicate keys, or numbers with too many digits: another reader may see differences that our fields do not show. */
 const saysAll = (parsed: unknown, text: string): boolean =>
   JSON.stringify(parsed) === text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
 
 type Entries = ReadonlyMap<string | number, unknown>
 
-/** Objects without names by their position, without the equal ones at both ends: so that one more shows as one. */
+/** Objects without names by position, ignoring the equal ones at both ends: so that one more shows as one. */
 function changedPart(before: unknown, after: unknown): readonly [Entries, Entries] | readonly [undefined, undefined] {
   if (!areObjects(before) || !areObjects(after)) return [undefined, undefined]
   const most = Math.min(before.length, after.length)
@@ -188,7 +188,7 @@ function changedPart(before: unknown, after: unknown): readonly [Entries, Entrie
 const areObjects = (list: unknown): list is readonly unknown[] =>
   Array.isArray(list) && list.length > 0 && list.every(isObject)
 
-/** Entries by their name, when each has one of its own: so that one more in front does not change them all. */
+/** Entries by their name, if each has a unique one: so that one more in front does not change them all. */
 function named(list: unknown): Entries | undefined {
   if (!Array.isArray(list)) return undefined
   const entries = list.map((e: unknown) =>

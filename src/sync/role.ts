@@ -1,4 +1,4 @@
-// The sync role: two loops on the hub, one a FleetSource and one a Release, and a quick look at local repositories so that a commit is seen at once.
+// The sync role: two loops on the hub, one per FleetSource and one per Release, and a fast check of local repositories so that a commit is noticed at once.
 import { Controller, type Reconcile } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { isLocal } from './git/locate.ts'
@@ -44,7 +44,7 @@ function loop(
   })
 }
 
-/** What changes on the hub wakes whom it concerns. Releases of a source are few, so they are all woken. */
+/** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */
 function wake(parts: HubParts, sources: Controller, releases: Controller): void {
   const everySource = () => {
     for (const s of parts.sources.list()) sources.enqueue(keyOf(s))
@@ -55,7 +55,7 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
     old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
   parts.sources.onChange((old, now) => {
-    // Whether one may be followed depends on the others.
+    // Whether a source may be followed depends on the others.
     if (old === undefined || now === undefined) {
       everySource()
       openReleases()
@@ -88,7 +88,7 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   })
 }
 
-/** Reading a ref of a local repository costs a tenth of a millisecond: it is done often, and the loop is woken only by a change. */
+/** Reading a ref of a local repository costs a tenth of a millisecond: it is polled often, and only a change wakes the loop. */
 function localWatch(parts: HubParts, sources: Controller): Part {
   const { clock, config } = parts.context
   const seen = new Map<string, string>()
@@ -100,7 +100,7 @@ function localWatch(parts: HubParts, sources: Controller): Part {
       const key = keyOf(source)
       const now = await parts.renders.fetch(source).then(
         ({ commit }) => commit,
-        // That it cannot be read is for the loop to tell.
+        // The loop reports that it cannot be read.
         () => 'unreadable',
       )
       if (seen.get(key) !== now) sources.enqueue(key)

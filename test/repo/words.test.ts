@@ -91,13 +91,17 @@ const COMMENTS_DONE = [
   'deploy',
   'fleet',
   'rules',
+  'src/agent',
   'src/api',
+  'src/apiserver',
+  'src/cli',
   'src/controllers',
   'src/lib',
   'src/local',
   'src/policy',
   'src/providers',
   'src/runtime',
+  'src/sync',
   'src/windows',
 ]
 

@@ -1,4 +1,4 @@
-// One look at a cluster for one track: makes it as rendered, and says how it is. The same whether it is the first time or the hundredth.
+// One pass over a cluster for one track: applies the rendered objects, and reports the cluster's state. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -26,7 +26,7 @@ export interface LookOrder {
   readonly elsewhere: ReadonlySet<string>
   readonly approved: ReadonlySet<string>
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
-  /** What the hub knows of the changes before; absent where nothing is judged. */
+  /** The hub's knowledge of previous changes; absent where nothing is judged. */
   readonly history?: ReleaseHistory
   readonly signal?: AbortSignal
 }
@@ -95,7 +95,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   return { look: isLost ? lost : answered, plan, result }
 }
 
-/** Declared here, and another source has it. One that is only listed here is left to the other without a word. */
+/** Declared here, and owned by another source. An object that is only listed here is silently left to the other. */
 const isDeclaredTwice = ({ reason, isDeclared }: Skip): boolean => reason === 'OtherSource' && isDeclared === true
 
 /** Taken once for each Release, before anything of it is applied here. */
@@ -128,14 +128,14 @@ async function baselineFor(
 const isOf = ({ source, track }: InventoryOwner, spec: InventoryOwner): boolean =>
   spec.source === source && spec.track === track
 
-/** What is rejected stays as it is. */
+/** Rejected objects keep their state. */
 function contentOf({ objects, rejected }: RenderedTarget, inventory: Observed['inventory']): Content {
   const refused = new Set(rejected.map(({ ref }) => refText(ref)))
   const kept = inventory.filter((r) => refused.has(refText(r))).map((r) => [refText(r), r.digest] as const)
   return new Map([...kept, ...objects.map(({ ref, digest }) => [refText(ref), shortDigest(digest)] as const)])
 }
 
-/** Whoever writes the status of an object writes its message. */
+/** The message is written by the writer of the object's status. */
 const shownHealth = (health: Health): Health => ({ ...health, message: printableLine(health.message) })
 
 function failingIn({ objects }: RenderedTarget, { objects: live }: Observed, content: Content): readonly Failure[] {

@@ -1,4 +1,4 @@
-// Reads what gates look at: machines, their components, and repairs. What cannot be read is absent, never none.
+// Reads the values that gates check: machines, their components, and repairs. An unreadable value is absent, never zero.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
@@ -46,10 +46,10 @@ function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterRe
     : [{ at, names: [spec.node.name, ...(spec.machine === undefined ? [] : [spec.machine])] }]
 }
 
-/** Phases in which a machine is being changed and comes back by itself. */
+/** Phases in which a machine is being changed and recovers by itself. */
 const IN_CHANGE: ReadonlySet<string> = new Set(['Updating', 'Draining'])
 
-/** For the baseline. What cannot be read is not known to have failed before. */
+/** For the baseline. A value that cannot be read is not known to have failed before. */
 export async function failingMachines(
   { program: client }: ClusterConnection,
   signal: AbortSignal | undefined,

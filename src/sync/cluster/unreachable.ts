@@ -1,4 +1,4 @@
-// Why a cluster could not be looked at: it does not answer, or it answers and refuses who we are. The two are mended by different people.
+// Why a cluster could not be read: it does not answer, or it answers and refuses our identity. Different people fix the two.
 import type { Reason } from '#api/catalogue.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'
@@ -24,7 +24,7 @@ export function unreachableReason(error: unknown): UnreachableReason {
   return NO_KUBECONFIG.has(error.code) ? 'ReferenceMissing' : 'ReconcileFailed'
 }
 
-/** What the cluster has to do, or a person with its kubeconfig. */
+/** What has to change on the cluster, or in its kubeconfig. */
 export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
   ApiServerDown: 'the API server responds',
   CredentialsInvalid: 'its kubeconfig is renewed and has the required permissions',

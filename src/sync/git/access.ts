@@ -1,4 +1,4 @@
-// Which repositories a FleetSource may read, and with whose credentials: those of its own Secret, and the program's own only where there is one source for all.
+// Which repositories a FleetSource may read, and with which credentials: those of its own Secret, and the program's own only where there is a single source.
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -29,7 +29,7 @@ export function parseLocalRepositories(text: string): LocalRepositories {
   return source === undefined || folder === undefined ? { folder: text } : { folder, source }
 }
 
-/** Refuses a repository of this machine that lies elsewhere, also through a link or a `.git` file. */
+/** Refuses a local repository elsewhere, also through a link or a `.git` file. */
 export function requireLocal(source: FleetSource, allowed: readonly LocalRepositories[]): void {
   const { url } = source.spec
   const key = keyOfSource(source)
@@ -47,12 +47,12 @@ function realPath(path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch {
-    // What is not there holds no repository.
+    // A missing path holds no repository.
     return undefined
   }
 }
 
-/** `secret` is what spec.secretRef names. Without one, a source beside others has none: the program's own may open what belongs to another tenant. */
+/** `secret` is the one named by spec.secretRef. Without one, a source beside others has no credentials: the program's own may open another tenant's data. */
 export function accessOf(source: FleetSource, secret: KubeObject | undefined): GitAccess {
   const { url, secretRef, writes } = source.spec
   const key = keyOfSource(source)

@@ -1,12 +1,12 @@
-// Which files of a work tree differ from a commit, so that nobody wonders why a change has no effect. The git program is not asked: a hostile .git/config would choose what it runs (filters, fsmonitor, hooks).
+// Which files of a work tree differ from a commit, to explain why a change has no effect. Does not run git, which a hostile .git/config could abuse.
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import type { LocalRepository } from './local-repository.ts'
 
-/** A fleet has some hundred; this is a hint, nothing is decided by it. */
+/** A fleet has some hundred; this is a hint, no decision depends on it. */
 const MAX_FILES = 20_000
-/** Notes, build output and packages beside the code of a fleet are nobody's change. */
+/** Notes, build output and packages beside the code of a fleet do not count as changes. */
 const CODE = /\.([cm]?ts|[cm]?js|json)$/
 
 /** Paths from the root of the work tree; empty when the commit cannot be read. */

@@ -1,4 +1,4 @@
-// A repository on this machine: every size and count is bounded before anything is inflated, hostile trees are refused.
+// A repository on this machine: every size and count is checked before inflating, and hostile trees are refused.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -26,21 +26,21 @@ const DEFAULT_LIMITS = {
   maxBytes: 64 * 1024 * 1024,
 }
 const MAX_DEPTH = 32
-/** Ten times the longest message that anybody writes; many parents fit, too. */
+/** Ten times the longest real message; many parents fit, too. */
 const MAX_COMMIT_BYTES = 1024 * 1024
 /** More than 10,000 entries with long names. */
 const MAX_TREE_BYTES = 4 * 1024 * 1024
-/** Tags of tags of tags: nobody makes more. */
+/** Tags of tags of tags: more do not occur in practice. */
 const MAX_TAGS = 8
 /** Git has it without writing it. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
-/** Reading blocks; others get a turn after so many files and folders, or so many bytes. */
+/** Reading blocks; yield after this many files and folders, or this many bytes. */
 const ENTRIES_IN_A_ROW = 64
 const BYTES_IN_A_ROW = 1024 * 1024
 /** Parsing an entry of a folder takes as long as reading so much of a file. */
 const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
-/** What a parser says may quote the commit, and HEAD may hold anything. */
+/** A parser's message may quote the commit, and HEAD may contain anything. */
 const MAX_WHY = 300
 const COMMIT_ID = /^[0-9a-f]{40}$/
 
@@ -100,7 +100,7 @@ export class LocalRepository implements GitRepository {
     return { id: oid, parents: parent, time: committer.timestamp, message, author: `${author.name} <${author.email}>` }
   }
 
-  /** What people name may be an annotated tag. */
+  /** A name may be an annotated tag. */
   #peeled(id: string): { readonly oid: string; readonly object: GitObject } {
     let oid = id
     for (let i = 0; i < MAX_TAGS; i++) {
@@ -150,7 +150,7 @@ export class LocalRepository implements GitRepository {
     return (await this.readFiles(commit, folders, limits)).files
   }
 
-  /** As `readTree`, with the paths of those that may be run. */
+  /** As `readTree`, with the paths of executable files. */
   async readFiles(commit: string, folders: readonly string[], limits: ReadLimits = {}): Promise<TreeFiles> {
     const walk: Walk = {
       commit,
@@ -173,7 +173,7 @@ export class LocalRepository implements GitRepository {
   }
 
   async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
-    // Names may have what acts in a terminal; they are data until somebody shows them.
+    // Names may contain terminal control characters; they are only data until they are displayed.
     const where = printableLine(`${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`)
     if (this.#clock.monotonic() > walk.until)
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
@@ -251,7 +251,7 @@ export class LocalRepository implements GitRepository {
       if (error instanceof TooLarge) throw tooLarge(what, `is the git object ${oid} and ${error.message}`)
       if (error instanceof Damaged)
         throw new KubeNodeError(syncErrors.KN7019({ what, repository: this.name, object: oid, why: error.message }))
-      // A pack that a repack removed meanwhile is not there in the next attempt.
+      // After a repack removed a pack, the next attempt no longer lists it.
       throw missing(`${oid}: ${messageOf(error)}`, error)
     }
     throw missing(`there is no object ${oid}`)
@@ -328,7 +328,7 @@ interface Walk extends TreeFiles {
   readonly trees: Map<string, readonly TreeEntry[]>
   entries: number
   bytes: number
-  /** Since others had a turn. */
+  /** Since the last yield. */
   inARow: { entries: number; bytes: number }
   readonly limits: Required<ReadLimits>
   readonly until: number

@@ -1,4 +1,4 @@
-// Finds the git folder behind a path or file URL and refuses the layouts that we would read wrongly, saying what to do instead.
+// Finds the git folder behind a path or file URL and refuses layouts that we would read wrongly, saying what to do instead.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ export interface GitFolder {
 export const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
 export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z][a-z0-9+.-]*(:\/\/|::)/i.test(url)
 
-/** `above` also looks in the folders above, as git does for a person who works in a subfolder. */
+/** `above` also searches parent folders, as git does for a user in a subfolder. */
 export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {
   const start = resolve(localPath(url))
   if (!existsSync(start)) throw new KubeNodeError(syncErrors.KN7001({ folder: start }))
@@ -52,7 +52,7 @@ function linkedWorkTree(dir: string, dotGit: string): GitFolder | undefined {
   return { headDir, commonDir, workTree: dir }
 }
 
-/** Settings are small; a larger file is none. */
+/** Settings are small; a larger file is not valid. */
 const MAX_CONFIG_BYTES = 1024 * 1024
 
 function refuseUnknownLayouts({ commonDir }: GitFolder): void {

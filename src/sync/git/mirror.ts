@@ -16,19 +16,19 @@ import { syncErrors } from '../sync-errors.ts'
 export interface MirrorOptions {
   /** Where copies are kept. */
   readonly cacheDir: string
-  /** What git needs to find itself and a key: PATH, perhaps HOME. Nothing else of our environment. */
+  /** The only environment that git gets, to find itself and a key: PATH, perhaps HOME. */
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
-  /** The program's own without it. */
+  /** Defaults to the program's own. */
   readonly access?: GitAccess
-  /** Whose copy it is; the URL without it. */
+  /** The owner of the copy; defaults to the URL. */
   readonly reader?: string
 }
 
 const DEFAULT_DEADLINE_MS = 120_000
 const MAX_GIT_OUTPUT = 64 * 1024
 
-/** A repository that a stranger fills is unpacked in bounded memory: large files are streamed, and only indexed packs are stored. */
+/** A repository with foreign content is unpacked in bounded memory: large files are streamed, and only indexed packs are stored. */
 const SAFE = [
   ...SAFE_SETTINGS,
   ...[
@@ -43,7 +43,7 @@ const SAFE = [
 
 /** Memory that git and its children may write to, each; a fleet with all its history takes a tenth of it. */
 const MAX_GIT_DATA_KB = 1024 * 1024
-/** In blocks of 512 bytes: 4 GiB, the largest pack that we would want to have. */
+/** In blocks of 512 bytes: 4 GiB, the largest pack that we accept. */
 const MAX_GIT_FILE_BLOCKS = 8 * 1024 * 1024
 const LIMITED = `ulimit -c 0; ulimit -d ${MAX_GIT_DATA_KB} 2>/dev/null; ulimit -f ${MAX_GIT_FILE_BLOCKS} 2>/dev/null; exec git "$@"`
 
@@ -53,7 +53,7 @@ export interface WantedRef {
   readonly commit?: string | undefined
 }
 
-/** Brings the ref here and returns the copy. Who works with a local repository needs no copy. */
+/** Fetches the ref and returns the copy. A local repository needs no copy. */
 export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOptions): Promise<LocalRepository> {
   const dir = join(
     options.cacheDir,
@@ -62,7 +62,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
       .digest('hex')
       .slice(0, 32),
   )
-  // A link in its place is made anew as what was not finished.
+  // A link in its place is replaced like an unfinished copy.
   if (isRealFolder(dir) && existsSync(join(dir, 'HEAD'))) {
     // git would do whatever its configuration says
     requireOwn(dir)
@@ -74,7 +74,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   return openLocalRepository(dir)
 }
 
-/** No file of the user whom the program runs as: neither git nor ssh nor curl looks for one elsewhere. */
+/** No settings of the user that the program runs as: git, ssh and curl look for files there. */
 const NOBODY = { HOME: '/dev/null', XDG_CONFIG_HOME: '/dev/null', GIT_CONFIG_GLOBAL: '/dev/null' }
 const SSH = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes'
 
@@ -93,7 +93,7 @@ async function withAccess(options: MirrorOptions, fetch: (env: Env) => Promise<v
       return fetch({ ...bare, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: value })
     }
     case 'SshKey': {
-      // Those of a process that was killed are not left lying.
+      // Removes those of killed processes.
       const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
       sweepOwnedFolders(keys)
       const folder = makeOwnedFolder(keys)
@@ -117,7 +117,7 @@ const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`
 
 type Env = Readonly<Record<string, string>>
 
-/** Made beside its place and moved there whole: a copy that was begun by a killed process is never taken for one. */
+/** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */
 async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
   const { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
   const folders = { parent: cacheDir, prefix: 'new-', maxAgeMs: 2 * deadlineMs }
@@ -133,12 +133,12 @@ async function initialize(dir: string, url: string, options: MirrorOptions): Pro
   }
 }
 
-/** What a killed git leaves in a repository: its locks keep every later fetch out, its half packs are never used. */
+/** Leftovers of a killed git in a repository: its locks block every later fetch, its half packs are never used. */
 const LEFTOVER = /(\.lock|^tmp_(pack|idx|rev|obj)_.*)$/
 
 const WITH_LEFTOVERS = /^(objects|objects\/pack|refs(\/.*)?)$/s
 
-/** Only what is older than any git of ours may live. */
+/** Only files older than any git that sync started can be. */
 function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
   const before = Date.now() - 2 * deadlineMs
   const found = [...entriesBelow(dir, (folder) => WITH_LEFTOVERS.test(folder))]

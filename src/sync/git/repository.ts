@@ -1,4 +1,4 @@
-// The port through which sync reads git: names to commits, commits to files. Reading changes nothing in the repository.
+// The port through which sync reads git: names to commits, commits to files. Reading never modifies the repository.
 
 export interface Commit {
   readonly id: string
@@ -25,7 +25,7 @@ export interface GitRepository {
   commit(id: string): Promise<Commit>
   /** The commit and its first parents, newest first. */
   log(id: string, limit: number): Promise<readonly Commit[]>
-  /** The id of the tree or file at this path; undefined when there is nothing. Equal ids mean equal content. */
+  /** The id of the tree or file at this path; undefined if the path does not exist. Equal ids mean equal content. */
   idAt(commit: string, path: string): Promise<string | undefined>
   /** All files below these folders by their path from the root. A folder that is missing has no files. */
   readTree(commit: string, folders: readonly string[], limits?: ReadLimits): Promise<ReadonlyMap<string, Uint8Array>>

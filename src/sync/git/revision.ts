@@ -1,4 +1,4 @@
-// Takes apart what people write for a commit (main, v1.2, 3f1c9e0~2, HEAD^) and keeps names of refs inside the folder of refs.
+// Parses names of commits (main, v1.2, 3f1c9e0~2, HEAD^) and keeps names of refs inside the folder of refs.
 import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -9,7 +9,7 @@ export interface Revision {
 }
 
 const FORM = /^([A-Za-z0-9][A-Za-z0-9._/+-]*)((?:~\d{0,4}|\^\d?)*)$/
-/** Going back further than this means another commit is meant. */
+/** Going back further than this means that another commit is meant. */
 const MAX_STEPS = 10_000
 
 export function parseRevision(text: string): Revision {
@@ -24,14 +24,14 @@ export function parseRevision(text: string): Revision {
   return { base, steps: steps.slice(0, MAX_STEPS) }
 }
 
-/** What file systems take for a name, and for a path below the git folder; of others they say so with an error instead of that there is none. */
+/** File systems accept these as a name and a path below the git folder; others fail with an error instead of "not found". */
 const MAX_PART_BYTES = 255
 const MAX_REF_NAME_BYTES = 1_024
 
 const isPlain = (part: string): boolean =>
   part !== '' && !part.startsWith('.') && !part.endsWith('.lock') && !part.includes('..')
 
-/** The file of a ref below the git folder; undefined for what git would never call a ref. */
+/** The file of a ref below the git folder; undefined for an invalid ref name. */
 export function refFileName(ref: string): string | undefined {
   if (!ref.startsWith('refs/')) return undefined
   const isFine = ref.split('/').every((p) => isPlain(p) && Buffer.byteLength(p) <= MAX_PART_BYTES)

@@ -1,4 +1,4 @@
-// What the git program is told each time, before its own configuration: nothing that a repository declares makes it run a program, ask a question or write through a link.
+// Arguments of every git call that override its configuration: nothing in a repository can make it run a program, ask a question or write through a link.
 
 /** Settings that a repository's own config would otherwise choose; all name programs, or where to find some. */
 const OFF = [

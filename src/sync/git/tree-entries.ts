@@ -1,4 +1,4 @@
-// Reads the bytes of a git tree. A tree with a name that could make any reader write or look outside of it is refused, whatever we do with it.
+// Reads the bytes of a git tree. A tree with a name that could lead any reader outside of it is refused, whatever we do with it.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -70,13 +70,13 @@ function nameOf(bytes: Uint8Array, where: string): string {
 
 const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
 
-/** Why no reader should meet this name; undefined when it is harmless. */
+/** Why this name is dangerous; undefined when it is harmless. */
 export function nameProblem(name: string): string | undefined {
   if (name === '' || name === '.' || name === '..') return 'leads to another folder'
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`
   if (CONTROL.test(name)) return 'has control characters'
   if (/[/\\]/.test(name)) return 'has a path separator'
-  // What case-folding, trimming or short-name file systems take for the folder with our hooks and settings.
+  // Names that case-folding, trimming or short-name file systems map to the folder with our hooks and settings.
   const folded = foldName(name)
     .replace(/[. ]+$/, '')
     .replace(/::?\$.*$/, '')

@@ -1,4 +1,4 @@
-// One hand at a time on what a track has in a cluster: an old Release that still applies must be done before a newer one begins.
+// One Release at a time changes a track's objects in a cluster: an old one that still applies must finish before a newer one begins.
 
 export class ClusterLocks {
   readonly #tails = new Map<string, Promise<unknown>>()

@@ -1,4 +1,4 @@
-// Which kubeconfig sync opens for a Cluster: the one that was put there for it, whatever a Cluster says.
+// Which kubeconfig sync opens for a Cluster: the one installed for it, whatever a Cluster says.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'

@@ -1,4 +1,4 @@
-// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; made anew when a Secret changes.
+// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; recreated when a Secret changes.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, kubeconfigSecretName, syncSecretsNamespace } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -14,7 +14,7 @@ import { syncErrors } from '../sync-errors.ts'
 export const SECRET = coreKind('Secret')
 /** Where kubeconfigs are kept when the reference names no key. */
 const DEFAULT_KEYS = ['value', 'kubeconfig'] as const
-/** The Secret is read again after this long. */
+/** How often the Secret is read. */
 const TRUST_MS = 30_000
 
 interface Known {
@@ -102,7 +102,7 @@ export class HubConnections {
     return made
   }
 
-  /** The client of sync itself belongs to whoever made it. */
+  /** The client of sync itself belongs to its creator. */
   close(): void {
     for (const { client, program } of this.#known.values()) if (client !== program) close(client)
     this.#known.clear()
@@ -117,7 +117,7 @@ function close(client: KubeClient): void {
   if ('close' in client && typeof client.close === 'function') client.close()
 }
 
-/** A Cluster that names the Secret of another would have that cluster's content replaced by its own, past the stages and gates of the other. */
+/** A Cluster that names another's Secret would replace that cluster's content with its own, bypassing the other's stages and gates. */
 function isFor({ metadata }: KubeObject, cluster: Cluster): boolean {
   const { namespace = '', name = '' } = cluster.metadata
   const declared = metadata.annotations?.[ANNOTATIONS.cluster]

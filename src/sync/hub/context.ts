@@ -1,4 +1,4 @@
-// What the sync role is given by the program that runs it. It has the shape of what controllers are given, with a configuration of its own.
+// What the program gives to the sync role. Has the shape of a controller's context, with its own configuration.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -16,11 +16,11 @@ export interface SyncConfig {
   readonly cacheDir: string
   /** Whether a fleet may be rendered where the machine gives no namespaces. */
   readonly weakCage: WeakCage
-  /** What the git program needs of our environment for remote repositories: PATH, perhaps HOME. */
+  /** Environment that git needs for remote repositories: PATH, perhaps HOME. */
   readonly gitEnv?: Readonly<Record<string, string>>
   /** Repositories of this machine that sources may name; none without. */
   readonly localRepositories?: readonly LocalRepositories[]
-  /** How often a local repository is looked at for a new commit. */
+  /** How often a local repository is checked for a new commit. */
   readonly localPollMs?: number
   readonly renderLimits?: CageLimits
 }

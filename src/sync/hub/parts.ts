@@ -1,4 +1,4 @@
-// What the loops of the hub share: caches, rendered commits, connections, locks. Made once, handed to both.
+// What the loops of the hub share: caches, rendered commits, connections, locks. Made once, passed to both.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { syncSecretsNamespace } from '#api/names.ts'
@@ -56,7 +56,7 @@ export function hubParts(context: SyncContext): HubParts {
   }
 }
 
-/** Whom sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
+/** The user that sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
 export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
   spec.writes === undefined ? undefined : sourceUser(namespace, name)
 
@@ -71,7 +71,7 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
   }
 }
 
-/** As they were last written, also where the cache has not seen it yet: what a Release has begun binds the next one. */
+/** As last written, even if the cache has not seen it yet: what a Release has begun affects the next one. */
 export const releasesIn = (
   { releases, written }: Pick<HubParts, 'releases' | 'written'>,
   namespace: string | undefined,
@@ -81,7 +81,7 @@ export const releasesIn = (
     .filter((r) => r.metadata.namespace === namespace)
     .map((r) => written.newest(r))
 
-/** UIDs of the newest holds that ask for a Release to be tried again. */
+/** UIDs of the newest holds that request a retry of a Release. */
 export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, now: number): readonly string[] {
   const age = ({ metadata }: OperationalHold) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
   return holdsOver(holds.list(), { effects: ['Retry'], things: [thing(object.kind, object)], now })
@@ -99,7 +99,7 @@ export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now
     : `${found.spec.author} holds it until ${found.spec.until}: ${found.spec.reason}`
 }
 
-/** Digests that somebody approved and that still count, with who did. */
+/** Approved digests that are still valid, with their approvers. */
 export function approvedDigests(
   { approvals }: Pick<HubParts, 'approvals'>,
   now: number,

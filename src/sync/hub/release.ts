@@ -1,4 +1,4 @@
-// Carries one Release through its pipeline: looks at the clusters that matter now, lets the plan decide, writes down how far it is before it goes further.
+// Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -43,11 +43,11 @@ interface Work {
   readonly signal: AbortSignal
 }
 
-/** Clusters looked at side by side for one Release. */
+/** Clusters processed in parallel for one Release. */
 const PARALLEL_LOOKS = 8
-/** A Release that cannot go on for want of another object. */
+/** A Release that cannot continue because another object is missing. */
 const MISSING_MS = 10_000
-/** Clusters of a Release that is done are compared with it again, though not more often than this. */
+/** How often the clusters of a finished Release are compared with it. */
 const DRIFT_MS = 60_000
 
 export async function reconcileRelease(parts: HubParts, key: string, context: ReconcileContext): Promise<Outcome> {
@@ -76,7 +76,7 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   return advance(work, context)
 }
 
-/** The Releases of its track as they were last written. Read when it is needed: while a cluster is looked at, others go on. */
+/** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
 const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly Release[] =>
   chainOf(releasesIn(parts, metadata.namespace), spec)
 
@@ -99,7 +99,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       ? new Map<string, LookReport>()
       : await lookAround(work, rendered.targets, rendered.elsewhere)
   const now = clock.now()
-  // A newer one may have come meanwhile: then nothing may be concluded for this one any more.
+  // A newer one may exist by now: then this one must draw no conclusions.
   const newer = newerThan(parts, release)
   const plan = planRelease(
     {
@@ -122,7 +122,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   if (plan.status.phase !== release.status?.phase)
     log.info('release', { phase: plan.status.phase, reason: plan.status.waitingFor?.predicate ?? 'Progressing' })
   await writeStatus(parts, release, plan.status, conditionsOf(plan, newer), signal)
-  // What was just written down as begun is begun at once.
+  // Objects just recorded as begun are applied at once.
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
@@ -131,7 +131,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
 
 const phaseOf = ({ status }: Release, cluster: string) => status?.clusters?.find((c) => c.name === cluster)?.phase
 
-/** What an Approval of a Release names: everything that it would apply. */
+/** The content that an Approval of a Release covers: everything it would apply. */
 export const targetsDigest = ({ spec }: Pick<Release, 'spec'>): string =>
   targetDigest({
     objects: Object.entries(spec.digests).map(([name, digest]) => ({
@@ -144,11 +144,11 @@ export const targetsDigest = ({ spec }: Pick<Release, 'spec'>): string =>
 
 interface Rendering {
   readonly targets: Targets
-  /** By target: what the other tracks of the source declare there. */
+  /** By target: the source's declarations in other tracks. */
   readonly elsewhere: (target: string) => ReadonlySet<string>
 }
 
-/** The commit is rendered again after a restart; it must give what the Release was made for. */
+/** The commit is rendered again after a restart; the result must equal what the Release was made for. */
 async function rendering({ parts, release, source }: Work): Promise<Rendering | { readonly problem: string }> {
   try {
     const { targets } = await parts.renders.render(source, release.spec.commit)
@@ -210,7 +210,7 @@ async function lookAt(
   try {
     const connection = await parts.connections.to(cluster, actingUser(source), signal)
     return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
-      // While it waited for its turn a newer Release may have come: then this hand stays off.
+      // While it waited for its turn a newer Release may have been created: then this one must not apply.
       const chain = chainNow(parts, release)
       if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
       return lookAtCluster(connection, {
@@ -224,7 +224,7 @@ async function lookAt(
           machines: gates.some((g) => g.machinesReady !== undefined || g.componentsConsistent !== undefined),
           repairs: gates.some((g) => g.noNewRepairs !== undefined),
         },
-        // What is only kept from drifting was judged before.
+        // Objects that are only protected from drift were judged before.
         ...(isOver(release)
           ? {}
           : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
@@ -248,7 +248,7 @@ interface ClusterNow {
 function seenCluster({ parts, release }: Work, { name, digest, looks }: ClusterNow): SeenCluster {
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const stage = cluster?.spec.stage
-  // The field says it in the spec; selectors of stages speak of labels.
+  // The spec has it as a field; selectors of stages use labels.
   const labels = cluster && {
     ...(stage === undefined ? {} : { 'kubenode.io/stage': stage }),
     ...cluster.metadata.labels,
@@ -257,7 +257,7 @@ function seenCluster({ parts, release }: Work, { name, digest, looks }: ClusterN
   return { name, labels, digest, look: looks.get(name)?.look, previous }
 }
 
-/** Puts back, or reports, what others changed in the clusters of the newest Release after it is done. */
+/** Reverts, or reports, changes by other clients in the clusters of the newest Release after it is done. */
 async function keepFromDrifting(work: Work): Promise<Outcome> {
   const { parts, release, source } = work
   const everyMs = Math.max(DRIFT_MS, parseDuration(source.spec.interval))

@@ -20,7 +20,7 @@ export interface Fetched {
   readonly isLocal: boolean
 }
 
-/** A fleet that fails fails again: the same commit is tried again after this long, in case it was the machine's doing. */
+/** A failing commit is rendered again after this long, in case this machine caused the failure. */
 const FAILED_FOR_MS = 120_000
 /** The newest, the one before, and a few that still roll out. */
 const KEPT_RENDERS = 8
@@ -81,7 +81,7 @@ export class Renders {
     this.#newest.set(ref, { commit, superseded: new AbortController() })
   }
 
-  /** What failed for another reason than the fleet's code is tried again at once. */
+  /** Failures outside the fleet's code are retried at once. */
   #forget(key: string, made: Promise<Rendered>, error: unknown): void {
     const drop = () => {
       if (this.#rendered.get(key) === made) this.#rendered.delete(key)
@@ -90,7 +90,7 @@ export class Renders {
     else drop()
   }
 
-  /** Trying a cage takes a tenth of a second, so it is done before the first commit waits for it. A failure is told by the render that needs it. */
+  /** Testing a cage takes a tenth of a second, so it is done before the first commit. A failure is reported by the render that needs it. */
   prepare(): void {
     this.#findCage().catch(() => undefined)
   }
@@ -115,7 +115,7 @@ export class Renders {
     })
   }
 
-  /** What is kept of one reader is nobody else's: another source must show that it may read the repository. */
+  /** One reader's cached copy is not shared: another source must prove that it may read the repository. */
   async #fetched(source: FleetSource): Promise<GitRepository> {
     const { url, ref, secretRef } = source.spec
     const reader = readerOf(source)
@@ -135,7 +135,7 @@ export class Renders {
   }
 }
 
-/** A source that reads with the program's own credentials shares its copies with those of before. */
+/** A source with the program's own credentials shares its copies with earlier ones. */
 const readerOf = (source: FleetSource): string =>
   source.spec.writes === undefined && source.spec.secretRef === undefined
     ? source.spec.url

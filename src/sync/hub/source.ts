@@ -1,5 +1,5 @@
 // Follows one FleetSource: fetch, render, apply what belongs on the hub, and make a Release for each track whose objects changed.
-// Whatever fails leaves what was applied before in force, and says so.
+// On any failure the last applied state stays in force, and the status reports the failure.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
@@ -51,17 +51,17 @@ interface Pass {
   rendered?: {
     readonly tracks: ReadonlyMap<string, Targets>
     readonly problems: readonly string[]
-    /** What all tracks together declare on the hub. */
+    /** The combined declarations of all tracks for the hub. */
     readonly hub?: RenderedTarget
   }
   stopped?: true
-  /** By track, deletions on the hub that the guard holds back. */
+  /** By track, deletions on the hub that the guard blocks. */
   readonly prunes: Map<string, HeldPrune>
 }
 
-/** The hub is compared with its commit again after this long, for what others changed there. */
+/** How often the hub is compared with its commit, for changes by other clients. */
 const LOOK_AGAIN_MS = 60_000
-/** After a failure that only a commit can mend it is still worth looking, since the commit comes without a watch. */
+/** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
 const AT_LEAST_MS = 1_000
 
 export async function reconcileSource(
@@ -90,7 +90,7 @@ export async function reconcileSource(
   return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
 }
 
-/** Two sources that could overwrite each other are never followed both. */
+/** Of two sources that could overwrite each other only one is followed. */
 function checkStanding(parts: HubParts, pass: Pass): void {
   const problem = standingProblem(pass.source, parts.sources.list())
   if (problem === undefined) return
@@ -101,7 +101,7 @@ function checkStanding(parts: HubParts, pass: Pass): void {
 async function fetch(parts: HubParts, pass: Pass): Promise<void> {
   const { mode } = pass.source.spec.verify ?? { mode: 'None' }
   if (mode !== 'None') {
-    // Unknown blocks: a signature that is not checked is no signature.
+    // Unknown blocks: an unchecked signature counts as none.
     const text = `signature verification (mode ${mode}) is not supported yet; set verify.mode to None to follow unsigned commits`
     pass.conditions.push(bad('Fetched', 'UnverifiedCommit', text))
     pass.stopped = true
@@ -200,7 +200,7 @@ async function applyHub(
   const held = report.plan?.blocked
   if (held !== undefined) pass.prunes.set(track, held)
   const conditions = hubConditions(report, source.metadata.name ?? '')
-  // What is not yet as declared is looked at each time.
+  // Objects that differ from their declaration are checked each time.
   if (conditions.length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
   else parts.hubDone.delete(done)
   return conditions
@@ -227,7 +227,7 @@ interface Declaration {
   readonly hub: RenderedTarget | undefined
 }
 
-/** Makes the Release when the objects differ from those of the newest one; made twice it is the same one. */
+/** Creates the Release when the objects differ from those of the newest one; creating it twice gives the same one. */
 async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSignal): Promise<Condition | undefined> {
   const { source, fetched, track, pipeline, hub } = d
   const { namespace = '', name: sourceName = '' } = source.metadata
@@ -266,7 +266,7 @@ async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSign
   try {
     await parts.context.client.create(release, made as Release, { fieldManager: FIELD_MANAGERS.sync, signal })
   } catch (error) {
-    // The cache has not seen it yet: it is the one that was wanted.
+    // The cache has not seen it yet: it is the one we wanted to create.
     if (!isAlreadyExists(error)) throw error
   }
   return undefined
@@ -279,14 +279,14 @@ async function forget(
   signal: AbortSignal,
 ): Promise<void> {
   const keep = parts.pipelines.get({ namespace: source.metadata.namespace, name: pipeline })?.spec.keep
-  // One that was written or deleted since it was read stays for the next pass: forgetting must not stop a commit.
+  // A Release that was written or deleted since it was read stays for the next pass: a clean-up must not stop a commit.
   for (const old of keep === undefined ? [] : releasesToForget(chain, keep)) {
     const outcome = await deleteExactly(parts.context.client, release, old, { signal })
     if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
   }
 }
 
-/** Lists in a status are short: the first ones are enough to start mending. */
+/** Lists in a status are short: the first entries are enough to start with. */
 const MAX_ERRORS = 10
 const MAX_ERROR_CHARS = 1_024
 

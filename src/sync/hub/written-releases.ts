@@ -1,8 +1,8 @@
-// Remembers what was just written, so that a cache that lags behind does not make the loop decide from its own past.
+// Remembers recent writes, so that the loop does not decide from a stale cache.
 import type { Release } from '#api/kinds/release.ts'
 import { isOlder } from '#kube/resource-version.ts'
 
-/** Writes that the cache may not have seen yet; far more than Releases in progress. */
+/** Pending writes; far more than Releases in progress. */
 const MAX_REMEMBERED = 256
 
 export class WrittenReleases {
@@ -15,7 +15,7 @@ export class WrittenReleases {
     for (const old of [...this.#byUid.keys()].slice(0, -MAX_REMEMBERED)) this.#byUid.delete(old)
   }
 
-  /** The cached one, unless what was written last is newer. Versions of one object on one server can be compared. */
+  /** The cached one, unless our last write is newer. Versions of one object on one server can be compared. */
   newest(cached: Release): Release {
     const own = this.#byUid.get(cached.metadata.uid ?? '')
     return own !== undefined && isOlder(cached.metadata.resourceVersion, own.metadata.resourceVersion) ? own : cached

@@ -57,7 +57,7 @@ const next = (more: Partial<BaselineInput>): Baseline => nextBaseline({ ...base,
 const state = (failing: readonly KnownFailure[], baseline: Baseline | undefined, allowed = 0) =>
   judgeFailures(named(failing), baseline, allowed).state
 
-/** The baseline of a release r1 that went from `V1` to `after` and never passed. */
+/** The baseline of a release r1 that changed `V1` to `after` and never passed. */
 const stopped = (failing: readonly KnownFailure[], after: Readonly<Record<string, string>>): Baseline =>
   next({ release: 'r1', failing, after: content(after) })
 
@@ -234,7 +234,7 @@ describe('a baseline that was lost', () => {
   test('does not matter in a cluster where nothing of ours was', () => {
     const empty = { failing: [node('n-1')], before: content({}), hasPassed: false }
     expect(state([node('n-1')], next({ ...empty, isFirst: true }))).toBe('Current')
-    // The hub knows better: the inventory was deleted with the baseline in it.
+    // The hub knows better: the inventory was deleted together with its baseline.
     expect(state([node('n-1')], next(empty))).toBe('Failed')
   })
 })

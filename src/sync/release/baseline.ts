@@ -1,5 +1,5 @@
-// What was failing in a cluster before a Release began there, and who broke it: a Release is judged by what fails since. Pure.
-// Invariant: what a Release broke that never passed its stage counts against every later one with the same content.
+// What was failing in a cluster before a Release began there, and which Release caused it: a Release is judged by new failures. Pure.
+// Invariant: failures caused by a Release that never passed its stage count against every later one with the same content.
 import { createHash } from 'node:crypto'
 import {
   MAX_CHANGED,
@@ -18,18 +18,18 @@ export type Content = ReadonlyMap<string, string | undefined>
 export interface BaselineInput {
   readonly release: string
   readonly now: number
-  /** The baseline that lies in the cluster: of this Release or of an earlier one. */
+  /** The baseline stored in the cluster: of this Release or of an earlier one. */
   readonly known: Baseline | undefined
-  /** What fails now, before anything of this Release is applied. */
+  /** Current failures, before anything of this Release is applied. */
   readonly failing: readonly KnownFailure[]
-  /** What was applied before this Release, and what this Release applies. */
+  /** The objects before this Release, and the ones it applies. */
   readonly before: Content
   readonly after: Content
-  /** What was applied before has passed its stage in this cluster. */
+  /** The previous objects have passed their stage in this cluster. */
   readonly hasPassed: boolean
-  /** No Release has come to this cluster before, as far as the hub knows. */
+  /** No Release has reached this cluster before, as far as the hub knows. */
   readonly isFirst: boolean
-  /** This Release declares exactly what passed last: nothing of a stopped one is left in it. */
+  /** This Release declares exactly what passed last: no content of a stopped one. */
   readonly isReturn: boolean
   /** This Release has been applied already, wholly or in part. */
   readonly hasBegun: boolean
@@ -38,10 +38,10 @@ export interface BaselineInput {
 export function nextBaseline(input: BaselineInput): Baseline {
   const { release, known, failing, before, after, hasPassed, isFirst, isReturn, hasBegun } = input
   if (known?.release === release) return known
-  // What fails now may be of its own making.
+  // Current failures may be caused by this Release.
   if (hasBegun) return of(input, [], [], true)
   if (hasPassed || (isFirst && before.size === 0)) return of(input, failing, [], false)
-  // A machine that was being changed when the change was withdrawn is neither well nor broken.
+  // A machine that was being changed when the change was withdrawn is neither healthy nor failed.
   if (isReturn)
     return of(
       input,
@@ -49,7 +49,7 @@ export function nextBaseline(input: BaselineInput): Baseline {
       [],
       false,
     )
-  // Something was applied that never passed, and what failed before that is not known.
+  // Something was applied that never passed, and earlier failures are unknown.
   if (known === undefined || known.incomplete === true) return of(input, [], [], true)
   const old: KnownFailure[] = []
   const blamed: BlamedFailure[] = []
@@ -57,7 +57,7 @@ export function nextBaseline(input: BaselineInput): Baseline {
     const by = known.blamed.find((b) => isSameFailure(failure, b))?.release ?? known.release
     if (isOld(failure, known)) old.push(failure)
     else {
-      // It fails in another way, which hides how it failed before: once the change is withdrawn, that comes to light again.
+      // It fails in another way, which hides the earlier failure: that one reappears once the change is withdrawn.
       old.push(...known.failing.filter((k) => isSameFailure(failure, k)))
       if (isCarried(failure, changeOf(known, by), after)) blamed.push({ ...failure, release: by })
       else if (!isMachineInProgress(failure)) old.push(failure)
@@ -126,9 +126,9 @@ const sameDigest = (a: string | undefined, b: string | undefined): boolean =>
 /** Kinds that decide what happens to machines; others are suspected only where none of these was changed. */
 const TOUCHES_MACHINES = /^([A-Za-z]+\.kubenode\.io|DaemonSet\.apps)\//
 
-/** Whether the content that broke it is part of what comes: of the object itself where it was changed, else of anything that could have. */
+/** Whether the responsible content is part of the new Release: of the object itself if it was changed, else of any possible cause. */
 function isCarried(failure: KnownFailure, change: ReleaseChange | undefined, after: Content): boolean {
-  // Who broke it is forgotten: it counts until it is gone.
+  // The responsible Release is no longer known: the failure counts until it ends.
   if (change === undefined) return true
   if (contentDigest(after) === change.from) return false
   const own = change.objects.filter((c) => c.object === failure.object)
@@ -140,7 +140,7 @@ function isCarried(failure: KnownFailure, change: ReleaseChange | undefined, aft
   )
 }
 
-/** A part is known again by itself, whoever reports it; an object by its uid. */
+/** A component is identified by itself, independent of the reporter; an object by its uid. */
 function isSameFailure(failure: KnownFailure, known: KnownFailure): boolean {
   if (failure.part !== undefined || known.part !== undefined)
     return failure.part === known.part && (isMachine(failure) ? failure.uid === known.uid : true)
@@ -157,11 +157,11 @@ export const machinePart = (name: string): string => `${MACHINE}${name}`
 export const NOT_READY = 'NotReady'
 export const INCONSISTENT = 'Inconsistent'
 
-/** Known from before, and nothing that the Release declares anew. Machines that are lacking are compared by number. */
+/** Known before, and not declared again by the Release. Missing machines are compared by number. */
 function isOld(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): boolean {
   return failing.some((known) => {
     if (!isSameFailure(failure, known)) return false
-    // A machine that only had other versions before, and is not Ready now, broke since.
+    // A machine that only had other versions before, and is not Ready now, failed since.
     if (failure.part !== undefined) return failure.reason !== NOT_READY || known.reason === NOT_READY
     if (failure.count !== undefined) return failure.count <= (known.count ?? 0)
     if (!sameDigest(failure.digest, known.digest)) return false
@@ -184,13 +184,13 @@ export interface Named extends KnownFailure {
 
 export interface Judgement {
   readonly state: 'Current' | 'InProgress' | 'Failed'
-  /** For people; empty when all is well. */
+  /** Text for users; empty when everything is healthy. */
   readonly message: string
   /** Failures that are older than the Release. */
   readonly before: number
-  /** Failures that are not: machines within the limit are among them. */
+  /** New failures, including machines within the limit. */
   readonly fresh: number
-  /** Something of it waits for a rate limit. */
+  /** Parts that wait for a rate limit. */
   readonly isRateLimited?: true
 }
 
@@ -203,7 +203,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
   const parts = fresh.filter((f) => f.part !== undefined)
   const lacking = fresh.filter((f) => f.part === undefined && f.count !== undefined)
   const objects = fresh.filter((f) => f.part === undefined && f.count === undefined)
-  // A node that is broken for good is one of the machines that its set lacks.
+  // A permanently failed node is one of the machines that its set lacks.
   const machines = Math.max(
     new Set(parts.map((f) => f.part)).size,
     lacking.reduce((sum, f) => sum + newMachines(f, old), 0),
@@ -241,7 +241,7 @@ export function machinesBefore(baseline: Baseline | undefined, what: 'NotReady' 
   return new Set(counted.flatMap(({ uid }) => uid ?? []))
 }
 
-/** Machines and nodes that were faulty before, by name: repairs of them are no news. */
+/** Machines and nodes that were faulty before, by name: their repairs are not new. */
 export function namesBefore(baseline: Baseline | undefined): ReadonlySet<string> {
   return new Set(
     (baseline?.failing ?? []).flatMap(({ part }) => (part === undefined ? [] : [part.slice(part.indexOf('/') + 1)])),

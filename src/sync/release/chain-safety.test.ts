@@ -30,12 +30,12 @@ const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
 type Health = 'well' | 'working' | 'silent'
 type Digests = Readonly<Record<string, string>>
 
-/** What really happens in a cluster, whatever the statuses say. */
+/** The actual state of a cluster, whatever the statuses say. */
 interface Truth {
   applied: string | undefined
   /** Seconds for which Releases watched the cluster with this content since it was last observed otherwise than healthy. */
   watched: number
-  /** Watched healthy for a whole soak since its content last changed. */
+  /** Observed healthy for a whole soak since its content last changed. */
   hasSoaked: boolean
   lastWell: number | undefined
 }
@@ -46,7 +46,7 @@ class Chain {
   readonly truth = new Map<string, Truth>()
   #made = 0
 
-  /** Two Releases that name the same one before them: made from a cache that had not seen the other. */
+  /** Two Releases with the same predecessor: created from a cache that had not seen the other. */
   commit(digests: Digests, previous = this.newest?.metadata.name): void {
     const name = `r-${String(++this.#made).padStart(3, '0')}`
     this.all.push({
@@ -72,7 +72,7 @@ class Chain {
     return this.chain.at(-1)
   }
 
-  /** One pass over every Release that is not over, then a second passes. */
+  /** One pass over every unfinished Release, then a second passes. */
   step(health: (cluster: string) => Health): void {
     const newest = this.newest?.metadata.name
     for (const { metadata } of this.chain) {
@@ -115,7 +115,7 @@ class Chain {
       Object.assign(truth, { applied: digest, watched: 0, hasSoaked: false, lastWell: undefined })
     const phase = status?.clusters?.find((c) => c.name === name)?.phase
     if (health === 'well') {
-      // What is seen while it is only applied counts from the next look on.
+      // A state observed during the apply counts from the next pass on.
       if (truth.lastWell !== undefined) truth.watched += (this.now - truth.lastWell) / S
       truth.lastWell = phase === 'Applying' ? undefined : this.now
       truth.hasSoaked ||= truth.watched >= SOAK_S
@@ -135,7 +135,7 @@ class Chain {
   }
 
   #mustBeTrue(stage: string, { metadata, spec }: Release, { clusters = [] }: ReleaseStatus): void {
-    // One that did not answer is skipped, counted, and caught up later.
+    // An unreachable one is skipped, counted, and caught up later.
     for (const { name, phase } of clusters.filter((c) => c.stage === stage && c.phase !== 'Offline')) {
       const truth = this.truth.get(name)
       const text = (applied: string | undefined, hasSoaked: boolean | undefined) =>
@@ -237,7 +237,7 @@ test('a cluster that its stage did not wait for is watched by the next Release, 
   const t1 = (health: Health) => (c: string) => (c === 't1' ? health : 'well')
   chain.steps(13, t1('working'))
   chain.steps(8, t1('silent'))
-  // It is back, and healthy for less than a soak.
+  // It is reachable again, and healthy for less than a soak.
   chain.steps(6)
   expect(chain.phases()).toMatch(/t1=Healthy/)
   chain.commit(of('A'))

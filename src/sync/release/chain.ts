@@ -1,4 +1,4 @@
-// The Releases of a track as a chain: which is the newest, what a cluster had before, what the next one is called, which old ones may go. Pure.
+// The Releases of a track as a chain: which is the newest, what a cluster had before, the name of the next one, which old ones may be deleted. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { hasPassedStage, mayHaveTouched } from './history.ts'
@@ -35,7 +35,7 @@ function withBranches(chain: readonly Release[], own: readonly Release[]): reado
   for (let before = -1; before !== aside.size;) {
     before = aside.size
     for (const branch of aside) {
-      // One whose start was forgotten is older than the chain.
+      // One whose predecessor was deleted is older than the chain.
       const parent = all.findIndex((r) => r.metadata.name === branch.spec.previous)
       if (parent < 0) continue
       const younger = all.findIndex((r, i) => i > parent && createdAt(r) > createdAt(branch))
@@ -66,7 +66,7 @@ export function releaseName(track: string, commit: string, isTaken: (name: strin
   return `${base}-${commit}`
 }
 
-/** What the cluster has from the Releases before: only what passed its stage there, and only if nothing has touched it since. */
+/** The cluster's content from previous Releases: only what passed its stage there, and only if nothing has changed it since. */
 export function previousOf(chain: readonly Release[], of: Release, cluster: string): SeenCluster['previous'] {
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
   let digest: string | undefined
@@ -84,7 +84,7 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
   return undefined
 }
 
-/** The oldest that are over, beyond the number to keep. */
+/** The oldest finished ones, beyond the number to keep. */
 export function releasesToForget(chain: readonly Release[], keep: number): readonly Release[] {
   const over = chain.slice(0, -1).filter(isOver)
   return over.slice(0, Math.max(0, chain.length - 1 - keep))

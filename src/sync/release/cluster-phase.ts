@@ -1,4 +1,4 @@
-// One cluster on its way through a stage: from Waiting over Applying and Verifying to Healthy, Failed or Offline. Pure.
+// One cluster's phases in a stage: from Waiting over Applying and Verifying to Healthy, Failed or Offline. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
@@ -17,12 +17,12 @@ export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
 
 export interface SeenCluster {
   readonly name: string
-  /** Absent when the hub has no such Cluster any more. */
+  /** Absent when the hub no longer has such a Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly digest: string
-  /** How the last look went; absent when nobody has looked yet. */
+  /** The result of the last pass; absent before the first. */
   readonly look?: ClusterLook | undefined
-  /** What the cluster has from the releases before this one, if it passed its stage. */
+  /** The cluster's content from previous releases, if it passed its stage. */
   readonly previous?: { readonly digest: string; readonly healthySince: string } | undefined
 }
 
@@ -30,11 +30,11 @@ export type ClusterLook =
   | { readonly kind: 'Unreachable'; readonly because: UnreachableReason; readonly message: string }
   | {
       readonly kind: 'Seen'
-      /** The objects of this very release are applied. */
+      /** The objects of this release are applied. */
       readonly isApplied: boolean
       /** Objects that could not be applied. */
       readonly failures: readonly string[]
-      /** What is not as it should be, with or without a fault of this release. */
+      /** Unhealthy objects, whether or not this release caused it. */
       readonly failing: readonly Failure[]
       /** How many machines there are, for limits in percent. */
       readonly machines: number
@@ -52,10 +52,10 @@ export interface AdvanceInput {
   readonly now: number
   /** The stage has room for one more. */
   readonly mayStart: boolean
-  /** Why the stage begins nothing. */
+  /** Why the stage may not begin with any cluster. */
   readonly blocked: Blocked | undefined
   readonly approvedBy: ReadonlySet<string>
-  /** A person asks for what failed to be tried again. */
+  /** A user requests a retry of what failed. */
   readonly isRetried: boolean
 }
 
@@ -110,10 +110,10 @@ const moved = (
 }
 
 const healthy = (plain: Plain, now: number, digest: string): ClusterStatus =>
-  // Rounded up to the whole second that a time has, so that no soak is shorter than it must be.
+  // Rounded up to the whole second of a timestamp, so that no soak is too short.
   moved(plain, 'Healthy', now, { digest, healthySince: timestamp(Math.ceil(now / 1_000) * 1_000) })
 
-/** The stage goes on without it. What it has later was not watched for a soak, so no later release may take it for passed. */
+/** The stage continues without it. Its later content was not observed for a soak, so no later release may treat it as passed. */
 const offline = (plain: Plain, now: number, message: string): ClusterStatus =>
   moved(plain, 'Offline', now, { message: cut(message), skipped: true })
 
@@ -139,7 +139,7 @@ function fromWork(
   old: WaitingFor | undefined,
 ): ClusterStatus {
   const { look, digest } = member
-  // The time that people took to decide is not held against the cluster.
+  // Time spent waiting for a decision does not count against the cluster.
   if (old?.predicate === 'PruneGuard' && look?.kind === 'Seen' && look.prune === undefined)
     return { ...plain, phase: 'Applying', since: timestamp(now) }
   const forMs = now - Date.parse(plain.since)
@@ -167,7 +167,7 @@ function fromWork(
   const { prune } = look
   if (trouble.predicate === 'PruneGuard' && prune !== undefined)
     return { ...plain, prune, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
-  // Nor is the time in which the Defender grants nothing more: the deadline begins when it does.
+  // Nor does time in which the Defender grants nothing more: the deadline starts when it does.
   if (trouble.predicate === 'RateExceeded')
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (old?.predicate === 'RateExceeded')
@@ -180,12 +180,12 @@ function fromWork(
   return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
 }
 
-/** What was well and is not any more has to become so again, and its soak begins anew. */
+/** An unhealthy cluster has to become healthy again, and its soak restarts. */
 function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {
   const { member, now } = input
   const { look } = member
   if (look === undefined) return at
-  // Equal content that passed before is not judged again: what fails there now is older than the release.
+  // Equal content that passed before is not judged again: current failures are older than the release.
   const isSettled = at.phase === 'Unchanged'
   if (look.kind === 'Unreachable') return isSettled ? at : unseen(input, look, at, plain)
   if (!look.isApplied) return moved(plain, 'Applying', now)
@@ -202,7 +202,7 @@ export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>,
   return healthySince === undefined ? 0 : Date.parse(healthySince) + parseDuration(minSuccessTime)
 }
 
-/** A cluster that falls silent in its soak is not known to be well at its end. */
+/** A cluster that becomes unreachable in its soak is not known to be healthy at its end. */
 function unseen(
   { stage, now }: AdvanceInput,
   { because, message }: ClusterLook & { kind: 'Unreachable' },
@@ -227,7 +227,7 @@ interface Trouble {
   readonly predicate: Reason
   readonly seen: string
   readonly unblock: string
-  /** No waiting helps. */
+  /** Waiting cannot help. */
   readonly isFinal: boolean
   readonly timeoutMs: number
 }

@@ -1,4 +1,4 @@
-// Whether a gate of a pipeline holds for what was seen of one cluster. A reading that is missing holds nothing. Pure.
+// Whether a gate of a pipeline passes with the readings of one cluster. A missing reading fails the gate. Pure.
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
@@ -7,13 +7,13 @@ import { machinesBefore, namesBefore } from './baseline.ts'
 export type Stage = ReleasePipelineSpec['stages'][number]
 export type Gate = NonNullable<Stage['gates']>[number]
 
-/** What gates look at; counts that could not be read are absent. */
+/** The values that gates check; counts that could not be read are absent. */
 export interface ClusterReadings {
   readonly machines?: {
     readonly total: number
-    /** UIDs of those that are not Ready. */
+    /** UIDs of machines that are not Ready. */
     readonly notReady: readonly string[]
-    /** UIDs of those that do not have what is declared. */
+    /** UIDs of machines that differ from their declaration. */
     readonly inconsistent: readonly string[]
     readonly skipped: number
   }
@@ -31,7 +31,7 @@ export interface GateResult {
 
 export interface GateFacts {
   readonly now: number
-  /** Who approved the release. */
+  /** The approvers of the release. */
   readonly approvedBy: ReadonlySet<string>
   /** What was failing before the release; absent: nothing is known to have failed before. */
   readonly baseline?: Baseline | undefined
@@ -56,7 +56,7 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
     if (machines === undefined) return [false, 'cannot read the machines']
     const { total, inconsistent, skipped } = machines
     const before = machinesBefore(facts.baseline, 'NotReadyOrInconsistent')
-    // Those that are skipped are mostly the very machines that failed before.
+    // Skipped machines are mostly the ones that failed before.
     const old = Math.max(skipped, inconsistent.filter((uid) => before.has(uid)).length)
     return share('consistent', total - inconsistent.length, total - old, old, gate.componentsConsistent.minPercent)
   }
@@ -73,7 +73,7 @@ function share(what: string, good: number, of: number, old: number, minPercent: 
   return [good * 100 >= minPercent * of, `${good} of ${of} machines are ${what}, ${minPercent}% are needed${but}`]
 }
 
-/** A node that was faulty before the release is repaired for what it had before. */
+/** A node that was faulty before the release is repaired for that earlier problem. */
 function newRepairs(
   repairs: NonNullable<ClusterReadings['repairs']>,
   withinMs: number,
@@ -89,7 +89,7 @@ function newRepairs(
 }
 
 function approval({ from, count }: NonNullable<Gate['approval']>, approvedBy: ReadonlySet<string>): [boolean, string] {
-  // Groups need the admission policy that records them; until then only named people count.
+  // Groups need the admission policy that records them; until then only named users count.
   const people = from.filter((f) => approvedBy.has(f))
   return [people.length >= count, `approved by ${people.length} of ${count}`]
 }

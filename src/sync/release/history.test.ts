@@ -4,7 +4,7 @@ import { historyOf } from './history.ts'
 
 type Phase = 'Waiting' | 'Applying' | 'Verifying' | 'Healthy' | 'Failed' | 'Offline' | 'Unchanged'
 
-/** A Release of one cluster: how far the cluster came with which digest, and how its stage ended. */
+/** A Release of one cluster: the cluster's phase with its digest, and how its stage ended. */
 const release = (name: string, previous: string | undefined, phase: Phase, digest: string, stage: string): Release =>
   ({
     apiVersion: 'kubenode.io/v1alpha1',

@@ -1,11 +1,11 @@
-// Which Releases have passed their stage in a cluster, by what the statuses of the track say. Pure.
+// Which Releases have passed their stage in a cluster, according to the statuses of the track. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import type { ClusterStatus } from './cluster-phase.ts'
 
 export interface ClusterHistory {
-  /** Whether what this Release applied has passed; without a name: what is applied now. */
+  /** Whether the content applied by this Release has passed; without a name: the current content. */
   readonly hasPassed: (release: string | undefined) => boolean
-  /** No Release has come to the cluster before. */
+  /** No Release has reached the cluster before. */
   readonly isFirst: boolean
   /** This Release declares exactly what passed last. */
   readonly isReturn: boolean
@@ -13,10 +13,10 @@ export interface ClusterHistory {
   readonly wasTaken: boolean
 }
 
-/** Equal content is one thing, in however many Releases: what a later one passed with it, the first one passed. */
+/** Equal content is the same, in however many Releases: if a later one passed with it, the first one did. */
 interface Run {
   readonly releases: string[]
-  /** Its first Release is forgotten. */
+  /** Its first Release was deleted. */
   readonly isOlder: boolean
   hasPassed: boolean
 }
@@ -60,7 +60,7 @@ const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefin
 export const mayHaveTouched = ({ phase, failures, attempts }: ClusterStatus): boolean =>
   phase !== 'Waiting' || failures !== undefined || attempts !== undefined
 
-/** A cluster that did not answer from the beginning has what it had. */
+/** A cluster that did not answer from the start keeps its previous content. */
 function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
   if (phase === 'Waiting') return failures !== undefined || attempts !== undefined
   return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')

@@ -76,7 +76,7 @@ class Story {
     this.#world = world
   }
 
-  /** One reconcile: what is looked at answers as given. */
+  /** One reconcile: each pass over a cluster returns the given result. */
   step(looks: Readonly<Record<string, ClusterLook>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
     const release = releaseOf(this.#world.names, this.status)
     const asked = new Set(clustersToLookAt(release))
@@ -268,7 +268,7 @@ describe('a Release', () => {
     expect(a).toMatchObject({ prune, waitingFor: { predicate: 'PruneGuard', seen: text } })
     expect(a?.waitingFor?.unblock).toContain(prune.digest)
     expect(story.status?.waitingFor).toMatchObject({ predicate: 'PruneGuard', seen: `a: ${text}` })
-    // What takes its time after the approval is not late because of the wait.
+    // Time after the approval is not late because of the wait.
     story.steps(5, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     expect(story.status?.clusters?.[0]?.prune).toBeUndefined()
@@ -368,7 +368,7 @@ describe('gates and windows', () => {
   })
 
   test('clusters are begun only while a window is open', () => {
-    // Opens at 12:30 for an hour; the story begins at 12:00.
+    // Opens at 12:30 for an hour; the test begins at 12:00.
     const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC' }] }))
     story.step({ a: well, b: well })
     expect(story.status?.stages?.[0]?.waitingFor?.predicate).toBe('WaitingForWindow')
@@ -405,7 +405,7 @@ describe('whatever the clusters do', () => {
           const status = story.step(l, {}, 3 * S)
           const prod = (status.clusters ?? []).filter((c) => c.stage === 'prod')
           const atWork = prod.filter((c) => c.phase === 'Applying' || c.phase === 'Verifying').length
-          // Those that fell ill again after they were healthy are at work without having been begun anew.
+          // Clusters that failed after being healthy count as active, though they were not started again.
           const begun = prod.filter((c) => c.phase !== 'Waiting').length
           if (status.stages?.[0]?.phase !== 'Succeeded') expect(begun).toBe(0)
           if (prod.every((c) => c.healthySince === undefined)) expect(atWork).toBeLessThanOrEqual(max === 1 ? 1 : 2)

@@ -1,5 +1,5 @@
-// Decides how far a Release may go: which clusters are applied now, which are watched, why the others wait, and what its status says. Pure.
-// A stage opens when the one before is done; a cluster is begun when the stage has room for it; nothing waits without saying for what.
+// Decides how far a Release may proceed: which clusters are applied now, which are observed, why the others wait, and what its status reports. Pure.
+// A stage opens when the previous one is done; a cluster is started when the stage has room for it; every wait has a stated reason.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Reason } from '#api/catalogue.ts'
@@ -25,21 +25,21 @@ export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
 export interface ReleaseSeen {
   readonly release: Release
   readonly pipeline: ReleasePipelineSpec
-  /** Clusters of the hub that the release has something for, by name. */
+  /** Clusters of the hub that the release has content for, by name. */
   readonly clusters: ReadonlyMap<string, SeenCluster>
   /** The name of the newer Release of the track, if there is one. */
   readonly newer: string | undefined
   /** Why a hold pauses it. */
   readonly paused: string | undefined
   readonly approvedBy: ReadonlySet<string>
-  /** UIDs of the holds that ask for what failed to be tried again, at most as many as the status keeps. */
+  /** UIDs of the holds that request a retry, at most as many as the status keeps. */
   readonly retries: readonly string[]
 }
 
 export interface ReleasePlan {
   readonly status: ReleaseStatus
   readonly isOver: boolean
-  /** Milliseconds; a look is due then even if nothing is heard. */
+  /** Milliseconds until the next pass, even without an event. */
   readonly requeueAfter?: number
 }
 
@@ -61,7 +61,7 @@ export const isOver = ({ status }: Pick<Release, 'status'>): boolean =>
   OVER.has(status?.phase ?? '') &&
   !(status?.phase === 'Succeeded' && (status.clusters ?? []).some((c) => OPEN_ENDS.has(c.phase)))
 
-/** Clusters whose look the plan needs; those to be applied are applied by it. */
+/** Clusters that the plan must read; those to be applied are applied by it. */
 export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly string[] {
   const finished = new Set((status?.stages ?? []).filter(isFinished).map((s) => s.name))
   return (status?.clusters ?? [])
@@ -72,10 +72,10 @@ export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly 
 const isFinished = (stage: Pick<StageStatus, 'phase'> | undefined): boolean =>
   stage?.phase === 'Succeeded' || stage?.phase === 'Skipped'
 
-/** How often a cluster that was applied is asked how it is: often at first, less so the longer it takes. */
+/** How often an applied cluster is checked: often at first, less so the longer it takes. */
 const WATCH_MS = 250
 const WATCH_LATER_MS = 2_000
-/** A cluster that does not answer is asked less often. */
+/** An unreachable cluster is checked less often. */
 const OFFLINE_MS = 10_000
 
 export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
@@ -124,7 +124,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   return { status, isOver: isOver({ status }), ...dueIn(status, now) }
 }
 
-/** The newest look that anything in the status asks for. */
+/** The newest pass that anything in the status requests. */
 function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const { stages = [], clusters = [] } = status
   if (isOver({ status })) return {}
@@ -137,7 +137,7 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 
-/** What waited waits no longer; what was applied stays as it is until the newer one comes to it. */
+/** Waiting clusters no longer wait; applied ones stay as they are until the newer Release reaches them. */
 function superseded({ status = {} }: Release, now: number): ReleasePlan {
   const { waitingFor: _, stages, clusters, ...before } = status
   const over: ReleaseStatus = {
@@ -165,7 +165,7 @@ export function membersOf(
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** In the release, but in no stage: it would wait for ever, so it says so. */
+/** In the release, but in no stage: it would wait for ever, so the status reports it. */
 function lostClusters(
   { clusters, release }: ReleaseSeen,
   taken: ReadonlySet<string>,
@@ -187,7 +187,7 @@ function lostClusters(
     })
 }
 
-/** A later Release has to know that this one came to the cluster. */
+/** A later Release has to know that this one reached the cluster. */
 function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   if (old === undefined || !mayHaveTouched(old)) return {}
   const { digest, failures, attempts = 1 } = old
@@ -199,7 +199,7 @@ interface StageInput {
   readonly members: readonly SeenCluster[]
   readonly seen: ReleaseSeen
   readonly now: number
-  /** Every stage before is done. */
+  /** All previous stages are done. */
   readonly isOpen: boolean
 }
 
@@ -217,7 +217,7 @@ function planStage(input: StageInput): StagePlan {
   let room = blocked === undefined ? config.concurrency : 0
   const clusters: ClusterStatus[] = []
   let failures = members.filter((m) => olds.get(m.name)?.phase === 'Failed').length
-  // Those at work come first, so that they keep the room that they have.
+  // Active clusters come first, so that they keep their place.
   room -= members.filter((m) => isAtWork(olds.get(m.name))).length
   for (const member of members) {
     const before = olds.get(member.name)
@@ -249,7 +249,7 @@ function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageCo
   return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
 }
 
-/** Why nothing of the stage may be begun; undefined when it is open. */
+/** Why the stage may not start any cluster; undefined when it is open. */
 function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
   const why = (predicate: Reason, seenValue: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, seenValue, unblock)
@@ -280,7 +280,7 @@ function stageStatus(
     total: clusters.length,
   }
   const base = { name: stage.name, ...counts }
-  // A stage that is done stays done; clusters that come back are caught up without opening it again.
+  // A finished stage stays finished; clusters that return are caught up without reopening it.
   if (old !== undefined && isFinished(old)) return { ...old, ...counts }
   const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
   if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
@@ -309,7 +309,7 @@ function stageStatus(
     return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
   }
   if (counts.healthy === 0) {
-    // With nobody to vouch for the change, the next stage stays shut.
+    // With no healthy cluster as evidence for the change, the next stage stays closed.
     const text = `none of ${counts.total} clusters of the stage is healthy`
     const waitingFor = wait(
       old?.waitingFor,
@@ -323,7 +323,7 @@ function stageStatus(
   return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
 }
 
-/** Times are written in whole seconds: rounded so that nothing soaks for less than it must. */
+/** Times are written in whole seconds: rounded so that no soak is too short. */
 const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
 
 interface AfterInput {
@@ -335,7 +335,7 @@ interface AfterInput {
   readonly clusters: readonly ClusterStatus[]
 }
 
-/** All clusters are there: first the soak, counted from the last that became healthy, then the gates after it. */
+/** All clusters are done: first the soak, counted from the last that became healthy, then the gates after it. */
 function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
   const well = clusters.filter((c) => c.healthySince !== undefined)
   const soakMs = parseDuration(stage.minSuccessTime)

@@ -1,4 +1,4 @@
-// Which rendered objects belong to which track, and the digest of what each cluster gets from it. Pure.
+// Which rendered objects belong to which track, and the digest of each cluster's share. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
@@ -14,7 +14,7 @@ type Track = FleetSourceSpec['tracks'][number]
 export interface TrackTargets {
   /** By track, then by target. */
   readonly tracks: ReadonlyMap<string, Targets>
-  /** Objects that no track wants, as `target: ref`. */
+  /** Objects that no track selects, as `target: ref`. */
   readonly unmatched: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export function splitByTrack(targets: Targets, tracks: readonly Track[]): TrackT
   for (const [target, { objects, rejected }] of targets) {
     const trackOf = (object: Pick<DesiredObject, 'ref' | 'object'>) => tracks.find((t) => matches(t, object))?.name
     const groups = Map.groupBy(objects, (o) => trackOf(o) ?? '')
-    // What could not be checked goes by its kind alone, or to the last track: it only has to be named somewhere.
+    // Invalid objects are matched by kind alone, or belong to the last track: they only have to be reported somewhere.
     const bad = Map.groupBy(rejected, ({ ref }) => trackOfRejected(tracks, ref.kind))
     for (const lost of groups.get('') ?? []) unmatched.push(`${target}: ${refText(lost.ref)}`)
     for (const [name, byTarget] of out) {
@@ -67,11 +67,11 @@ export function targetDigest({ objects, rejected }: RenderedTarget): string {
   return digestOf([...lines, ...bad].toSorted())
 }
 
-/** The commit declares nothing for the cluster: whatever the track applied there is to be deleted. */
+/** The commit declares nothing for the cluster: everything that the track applied there is to be deleted. */
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 const DIGEST_OF_NOTHING = targetDigest(NOTHING)
 
-/** Clusters that had something from the track and get nothing now are targets, too: otherwise nobody would delete what is left there. */
+/** Clusters that had content from the track and get none now are targets, too: otherwise their remaining objects would never be deleted. */
 export function withEmptied(
   targets: Targets,
   before: Readonly<Record<string, string>>,
@@ -81,13 +81,13 @@ export function withEmptied(
   return emptied.length === 0 ? targets : new Map([...targets, ...emptied.map((name) => [name, NOTHING] as const)])
 }
 
-/** What a Release has for the cluster; undefined when the rendering is not what it was made for. */
+/** The content of a Release for the cluster; undefined when the rendering is not what it was made for. */
 export function targetFor(targets: Targets, cluster: string, digest: string): RenderedTarget | undefined {
   const target = targets.get(cluster) ?? (digest === DIGEST_OF_NOTHING ? NOTHING : undefined)
   return target !== undefined && targetDigest(target) === digest ? target : undefined
 }
 
-/** A cluster that git takes out of the fleet keeps what it has: nobody empties what is only handed over. One that others registered is in it as long as it exists. */
+/** A cluster that git removes keeps its content, since it may be handed over. One registered by other means is in the fleet as long as it exists. */
 export function isInFleet(
   name: string,
   { declared, live, source }: { declared: RenderedTarget | undefined; live: Cluster | undefined; source: string },

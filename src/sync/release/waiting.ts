@@ -1,4 +1,4 @@
-// What something waits for, with the time since when it has waited for just that. Pure.
+// What something waits for, and since when it has waited for exactly that. Pure.
 import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 

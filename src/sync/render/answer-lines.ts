@@ -1,10 +1,10 @@
-// Cuts the answer of a cage into its lines of JSON, each small enough to be parsed in one go: code of strangers wrote them.
+// Splits the answer of a cage into its lines of JSON, each small enough to be parsed in one go: untrusted code wrote them.
 
-/** Five times the largest object that a server stores; so much text is parsed within some tens of milliseconds. */
+/** Five times the largest object that a server stores; parsing this much takes some tens of milliseconds. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024
-/** No API server of ours takes more, and each costs far more time than its bytes, here and in every later step. */
+/** The embedded API server accepts at most this many, and each costs far more time than its bytes, here and in every later step. */
 export const MAX_FIELDS = 100_000
-/** Objects of the smallest size that there is, until the whole answer is too large. */
+/** Objects of the smallest possible size, until the whole answer is too large. */
 export const MAX_LINES = 1_000_000
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44]

@@ -1,4 +1,4 @@
-// The answer of a cage is read line by line: what may be in it, by which bounds it is refused, and how much is parsed before others have a turn.
+// The answer of a cage is read line by line: its allowed content, its limits, and how much is parsed before other work has a turn.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
@@ -11,7 +11,7 @@ import { syncErrors } from '../sync-errors.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** As it comes through a pipe: cut anywhere. */
+/** As it arrives through a pipe: cut anywhere. */
 function endOf(text: string, pieceBytes = 65_536): CagedEnd {
   const bytes = Buffer.from(text)
   const pieces = Math.ceil(bytes.length / pieceBytes)
@@ -124,7 +124,7 @@ describe('S28 what may not be in an answer', () => {
 })
 
 describe('S24 how much is parsed before others have a turn', () => {
-  /** Characters that JSON.parse got between two turns, the most of them. */
+  /** The largest number of characters passed to JSON.parse between two turns. */
   function longestWorkOf(steps: Generator<void, unknown>): number {
     const { parse } = JSON
     let [now, most] = [0, 0]

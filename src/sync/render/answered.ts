@@ -1,4 +1,4 @@
-// Turns the end of a caged run into its answer, or into the error that says by which limit it ended. Reads line by line, so that others have a turn.
+// Turns the end of a caged run into its answer, or into the error that names the exceeded limit. Reads line by line, so that other work has a turn.
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -11,7 +11,7 @@ import { syncErrors } from '../sync-errors.ts'
 export interface UncheckedAnswer {
   readonly clusters: ReadonlyMap<string, readonly unknown[]>
   readonly modules: ReadonlyMap<string, unknown>
-  /** Whatever came before it, the run failed. */
+  /** Regardless of its other output, the run failed. */
   readonly error?: unknown
 }
 
@@ -20,10 +20,10 @@ export interface AnsweredRun {
   readonly printed: string
 }
 
-/** `what` could not be done, as in `render commit 3f1c9e0a7b5d`. */
+/** `what` failed, as in `render commit 3f1c9e0a7b5d`. */
 export const answered = (end: CagedEnd, what: string): AnsweredRun => atOnce(answering(end, what))
 
-/** As `answered`, a line at a time. */
+/** As `answered`, one line at a time. */
 export function* answering(end: CagedEnd, what: string): Generator<void, AnsweredRun> {
   switch (end.kind) {
     case 'Answered':

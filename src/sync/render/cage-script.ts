@@ -1,4 +1,4 @@
-// The shell script that builds the room of a render: a read-only root that holds the release, a Node and its libraries, and nothing else of this machine.
+// The shell script that builds the room of a render: a read-only root with the release, Node.js and its libraries, and nothing else of this machine.
 // It runs inside fresh namespaces, so that whatever it mounts ends with the process.
 
 /** Kilobytes of writable memory; the heap limit of Node lies below it. */
@@ -37,5 +37,5 @@ if [ "$enter" = userns ]; then exec setpriv --no-new-privs unshare --user --root
 exec setpriv --no-new-privs chroot --userspec="$enter:$enter" "$root" /node "$@"
 `
 
-/** Where the release lies inside. */
+/** Path of the release inside. */
 export const INSIDE_RELEASE = '/release'

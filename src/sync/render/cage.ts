@@ -1,4 +1,4 @@
-// Which cage this machine can give, strongest first. What is missing is found once by trying, is part of every result, and is never passed over in silence.
+// Which cage this machine supports, strongest first. Missing features are found once by trying, are part of every result, and are always reported.
 import { spawn } from 'node:child_process'
 import { realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,9 +50,9 @@ export interface CageCommand {
 export const RELEASE_ROOT = releaseRoot()
 const ENTRY = 'src/sync/render/inside/main.ts'
 
-/** The heap of the largest fleet that we know of takes a fifth of it. */
+/** The largest known fleet uses a fifth of this heap. */
 const MAX_HEAP_MB = 1_024
-/** Uids that no system gives to anybody, so that limits per user count one render only. */
+/** Uids that no system assigns, so that limits per user count one render only. */
 const FIRST_UID = 1_879_000_000
 const UIDS = 100_000
 const strangerUid = (): number => FIRST_UID + (process.pid % UIDS)
@@ -60,7 +60,7 @@ const strangerUid = (): number => FIRST_UID + (process.pid % UIDS)
 /** No render takes a tenth of it. */
 const LONGEST_RENDER_MS = 3_600_000
 
-/** The environment of the program says where temporary folders are, so it is asked each time. */
+/** The environment of the program names the temporary folders, so it is read each time. */
 const renderFolders = () => ({ parent: tmpdir(), prefix: 'kubenode-render-', maxAgeMs: LONGEST_RENDER_MS })
 
 /** Parts of Node that its permissions do not cover, as far as this Node has them. */
@@ -72,7 +72,7 @@ const NODE_FLAGS: readonly string[] = [
   '--permission',
   '--no-addons',
   '--no-warnings',
-  // What was in memory before is not there to be read.
+  // Memory is cleared, so that no earlier content is readable.
   '--zero-fill-buffers',
   // Only Node's own WebAssembly runs inside, once: better code for it costs more than it saves.
   '--liftoff-only',
@@ -88,7 +88,7 @@ export class Cage {
     this.level = level
   }
 
-  /** Whom the code runs as where it is not ourselves. */
+  /** The user that the code runs as, if not ours. */
   get user(): number | undefined {
     return process.getuid?.() === 0 ? strangerUid() : undefined
   }
@@ -176,7 +176,7 @@ export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] 
 const probe = (release: string): string =>
   `require('node:fs').readFileSync(new URL(${JSON.stringify(release)})); console.log('caged')`
 
-/** The very command of a render, with nothing to render. */
+/** The same command as a render, with nothing to render. */
 async function works(cage: Cage): Promise<boolean> {
   const { file, args, cwd, cleanUp, release, ...as } = cage.command(5)
   try {

@@ -1,4 +1,4 @@
-// Loads TypeScript files of a folder in the cage and brings what they export as data: their code sees nothing of this machine, and none of it runs here.
+// Loads TypeScript files of a folder in the cage and returns their exports as data: their code has no access to this machine, and none of it runs here.
 import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -20,7 +20,7 @@ const MAX_DEPTH = 32
 
 const LINE_AND_COLUMN = /(:\d+){1,2}$/
 
-/** The moment of a lint decides nothing. */
+/** The time of a lint has no influence. */
 const NOW = 0
 const SEED = 1
 
@@ -38,7 +38,7 @@ export async function loadModules(
   return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`), files)]))
 }
 
-/** What it says of itself was made beside code of strangers: its place may be any path of this machine, and only those of the files are told. */
+/** Its text was made beside untrusted code: its place may be any path of this machine, and only those of the files are reported. */
 function moduleOf(value: unknown, files: Readonly<Record<string, string>>): LoadedModule {
   if (isObject(value) && 'exports' in value) return { exports: value['exports'] }
   const error = isObject(value) && isObject(value['error']) ? value['error'] : {}
@@ -67,7 +67,7 @@ function filesOf(root: string, folders: readonly string[]): Record<string, strin
   const look = (path: string, depth: number): void => {
     for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
       const below = `${path}/${entry.name}`
-      // A link could lead anywhere: what it names is not there for the code.
+      // A link could lead anywhere: its target is not available to the code.
       if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) look(below, depth + 1)
       else if (entry.isFile() && IMPORTABLE.test(entry.name)) add(below)
     }

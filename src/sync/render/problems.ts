@@ -1,4 +1,4 @@
-// Holds the objects of each cluster against each other, with the trust document of the same commit, and finds the files that are to be corrected.
+// Compares the objects of each cluster with each other and with the trust document of the same commit, and finds the files to fix.
 import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
@@ -10,13 +10,13 @@ import { syncErrors } from '../sync-errors.ts'
 import type { Targets } from '#delivery/desired.ts'
 
 export interface RenderedProblem {
-  /** Of one that is the same in several clusters, all of them. */
+  /** If it is the same in several clusters, all of them. */
   readonly clusters: readonly string[]
   readonly object: string
   readonly pointer: string
   readonly code: ErrorCode
   readonly message: string
-  /** It cannot hold on any cluster; otherwise it may be meant. */
+  /** It cannot work on any cluster; otherwise it may be intended. */
   readonly isCertain: boolean
   /** `fleet/machines/workers.ts:14`, where it could be found. */
   readonly place?: string
@@ -24,7 +24,7 @@ export interface RenderedProblem {
 
 type Files = Readonly<Record<string, string>>
 
-/** Whoever has more corrects these first. */
+/** With more than these, fix the first ones first. */
 const MAX_PROBLEMS = 200
 /** Of one problem, for a status and a plan. */
 const MAX_MESSAGE_CHARS = 2_000
@@ -32,7 +32,7 @@ const MAX_MESSAGE_CHARS = 2_000
 const MAX_CLUSTERS = 10
 
 export interface RenderedProblems {
-  /** Certain ones come first where not all are told. */
+  /** Certain ones come first where not all are reported. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
 }
@@ -72,7 +72,7 @@ export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceO
   return { problems, moreProblems: groups.length - problems.length }
 }
 
-/** Of several the one that agents would take last. */
+/** Of several the one that agents would use last. */
 function* newestTrust(files: Files): Generator<void, SignedTrust | undefined> {
   let newest: SignedTrust | undefined
   for (const [path, text] of Object.entries(files)) {
@@ -89,7 +89,7 @@ function trustIn(text: string): SignedTrust | undefined {
   try {
     return parseSignedTrust(JSON.parse(text))
   } catch {
-    // Other data of the fleet; whether it is good JSON is for the code that reads it.
+    // Other data of the fleet; whether it is valid JSON is for its reader to decide.
     return undefined
   }
 }

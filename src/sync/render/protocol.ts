@@ -1,4 +1,4 @@
-// What goes into the cage and what comes out of it. Both sides import this file; the answer is nevertheless only believed after it was checked.
+// The input and output of the cage. Both sides import this file; the answer is still checked before use.
 
 /** Descriptor on which the answer comes; standard output and error belong to the code of the fleet. */
 export const ANSWER_FD = 3
@@ -6,7 +6,7 @@ export const ANSWER_FD = 3
 export interface RenderRequest {
   /** Text of the files by their path from the root of the fleet. */
   readonly files: Readonly<Record<string, string>>
-  /** The module that declares the fleet, or the modules whose exports are wanted as data. */
+  /** The module that declares the fleet, or the modules whose exports are returned as data. */
   readonly entry: string | readonly string[]
   /** URL of a file at the root of the release, from which packages and #api are found. */
   readonly release: string
@@ -22,17 +22,17 @@ export interface FleetError {
   readonly at?: string
 }
 
-/** What one module exports, or why it cannot be loaded. */
+/** The exports of one module, or why it cannot be loaded. */
 export type LoadedModule = { readonly exports: unknown } | { readonly error: FleetError }
 
 /** One line of the answer, as JSON: so each can be bounded and read by itself. The last one is an error, or the count of those before it. */
 export type AnswerLine =
   | { readonly target: string }
-  /** Of the target that was named last. */
+  /** For the last named target. */
   | { readonly object: unknown }
   | { readonly module: string; readonly loaded: LoadedModule }
   | { readonly error: FleetError }
   | { readonly end: number }
 
-/** Files of the fleet have addresses of their own, so that nothing on disk can be meant and no path of this machine shows up. */
+/** Files of the fleet have their own addresses, so that they cannot refer to the disk and no path of this machine shows up. */
 export const FLEET_ROOT = 'fleet:///'

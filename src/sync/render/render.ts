@@ -1,4 +1,4 @@
-// Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks what came out. Equal commits give equal bytes.
+// Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks the result. Equal commits give equal bytes.
 import { createHash } from 'node:crypto'
 import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -23,7 +23,7 @@ export interface Rendered {
   readonly cage: readonly CageLayer[]
   /** The start of what the fleet printed. */
   readonly printed: string
-  /** What cannot hold in the objects of one cluster together, and what is probably a mistake: the first ones. */
+  /** Conflicts between the objects of one cluster, and likely mistakes: the first ones. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
 }
@@ -104,13 +104,13 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
-/** What only another commit mends: its code, and its files where they cannot be read as they are, or not in time. */
+/** Failures that only another commit fixes: its code, and its files where they cannot be read at all, or not in time. */
 const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|20)|70(05|06|08|11|15|16|19))$/
 
-/** The same commit fails so again; anything else may have been the machine's doing. */
+/** The same commit fails again; any other failure may be caused by this machine. */
 export const isOfTheFleet = ({ code }: KubeNodeError): boolean => OF_THE_COMMIT.test(code)
 
-/** What says it is an error is made by code of the fleet, too. */
+/** Even an error's class is set by code of the fleet. */
 function fleetErrorOf(error: unknown): FleetError {
   const { kind, message, at } = isObject(error) ? error : {}
   return {

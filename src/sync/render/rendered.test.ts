@@ -1,4 +1,4 @@
-// What comes out of a cage is believed only after it was checked: names that fit a path and a line, and nothing that belongs to programs.
+// The output of a cage is used only after checks: names that fit a path and a line, and nothing that belongs to programs.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'

@@ -1,4 +1,4 @@
-// Believes what came out of a cage, and was bounded while it was read, only after looking: every object identified, named once, valid for its kind. Bad ones are told apart from the good.
+// Validates the output of a cage, which was bounded while it was read: every object identified, named once, valid for its kind. Invalid ones are separated.
 import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { formatProblem } from '#api/problem.ts'
@@ -26,9 +26,9 @@ const MAX_DEPTH = 64
 const MAX_TARGETS = 1_001
 const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Machines, sets and workloads of the largest cluster, four times over; everything of one target is held at once, again and again. */
+/** Machines, sets and workloads of the largest cluster, four times over; everything of one target is kept in memory, repeatedly. */
 const MAX_OBJECTS = 20_000
-/** What an API server takes is 1.5 MB; some of it is for what servers add. */
+/** An API server accepts 1.5 MB; some of it is for fields that servers add. */
 const MAX_OBJECT_CHARS = 1_400_000
 /** Of one object, for a status and a plan. */
 const MAX_PROBLEM_CHARS = 2_000

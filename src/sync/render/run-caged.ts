@@ -1,4 +1,4 @@
-// Runs one render in a cage and brings its answer, or says by which limit it ended. The process group is dead when this returns.
+// Runs one render in a cage and returns its answer, or the limit that ended it. The process group is dead when this returns.
 import { spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import { CAGE_ENV, userOf, type Cage } from './cage.ts'
@@ -8,7 +8,7 @@ export interface CageLimits {
   readonly deadlineMs?: number
   readonly maxAnswerBytes?: number
   readonly maxPrintedBytes?: number
-  /** Ends the render: nobody wants its answer any more. */
+  /** Cancels the render: its answer is no longer needed. */
   readonly signal?: AbortSignal
 }
 
@@ -16,9 +16,9 @@ export interface CageLimits {
 export const DEFAULT_DEADLINE_MS = 30_000
 /** 50,000 objects of 2 KB, and a little more. */
 export const DEFAULT_MAX_ANSWER = 128 * 1024 * 1024
-/** What a fleet may print; nobody reads more. */
+/** Limit of a fleet's output; users never need more. */
 export const DEFAULT_MAX_PRINTED = 1024 * 1024
-/** How much of it is kept for a person to see. */
+/** How much of it is kept for users. */
 const MAX_KEPT = 8 * 1024
 
 export type CagedEnd =
@@ -81,7 +81,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
 
 const PIECE_CHARS = 256 * 1024
 
-/** The request as JSON, a few files at a time: all of them at once would stop everything else for a second. */
+/** The request as JSON, a few files at a time: all of them at once would block other work for a second. */
 function* piecesOf({ files, ...rest }: RenderRequest): Generator<string> {
   let piece = `${JSON.stringify(rest).slice(0, -1)},"files":{`
   let separator = ''
@@ -114,12 +114,12 @@ function gather(stream: Readable, limit: number, tooMuch: () => void, count = { 
   return { chunks, text: (max: number) => Buffer.concat(chunks).subarray(0, max).toString('utf8') }
 }
 
-/** Also reaps what was left behind in the group; in a namespace everything ends with its first process. */
+/** Also reaps leftover processes of the group; in a namespace everything ends with its first process. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The group is gone: that is what was wanted.
+    // The group has ended, as intended.
   }
 }

@@ -1,4 +1,4 @@
-// What a FleetSource may write, and whether several of them can be told apart. Pure.
+// What a FleetSource may write, and whether several of them can be distinguished. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
@@ -10,7 +10,7 @@ import { syncErrors } from '../sync-errors.ts'
 export const keyOfSource = ({ metadata: { namespace = '', name = '' } }: Pick<FleetSource, 'metadata'>): string =>
   `${namespace}/${name}`
 
-/** Why the source cannot be followed beside the others. The one that was there first goes on, so that nobody stops it by creating another. */
+/** Why the source cannot be followed beside the others. The oldest one continues, so that a new source cannot stop it. */
 export function standingProblem(source: FleetSource, all: readonly FleetSource[]): ErrorMessage | undefined {
   const key = keyOfSource(source)
   const others = all.filter((s) => keyOfSource(s) !== key && s.metadata.deletionTimestamp === undefined)
@@ -29,7 +29,7 @@ function isBefore(a: FleetSource, b: FleetSource): boolean {
   return x < y
 }
 
-/** Objects that the source may not write are neither applied nor pruned, on no path. */
+/** Objects that the source may not write are neither applied nor pruned, on any path. */
 export function withinScope(targets: Targets, source: FleetSource): Targets {
   const { writes } = source.spec
   if (writes === undefined) return targets

@@ -1,4 +1,4 @@
-// S27: two sources are told apart by what they may write, by their managers, and by the mark on each object.
+// S27: two sources are distinguished by the objects they may write, by their managers, and by the mark on each object.
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -72,7 +72,7 @@ test('S27 managers fit the server, and two sources never share one', () => {
   const long = 'x'.repeat(250)
   expect(sourceManager(`a/${long}y`)).not.toBe(sourceManager(`a/${long}z`))
   expect(isSourceManager('kubenode-sync')).toBe(false)
-  // Nobody names a source as the manager of another one is called.
+  // A source's name cannot equal another source's manager.
   const cut = sourceManager(`a/${long}`).slice('kubenode-sync.a.'.length)
   expect(sourceManager(`a/${cut.replace('/', '.')}`)).not.toBe(sourceManager(`a/${long}`))
   expect(cut).toMatch(/\/[0-9a-f]{32}$/)

@@ -8,7 +8,7 @@ export interface DeltaSizes {
   readonly at: number
 }
 
-/** Seven bits a byte, lowest first; more than 2^49 is no size of ours. */
+/** Seven bits per byte, lowest first; more than 2^49 is no valid size. */
 const MAX_VARINT_BYTES = 7
 
 export function readVarint(bytes: Uint8Array, from: number): { readonly value: number; readonly at: number } {

@@ -1,8 +1,8 @@
-// Inflates what a stranger compressed: never more than was declared, whatever the stream would give.
+// Inflates untrusted data: never more than was declared, whatever the stream contains.
 import { constants, inflateSync } from 'node:zlib'
 import { isObject } from '#lib/json.ts'
 
-/** Deflate never makes data longer than this; whatever is behind it belongs to another object. */
+/** Deflate never makes data longer than this; anything behind it belongs to another object. */
 export const compressedBound = (size: number): number => size + Math.ceil(size / 100) + 4_096
 
 /** Bytes that are read for the header of a loose object; it takes 32 at most. */

@@ -1,4 +1,4 @@
-// Reads objects of a repository that a stranger made, loose and packed: sizes are compared before inflating, inflating ends at the declared size, and the content must have the hash that names it.
+// Reads objects of an untrusted repository, loose and packed: sizes are compared first, inflating stops there, and the content must match its hash.
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface GitObject {
   readonly content: Buffer
 }
 
-/** More bytes than the reader wants; nothing was inflated for it. */
+/** More bytes than the reader accepts; nothing was inflated for it. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge'
   readonly size: number
@@ -23,11 +23,11 @@ export class TooLarge extends Error {
   }
 }
 
-/** Git makes chains of 50, and of 4,095 at most when it is told to. */
+/** Git makes chains of 50, and of at most 4,095 when configured. */
 const MAX_CHAIN = 4_095
-/** An earlier version of a file may have been larger than what it is now. */
+/** An earlier version of a file may have been larger than the current one. */
 const MAX_BASE_BYTES = 64 * 1024 * 1024
-/** All deltas and results of one chain together: a second of work. */
+/** All deltas and results of one chain together: one second of work. */
 const MAX_CHAIN_BYTES = 512 * 1024 * 1024
 /** Git repacks long before. */
 const MAX_PACKS = 1_000

@@ -1,4 +1,4 @@
-// Everything that code of a fleet finds in its cage beyond its own files. What is not listed here is removed before it runs, so a newer Node adds nothing by itself.
+// Everything that code of a fleet can reach in its cage beyond its own files. The rest is removed before it runs, so a newer Node.js adds nothing.
 
 /** The language, and what computes without reaching outside, telling the time or telling runs apart. */
 export const GLOBALS: ReadonlySet<string> = new Set(
@@ -13,14 +13,14 @@ export const GLOBALS: ReadonlySet<string> = new Set(
   console crypto performance process constructor Symbol(Symbol.toStringTag)`.split(/\s+/),
 )
 
-/** `process` of the fleet, which is an object of ours. */
+/** `process` for the fleet, which is an object of our own. */
 export const FLEET_PROCESS: ReadonlySet<string> = new Set(
   `argv arch cwd emitWarning env execArgv hrtime nextTick off on once pid platform ppid stderr stdout title version versions`.split(
     ' ',
   ),
 )
 
-/** What Node itself uses of its own `process` while a fleet runs. Events lead there, so nothing else may be left on it. */
+/** Properties that Node.js uses of its own `process` while a fleet runs. Events lead there, so nothing else may be left on it. */
 export const NODE_PROCESS: ReadonlySet<string> = new Set(
   `argv arch cwd emitWarning env exitCode execArgv execPath nextTick pid platform ppid stderr stdout version versions
   _events _eventsCount _maxListeners _exiting _fatalException domain constructor

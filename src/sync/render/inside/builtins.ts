@@ -1,5 +1,5 @@
-// What code of a fleet and the packages of the release get for Node's builtin modules: copies with these names and no others. Computation only;
-// neither files nor network nor processes nor time nor randomness, and nothing that makes objects of classes that it is told.
+// Replacements of Node.js's builtin modules for code of a fleet and the packages of the release: copies with these names and no others. Computation only;
+// neither files nor network nor processes nor time nor randomness, and no way to create objects of arbitrary classes.
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import querystring from 'node:querystring'
@@ -34,7 +34,7 @@ function only(module: object, names: string): Record<string, unknown> {
   )
 }
 
-/** Fails by name: what a package would have done with a machine, a fleet cannot have. */
+/** Fails by name: a fleet has no access to anything of the machine. */
 const refusing = (module: string, names: string): Builtin =>
   Object.fromEntries(
     names.split(' ').map((name) => [
@@ -70,7 +70,7 @@ class Decoder {
   }
 }
 
-/** Called once, when time and randomness stand still. `process` is that of a fleet. */
+/** Called once, when time and randomness are frozen. `process` is that of a fleet. */
 export function builtinsOf(process: object): { readonly fleet: Builtins; readonly release: Builtins } {
   const path = only(
     posix,
@@ -108,7 +108,7 @@ export function builtinsOf(process: object): { readonly fleet: Builtins; readonl
   return { fleet, release }
 }
 
-/** Globals of Node that are copies of ours, too. */
+/** Globals of Node.js that are also exported by our copies. */
 export const globalsOf = ({ buffer, util: text }: Builtins): Builtin => ({
   atob: buffer?.['atob'],
   btoa: buffer?.['btoa'],
@@ -118,7 +118,7 @@ export const globalsOf = ({ buffer, util: text }: Builtins): Builtin => ({
   queueMicrotask: (run: () => unknown) => void Promise.resolve().then(() => run()),
 })
 
-/** What Node throws for bad text is an object that it would also transfer. */
+/** The error that Node.js throws for bad text is an object that it would also transfer. */
 function base64(): Builtin {
   const [decode, encode] = [globalThis.atob, globalThis.btoa]
   const checked = (convert: (text: string) => string) => (text: unknown) => {

@@ -8,7 +8,7 @@ import { harden } from './harden.ts'
 import { plainConsole } from './shown.ts'
 import { virtualTimers } from './timers.ts'
 
-/** Before any package is loaded, so that none can keep a clock. Gives what stands for Node's modules. */
+/** Before any package is loaded, so that none can keep a clock. Returns the replacements of Node.js's modules. */
 export function freeze(now: number, seed: number): { readonly fleet: Builtins; readonly release: Builtins } {
   const [stdout, stderr] = [printer(1), printer(2)]
   const { version, versions, platform, arch } = process
@@ -59,7 +59,7 @@ export function seal(builtins: { readonly fleet: Builtins; readonly release: Bui
   harden(globalThis, builtins)
 }
 
-/** Leaves at once instead of piling up here: so the other side can count it and end a flood. */
+/** Written at once instead of buffered here: so the other side can count it and end a flood. */
 function printer(fd: number): { readonly write: (text: unknown) => boolean } {
   const write = (text: unknown): boolean => {
     const bytes = Buffer.from(String(text))
@@ -129,7 +129,7 @@ function freezeRandom(seed: number): void {
   fix(globalThis, 'crypto', Object.freeze({ getRandomValues, randomUUID }))
 }
 
-/** Neither the frames, which lead to what runs in them, nor where this machine keeps the release. */
+/** Neither stack frames, which lead to internals, nor the path of the release on this machine. */
 function freezeStacks(release: string): void {
   const url = new URL('.', release)
   const places = [url.href, decodeURI(url.pathname)]
@@ -147,7 +147,7 @@ function freezeStacks(release: string): void {
   })
 }
 
-/** Memory that was never written, and memory that is shared with what Node does, could hold anything. */
+/** Uninitialized memory, and memory shared with Node.js, could contain anything. */
 function freezeBuffers(): void {
   for (const name of ['allocUnsafe', 'allocUnsafeSlow']) fix(Buffer, name, (size: number) => Buffer.alloc(size))
   fix(Buffer, 'poolSize', 0)

@@ -1,4 +1,4 @@
-// Makes everything that code of a fleet finds unchangeable, before it runs: what Node and we do with these objects stays what it was.
+// Makes everything that code of a fleet can reach immutable, before it runs: the behavior of these objects for Node.js and for us stays the same.
 
 /**
  * Properties that are set on objects which inherit them, as in `this.toString = …`. A frozen one would refuse that, so these become accessors that
@@ -43,7 +43,7 @@ function thrownBy(act: () => unknown): unknown {
   }
 }
 
-/** Makes it unable to change; what stands below a symbol that Node shares with everybody, such as that of `inspect`, would hand out parts of Node. */
+/** Freezes it; its values under a symbol that Node.js shares with all code, such as that of `inspect`, would expose parts of Node.js. */
 export function harden(...roots: readonly unknown[]): void {
   for (const [holder, names] of OVERRIDABLE) for (const name of names.split(' ')) makeOverridable(holder, name)
   const seen = new Set<object>()
@@ -70,7 +70,7 @@ function removeAll(from: object, name: symbol): void {
     if (!Reflect.deleteProperty(from, key)) throw new Error(`the cage cannot remove ${String(key)}`)
 }
 
-/** What Object.freeze does. That takes the engine off its fast path for arrays when it is done to Array.prototype or Object.prototype. */
+/** Does what Object.freeze does, which takes the engine off its fast path for arrays when applied to Array.prototype or Object.prototype. */
 function makeFixed(object: object): void {
   Object.preventExtensions(object)
   for (const key of Reflect.ownKeys(object)) {

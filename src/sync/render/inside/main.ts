@@ -1,4 +1,4 @@
-// Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. It trusts nothing here to stay as it was.
+// Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. Fleet code may change anything here.
 import { readFileSync, writeSync } from 'node:fs'
 import {
   ANSWER_FD,
@@ -18,7 +18,7 @@ const exit = (process as unknown as { reallyExit(code: number): never }).reallyE
 const listen = process.on.bind(process)
 const { permission } = process as unknown as { readonly permission?: { readonly drop?: (scope: string) => void } }
 
-/** Many lines are written at once, and few are held. */
+/** Many lines are written at once, and few are buffered. */
 const PIECE_CHARS = 256 * 1024
 
 function answer(lines: Iterable<AnswerLine>): void {
@@ -44,7 +44,7 @@ function fail(error: unknown): never {
 
 const LOCATION = /fleet:\/\/\/([^\s:)]+(?::\d+){1,2})/
 
-/** What was thrown is of the fleet: it may be anything, and each look at it may run code. */
+/** The thrown value belongs to the fleet: it may be anything, and reading it may run code. */
 function describe(error: unknown): FleetError {
   try {
     const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
@@ -97,7 +97,7 @@ function* withEnd(lines: Iterable<AnswerLine>): Generator<AnswerLine> {
   yield { end }
 }
 
-/** Each by itself: one that cannot be loaded hides none. */
+/** Each by itself: one that cannot be loaded does not hide the others. */
 async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
   const lines: AnswerLine[] = []
   for (const path of paths) {
@@ -109,7 +109,7 @@ async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
   return withEnd(lines)
 }
 
-/** Here, so that one that is no data hides none either. */
+/** Here, so that one that is no data does not hide the others either. */
 const plain = (exports: unknown): unknown => parse(stringify({ ...(exports as object) }))
 
 listen('uncaughtException', fail)

@@ -1,5 +1,5 @@
-// Decides where every import inside the cage leads. While our own release loads: anywhere below it, with copies for Node's modules. From the moment on
-// at which the fleet starts: to files of the fleet, and to what was loaded before. Who asks, and from where, decides nothing.
+// Decides where every import inside the cage leads. While our own release loads: anywhere below it, with copies for Node.js's modules. From the start
+// of the fleet: to files of the fleet, and to modules loaded before. The importing module makes no difference.
 import { builtinModules, registerHooks } from 'node:module'
 import { FLEET_ROOT } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
@@ -12,7 +12,7 @@ export class ImportRefused extends Error {
 /** What a fleet imports of the release has addresses that are the same on every machine. */
 const RELEASE_ROOT = 'release:///'
 const BUILTIN_ROOT = 'builtin:///'
-/** Where the copies are handed to the modules that export them; gone before the fleet starts. */
+/** Where the copies are passed to the modules that export them; removed before the fleet starts. */
 const HANDED = 'kubenode:builtins'
 
 const NODES: ReadonlySet<string> = new Set(builtinModules)
@@ -22,9 +22,9 @@ const builtinName = (specifier: string): string | undefined => {
 }
 
 export interface Imports {
-  /** Loads what the texts of the fleet name of the release. */
+  /** Loads the modules of the release that the texts of the fleet name. */
   readonly loadNamed: () => Promise<void>
-  /** Nothing is loaded from the release any more. */
+  /** From here on no module of the release is loaded. */
   readonly close: () => void
 }
 

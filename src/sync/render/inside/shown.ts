@@ -1,4 +1,4 @@
-// How values are shown in what a fleet prints. Node's own inspect looks into weak collections, whose content depends on the collector, and hands itself out.
+// How values are displayed in a fleet's output. Node.js's own inspect reads weak collections, whose content depends on the collector, and exposes itself.
 import { inspect, type InspectOptions } from 'node:util'
 
 export type Print = (text: string) => unknown

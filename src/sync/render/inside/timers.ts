@@ -1,4 +1,4 @@
-// Timers of a fleet: they fire in the order of their times and never wait, so that none of them tells the time.
+// Timers of a fleet: they fire in the order of their times without waiting, so that none of them measures time.
 
 interface Timer {
   readonly id: number
@@ -21,7 +21,7 @@ export function virtualTimers(soon: (run: () => void) => unknown): Readonly<Reco
     now = Math.max(now, next.at)
     if (next.everyMs === undefined) waiting.delete(next.id)
     else next.at = now + next.everyMs
-    // First: what it throws ends the run elsewhere, and must not stop the others when somebody catches it.
+    // First: its exception ends the run elsewhere, and must not stop the other timers when fleet code catches it.
     soon(pump)
     next.run()
   }
