@@ -24,7 +24,7 @@ export interface ApprovalNeed {
 
 type Rule = NonNullable<DefenderPolicySpec['approvals']>[number]
 
-/** Undefined when nobody has to be asked. Of several rules that cover the risk each must be met; the first that is not comes back. */
+/** Undefined when no approval is needed. If several rules cover the risk, each must be met; returns the first that is not. */
 export function approvalNeed(
   rules: readonly Rule[],
   spec: PermitSpec,

@@ -68,7 +68,7 @@ function roundOf(successes: number): number {
   return round
 }
 
-/** Results older than the window are gone; one from the future is of now. */
+/** Drops results older than the window; one with a future time counts as new. */
 function forgotten(entry: BreakerEntry, rule: BreakerRule, now: number): BreakerEntry {
   if (entry.state !== 'Closed') return entry
   const oldest = (now - parseDuration(rule.window)) / 1_000

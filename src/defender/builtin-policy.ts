@@ -1,7 +1,7 @@
 // The careful policy that decides where no enforced DefenderPolicy does. Data only: what a newcomer gets without writing anything.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 
-/** No object can have this name, so that it is never taken for one that somebody wrote. */
+/** No object can have this name, so it is never confused with a policy that a user wrote. */
 export const BUILTIN_POLICY_NAME = '(built-in)'
 
 /**

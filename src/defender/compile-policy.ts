@@ -46,7 +46,7 @@ export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolic
   }
 }
 
-/** Of a policy that is not understood nobody knows whom it would spare: it stands in the way of everything. */
+/** An invalid policy might protect any machine, so it blocks everything. */
 export function brokenPolicy(name: string, spec: DefenderPolicySpec, broken: string): CompiledPolicy {
   const none = { protections: [], windows: [], blackouts: [], rules: undefined }
   return { name, spec, broken, ...none, decides: () => true, selects: () => true }

@@ -8,7 +8,7 @@ type Verdict = keyof Decisions
 
 const MINUTE_MS = 60_000
 const MINUTES = 60
-/** Policies that are gone are forgotten with their last minute. */
+/** Deleted policies are forgotten with their last minute. */
 const NONE: Decisions = { granted: 0, waiting: 0, denied: 0 }
 
 const VERDICTS = { Granted: 'granted', Waiting: 'waiting', Denied: 'denied' } as const

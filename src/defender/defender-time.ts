@@ -1,5 +1,5 @@
-// The time by which rates, breakers and records of the Defender run: a stopwatch that continues where the ledger's `asOf` left it. A wall clock that
-// jumps while the process lives moves it not at all. What passed while nobody ran is believed only as far as the API server's clock bears it out.
+// The clock for the Defender's rates, breakers and records: a stopwatch that continues from the ledger's `asOf`. A wall clock that jumps while the process
+// lives does not affect it. Time that passed while no Defender ran counts only as far as the API server's clock confirms it.
 import type { Clock } from '#lib/clock.ts'
 
 export class DefenderTime {

@@ -1,4 +1,4 @@
-// Keeps the fleet equal to the caches: notes which objects changed, and looks at those alone before the next decision.
+// Keeps the fleet equal to the caches: notes which objects changed, and updates only those before the next decision.
 import type { Caches } from './caches.ts'
 import { Fleet, type FleetView, clusterKey } from './fleet.ts'
 
@@ -13,7 +13,7 @@ export class FleetWatch {
     this.#caches = caches
   }
 
-  /** All that is cached already is told first. */
+  /** Objects already cached are reported first. */
   listen(changed: () => void): () => void {
     const { machines, nodes, clusters } = this.#caches
     const removers = [

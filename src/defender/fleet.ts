@@ -12,7 +12,7 @@ export type Found =
   | { readonly kind: 'Found'; readonly unit: Unit }
   /** Not in the cache: perhaps it is too new, perhaps it never was. */
   | { readonly kind: 'Absent' }
-  /** The name belongs to another object now; the one that was asked about is gone. */
+  /** The name belongs to another object now; the target of the permit was deleted. */
   | { readonly kind: 'Replaced' }
 
 export interface FleetView {
@@ -42,7 +42,7 @@ export const clusterKey = ({ name = '', namespace }: { readonly name?: string; r
 
 const uidOf = (o: KubeObject | undefined): string | undefined => o?.metadata.uid
 
-/** Is the same for as long as nobody puts anything into it: whoever decides puts first, then looks. */
+/** Unchanged as long as no object is put into it: callers put all changes first, then decide. */
 export class Fleet implements FleetView {
   readonly #machines = new Map<string, Machine>()
   readonly #nodes = new Map<string, KubeObject>()
@@ -91,7 +91,7 @@ export class Fleet implements FleetView {
     return kind === 'Machine' ? this.#machines : this.#clusters
   }
 
-  /** `now` undefined: it is gone. */
+  /** `now` undefined: it was deleted. */
   putMachine(name: string, now: Machine | undefined): void {
     const before = this.#machines.get(name)
     keep(this.#machines, name, now)
@@ -127,7 +127,7 @@ export class Fleet implements FleetView {
     this.#place('Cluster', key, now && clusterUnit(now))
   }
 
-  /** Two that claim one Node are a mistake of somebody; it is the same one each time. */
+  /** Two Machines that claim one Node are a user's mistake; the choice between them is always the same. */
   #ownerOf(nodeUid: string): string | undefined {
     const claims = this.#claims.get(nodeUid)
     return claims === undefined || claims.size < 2 ? claims?.values().next().value : [...claims].toSorted()[0]

@@ -43,6 +43,6 @@ export const hardest = (verdicts: readonly GateVerdict[]): GateVerdict | undefin
     undefined,
   )
 
-/** The one that decides about the target: a denial, else the first in the order of gates that does not let it pass. */
+/** The verdict that decides about the target: a denial, else the first in the order of gates that does not pass. */
 export const binding = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
   verdicts.find((v) => v.verdict === 'Denied') ?? verdicts.find((v) => v.verdict === 'Waiting')

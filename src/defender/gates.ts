@@ -1,5 +1,5 @@
-// The gates in the order in which they bind: each says, for one target, whether it may pass, what was seen and which limit it met. All are asked, also
-// after one said no, so that a permit shows everything that stands in its way. What cannot be known lets nothing pass.
+// The gates in the order in which they bind: each states, for one target, whether it may pass, what was observed and which limit applies. All are evaluated,
+// also after a denial, so that a permit shows everything that blocks it. Unknown never passes.
 import type { RECOVERY_EXEMPTIONS } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { blameGate } from './blame/gate.ts'

@@ -1,4 +1,5 @@
-// What is gone for certain: the caches miss it, and the server, asked for it by name, says so. A cache alone may be behind, or before its time.
+// Finds objects that certainly do not exist: they are not in the caches, and the server confirms it when asked by name. A cache alone may be stale, or not
+// complete yet.
 import { cluster } from '#api/kinds/cluster.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'

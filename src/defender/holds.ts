@@ -26,7 +26,7 @@ export function holdsOn(
   const isInCluster = unit?.space === 'machines'
   const over = holdsOver(holds, { effects, things, now, ...(isInCluster && { cluster: { name: cluster } }) })
   if (!isInCluster || !effects.includes('Abort')) return over
-  // What somebody aborts for a whole cluster is granted nothing new either.
+  // An Abort for a whole cluster also denies all new permits.
   return [...over, ...holds.map(readable).filter((h) => isAbortOfCluster(h, cluster) && isInForce(h, now))]
 }
 

@@ -1,5 +1,5 @@
-// When the lease of each granted permit runs out, by our own stopwatch: from the moment at which we saw its renewTime change. Clocks of requesters may say
-// what they like. After a restart each lease begins anew; that keeps a permission, never a slot, a little longer.
+// Decides when the lease of each granted permit expires, by our own stopwatch: counted from the moment at which we saw its renewTime change, whatever the
+// requesters' clocks show. After a restart each lease starts again; that extends a permission a little, but never a slot.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 
@@ -16,7 +16,7 @@ export class LeaseWatch {
     this.#clock = clock
   }
 
-  /** Looks at all permits; forgets those that are not granted any more. */
+  /** Reads all permits; forgets those that are no longer granted. */
   observe(permits: readonly OperationPermit[]): void {
     const now = this.#clock.monotonic()
     const next = new Map<string, Lease>()

@@ -204,7 +204,7 @@ export class WorkingLedger {
     this.#breakers.set(entry.policy, entry)
   }
 
-  /** Breakers of policies that are no more are forgotten. */
+  /** Forgets the breakers of deleted policies. */
   keepBreakers(policies: ReadonlySet<string>): void {
     for (const [name, entry] of this.#breakers) {
       if (policies.has(name)) continue

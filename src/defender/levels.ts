@@ -20,7 +20,7 @@ export function domainOf(
 ): string | undefined {
   if (per === 'cluster') return ''
   if (per === 'component') return component
-  // Machines without a rack are in one rack together: nobody knows that they are not.
+  // Machines without a rack count as one rack: they may really be in the same one.
   return unit[per]
 }
 
@@ -62,7 +62,7 @@ export class Levels {
     return this.#fleet.tally(policy, space).total
   }
 
-  /** Who is not heard of, in the whole space: no policy's selector makes a network smaller. */
+  /** Silent units of the whole space: the selector of a policy does not make a network smaller. */
   silence(space: Unit['space']): Silence {
     return this.#fleet.tally(EVERYTHING, space)
   }
@@ -84,7 +84,7 @@ export class Levels {
     let set = byDomain.get(domain)
     if (set === undefined) {
       set = new Set()
-      // The components that do not work are not listed beforehand: who is down is down for each of them.
+      // Unavailable components are not listed beforehand: an unavailable machine counts for each of its components.
       if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
       byDomain.set(domain, set)
     }

@@ -1,5 +1,5 @@
-// The Defender at work: whatever changes is decided at once; what comes while one decision is under way is decided together by the next. One swap of the
-// ledger decides it all, and only then the permits are told. It keeps nothing that the ledger and the permits do not say as well.
+// The Defender's loop: every change leads to a decision at once; changes during a decision are decided together by the next. One swap of the ledger commits a
+// decision, and only then the permits are written. Its memory holds nothing that the ledger and the permits do not hold as well.
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -20,11 +20,11 @@ import { type Decide, type Decision, decide as decideRightly } from './plan.ts'
 import type { Snapshot } from './snapshot.ts'
 import { Teller } from './tell.ts'
 
-/** Thousands of heartbeats and conditions a second are no reason to look at those who wait thousands of times. */
+/** Thousands of heartbeats and conditions a second must not cause thousands of evaluations of the waiting permits. */
 const FLEET_MS = 20
 /** Something waits: rates and budgets move without an event that says so. */
 const WAITING_MS = 1_000
-/** Heartbeats of orphans are looked at this often; agents renew every ten seconds. */
+/** How often the heartbeats of orphans are checked; agents renew every ten seconds. */
 const ORPHAN_MS = 2_000
 /** Nothing waits: old permits are cleared away, and a ledger that was changed by hand is noticed. */
 const IDLE_MS = 600_000
@@ -159,7 +159,7 @@ export class DefenderLoop implements Part {
       })
   }
 
-  /** Answers after how many milliseconds to look again. */
+  /** Returns the milliseconds until the next cycle. */
   async #cycle(): Promise<number> {
     if (!this.#mayWrite()) return IDLE_MS
     this.#ledger ??= { object: await this.#observer.readLedger() }
@@ -176,7 +176,7 @@ export class DefenderLoop implements Part {
     return Math.min(this.#nextLook(decision, spec), areTold && areExplained ? Infinity : AFTER_FAILURE_MS)
   }
 
-  /** The grants are in the ledger when this resolves, or nothing is told to anybody. */
+  /** When this resolves, the grants are in the ledger; otherwise nothing is reported. */
   async #decide(held: DefenderLedger | undefined): Promise<Decided | undefined> {
     const snapshot = await this.#observer.observe(held?.spec)
     const { client, clock, random, identity, log } = this.#options

@@ -36,7 +36,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     help: 'Open permits by phase.',
     labelNames: ['phase'],
     registers,
-    // The first of them: the others are set with it, when somebody looks, and not many times a second.
+    // Collecting the first gauge sets the others too: once per scrape, not many times a second.
     collect: () => {
       if (last !== undefined) show(last)
       last = undefined

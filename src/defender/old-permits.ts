@@ -9,7 +9,7 @@ import type { Caches } from './caches.ts'
 import { isOpen } from './permit-phase.ts'
 
 const KEEP_ENDED_MS = 24 * 3_600_000
-/** How often all permits are gone through. */
+/** The interval between two sweeps. */
 const EVERY_MS = 60_000
 /** Deleted at one time; the others follow at the next look. */
 const MOST_DELETED = 50
@@ -31,7 +31,7 @@ export class OldPermits {
     this.#options = options
   }
 
-  /** Beside the decisions: nobody who waits for one waits for this. `now` is the time of the Defender. */
+  /** Runs concurrently with decisions, which do not wait for it. `now` is the time of the Defender. */
   sweep(now: number): void {
     const { clock, log } = this.#options
     if (this.#running !== undefined || clock.monotonic() < this.#notBefore) return

@@ -1,5 +1,5 @@
-// Decides everything that waits, from one snapshot and one ledger: the next ledger, and for each permit what its status shall say. Pure; equal input
-// gives equal output, in whatever order the permits come. What is granted here counts only once the ledger was swapped.
+// Decides all waiting permits from one snapshot and one ledger: the next ledger, and the desired status of each permit. Pure; equal input gives equal output,
+// in whatever order the permits come. A grant counts only once the ledger was swapped.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
@@ -22,10 +22,10 @@ export interface PermitDecision {
 }
 
 export interface Decision {
-  /** Undefined when the ledger is as it should be. */
+  /** Undefined when the ledger is up to date. */
   readonly ledger: LedgerSpec | undefined
   readonly permits: readonly PermitDecision[]
-  /** Looking again earlier than this cannot help. Milliseconds; undefined when nothing waits for time. */
+  /** An earlier retry cannot succeed. Milliseconds; undefined when no permit waits for time. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -56,7 +56,7 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
   return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
 }
 
-/** The status says it already: a grant, which stays as it is until its result comes. Of a thousand that are at work only the news is told. */
+/** The status already shows the grant, which stays unchanged until its result arrives. Of a thousand running permits only the changed ones are written. */
 export function isSaid({ permit, phase, targets }: PermitDecision): boolean {
   const { status } = permit
   if (phase !== 'Granted' || status?.phase !== 'Granted') return false
@@ -78,7 +78,7 @@ function inTurn(snapshot: Snapshot, permits: readonly OperationPermit[]): readon
 const isAnyRecovery = (snapshot: Snapshot, permit: OperationPermit): boolean =>
   permit.spec.targets.some((t) => snapshot.isRecovery(permit, t.uid))
 
-/** A policy that is gone needs no breaker; an open one turns half open by time alone. */
+/** A deleted policy needs no breaker; an open breaker turns half open by time alone. */
 function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolicy[]): void {
   const all = [builtinPolicy, ...policies]
   ledger.keepBreakers(new Set(all.map((p) => p.name)))
@@ -88,7 +88,7 @@ function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolic
   }
 }
 
-/** The ledger was lost (somebody deleted it): what permits say is at work takes its slots again. */
+/** The ledger was lost (a user deleted it): operations that are running according to their permits take their slots again. */
 function adoptSlots(ledger: WorkingLedger, open: readonly OperationPermit[], snapshot: Snapshot): void {
   for (const permit of open)
     for (const target of permit.spec.targets) {
@@ -123,7 +123,7 @@ function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitD
   return { permit, phase: 'Granted', targets }
 }
 
-/** A freeze takes back what was granted and is not done; a pause only keeps new work from beginning. */
+/** A freeze revokes grants that are not done; a pause only keeps new operations from starting. */
 function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: Ground): boolean {
   const { holds, cluster, wall, fleet } = snapshot
   if (holds.length === 0) return false
@@ -153,7 +153,7 @@ function nextPhase(
   )
   const facts = {
     gatesPass: isGranted,
-    // Whoever reads this decision has swapped the ledger, or must not use it.
+    // The caller has swapped the ledger before it uses this decision, or must not use it.
     ledgerSwapped: true,
     refusedForGood: targets.every((t) => t.verdict.verdict === 'Denied'),
     // Targets that wait still keep the permit open: their turn comes as slots are freed.

@@ -1,4 +1,5 @@
-// The policies that are in force: as git declares them, also while somebody has edited or deleted one. A policy of which that is not known blocks what it may decide.
+// The policies in force: as declared in git, even if a user has edited or deleted one. A policy for which the declaration is unknown blocks everything it may
+// decide.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type CommittedContents, DELETED, type Edit } from '#declared/committed.ts'

@@ -49,7 +49,10 @@ export function policyStatus({
   return { ...old, ...generation, targets, decisions, breaker, conditions }
 }
 
-/** Counts that rise are told within a minute, those that only fall as time goes by within an hour: two processes that saw different things must not correct each other. */
+/**
+ * Rising counts are written within a minute, counts that only fall with time within an hour: two processes with different readings must not keep correcting
+ * each other.
+ */
 const RISEN_AFTER_MS = 60_000
 const FALLEN_AFTER_MS = 3_600_000
 

@@ -1,4 +1,4 @@
-// What a gate is asked, and what it may look at.
+// The question to a gate, and the data that it may use.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { Unit } from './unit.ts'

@@ -16,7 +16,7 @@ const AT_ONCE = 8
 
 export class QuietWatch {
   readonly #client: KubeClient
-  /** The heartbeat that was seen first since nothing stands in the way any more. */
+  /** The first heartbeat seen since nothing keeps the target from being healthy. */
   readonly #first = new Map<string, string>()
   readonly #quiet = new Set<string>()
 
@@ -28,7 +28,7 @@ export class QuietWatch {
     return this.#quiet.has(keyOf(grant))
   }
 
-  /** Looks at every orphan once. A lease that cannot be read says nothing. */
+  /** Checks every orphan once. A lease that cannot be read proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
     const keys = new Set(orphans.map(keyOf))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)

@@ -1,4 +1,4 @@
-// The defender role: the loop that decides permits, and the webhook that admits our kinds. Whoever runs programs hands in the context of a term.
+// The defender role: the loop that decides permits, and the webhook that admits our kinds. The calling program passes the context of a term.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,7 +26,7 @@ export interface DefenderContext {
 }
 
 export interface DefenderConfig {
-  /** The name of the cluster, so that holds on other clusters are told apart. */
+  /** The name of the cluster, to ignore holds on other clusters. */
   readonly cluster?: string
   /** Unique to this process; written into the ledger. */
   readonly identity: string

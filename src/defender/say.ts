@@ -43,5 +43,5 @@ export const pass = say('Granted')
 export const wait = say('Waiting')
 export const deny = say('Denied')
 
-/** Why something passes that holds up others. */
+/** Why an operation passes that would block others. */
 export const GOES_BACK = 'returns to a version that was healthy before'

@@ -1,5 +1,5 @@
-// Whether a permit is for the repair of the very silence that keeps the target's health unknown. Unknown blocks, since what nobody sees may serve; a
-// machine of which neither agent nor kubelet is heard, which its provider knows, and which is alone in that, is what such a repair is for.
+// Decides whether a permit repairs the very silence that makes the target's health unknown. Unknown blocks, since a machine that we cannot observe may still
+// serve. Such a repair is meant for a single machine with a silent agent and a silent kubelet that its provider still knows.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { disruptionFacts } from '#api/protocol/operations.ts'
@@ -16,7 +16,7 @@ export type SilentRepair =
   | { readonly kind: 'Outage'; readonly seen: string }
   | { readonly kind: 'None' }
 
-/** What one cause can silence together; the whole is looked at by the health floor. */
+/** Places that one cause can silence together; the health floor covers the whole cluster. */
 const PLACES = ['zone', 'rack'] as const
 
 export function silentRepair(
@@ -27,7 +27,7 @@ export function silentRepair(
   const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => disruptionFacts(o).isFromOutside)
   if (!isRepair || !unit.isCutOff || !isKnownToProvider(unit)) return { kind: 'None' }
   for (const place of PLACES) {
-    // Machines that name none are in one together: nobody knows that they are not.
+    // Machines without a name for the place count as one place: they may really be in the same one.
     const name = unit[place]
     const there = units.filter((u) => u.space === unit.space && u[place] === name)
     const silent = there.filter((u) => u.isSilent).length

@@ -39,7 +39,7 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
       (permit === undefined
         ? snapshot.gonePermits.has(grant.permitUid)
         : ENDED.has(permit.status?.phase ?? 'Requested')),
-    // Where readings are missing nobody is quiet.
+    // With missing readings no target counts as quiet.
     targetQuiet: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isQuiet(grant),
     targetGone: snapshot.unknown === undefined && snapshot.goneTargets.has(grant.target),
   }
@@ -70,7 +70,7 @@ function countResult(
   }
 }
 
-/** A target that is gone may have belonged to any policy that decides the operation. */
+/** A deleted target may have belonged to any policy that decides the operation. */
 function policiesOf(
   grant: Grant,
   permit: OperationPermit,

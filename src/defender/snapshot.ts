@@ -22,9 +22,9 @@ export interface Snapshot {
   readonly wall: number
   /** UIDs of permits whose lease ran out by our own stopwatch. */
   readonly leasesOver: ReadonlySet<string>
-  /** UIDs of permits that the server itself says are gone. */
+  /** UIDs of permits that no longer exist according to the server itself. */
   readonly gonePermits: ReadonlySet<string>
-  /** UIDs of targets that the server itself says are gone. */
+  /** UIDs of targets that no longer exist according to the server itself. */
   readonly goneTargets: ReadonlySet<string>
   /** Cohorts that failures gather in now. */
   readonly suspicions: readonly Suspicion[]
@@ -35,6 +35,6 @@ export interface Snapshot {
   isRecovery(permit: OperationPermit, target: string): boolean
   /** Whether the version says of itself that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean
-  /** What the rules of a policy came to; absent: nobody could ask them. */
+  /** The results of a policy's rules; absent: they could not be evaluated. */
   readonly rules: ReadonlyMap<string, ReadonlyMap<string, Verdict>>
 }

@@ -1,4 +1,4 @@
-// What a permit's status shall say after a decision. Pure; equal decisions give equal statuses, so that nothing is written twice.
+// The desired status of a permit after a decision. Pure; equal decisions give equal statuses, so that nothing is written twice.
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -60,7 +60,7 @@ function conditionOf({ phase, targets }: PermitDecision, granted: number): Wante
   return { type, status: 'False', reason, message: `gate ${gate}${limit === undefined ? '' : `: ${limit}`}` }
 }
 
-/** What was seen, and when to look again, moves all the time; that alone is no reason to write a thousand permits again. */
+/** The observed figures and the next retry change all the time; that alone is no reason to write a thousand permits again. */
 export function isWorthWriting(permit: OperationPermit, wanted: PermitStatus): boolean {
   const old = permit.status
   if (old === undefined || phaseOf(permit) !== wanted.phase) return true

@@ -4,7 +4,7 @@ import type { Unit } from './unit.ts'
 
 export type Place = 'zone' | 'rack' | 'pool'
 
-/** Whoever counts, such as a policy; told apart by identity. */
+/** A selector that is counted, such as a policy; distinguished by identity. */
 export interface Selecting {
   selects(unit: Unit): boolean
 }
@@ -14,7 +14,7 @@ export const EVERYTHING: Selecting = { selects: () => true }
 export interface Tally {
   /** Those that serve or served before. */
   readonly total: number
-  /** Nobody hears of them. */
+  /** Units without heartbeats. */
   readonly silent: number
   /** Not healthy, or with a component that does not work. */
   readonly troubled: ReadonlySet<Unit>
@@ -48,7 +48,10 @@ class Counts implements Tally {
 
 type BySpace = Readonly<Record<Unit['space'], Counts>>
 
-/** Policies that are counted at the same time; the kind of the ledger allows as many breakers. The oldest gives way, and is counted anew when it is asked for again. */
+/**
+ * Selectors that are counted at the same time; the kind of the ledger allows as many breakers. With more, the oldest is dropped, and counted again on its next
+ * use.
+ */
 const MOST_COUNTED = 80
 
 export class Tallies {

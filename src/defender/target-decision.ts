@@ -1,4 +1,4 @@
-// Decides about one target of a permit: what stands in its way, or that its slot is taken. What is granted here counts only once the ledger was swapped.
+// Decides about one target of a permit: it is blocked by a gate, or takes its slot. A grant counts only once the ledger was swapped.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'

@@ -1,4 +1,4 @@
-// Tells permits and policies what was decided. What is told is in the ledger already; what cannot be told now is told at the next look.
+// Writes decisions to the statuses of permits and policies. They are in the ledger already; a status that cannot be written now is written in the next cycle.
 import { inParallel } from '#lib/pool.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
@@ -22,7 +22,7 @@ import { Untold } from './untold.ts'
 
 /** Permits written at the same time; the server has other things to do. */
 const WRITES_AT_ONCE = 16
-/** `seen` of a waiting permit is brought up to date no more often than this. */
+/** `seen` of a waiting permit is updated at most this often. */
 const REFRESH_MS = 30_000
 
 export interface TellerOptions {
@@ -51,7 +51,7 @@ export class Teller {
     this.#untold.forget(metadata.uid ?? '')
   }
 
-  /** Whoever may begin is told before those who wait. Answers whether everybody heard it. */
+  /** Grants are written before waits and denials. Returns whether all writes succeeded. */
   async tell({ permits }: Decision, snapshot: Snapshot, now: number): Promise<boolean> {
     const news = permits.filter((p) => !isSaid(p))
     const isGrant = (p: PermitDecision) => p.phase === 'Granted'
@@ -83,7 +83,7 @@ export class Teller {
       this.#options.metrics?.decided(decision)
       return true
     }
-    // The next event of this permit, or the next look, tries again: what was granted is in the ledger.
+    // The next event of this permit, or the next cycle, tries again: the grant is in the ledger.
     this.#untold.note(decision)
     if (outcome.kind !== 'Stale')
       log.info('cannot update the status of a permit', { permit: permit.metadata.name, reason: outcome.kind })

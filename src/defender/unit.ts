@@ -28,7 +28,7 @@ export interface Unit {
   readonly health: Health
   /** Why it is not healthy, for people. */
   readonly why: string
-  /** Nobody hears of it: its agent or its kubelet. */
+  /** No heartbeats from its agent or its kubelet. */
   readonly isSilent: boolean
   /** Its agent and its kubelet: two witnesses that fail together mean the machine, or the way to it. */
   readonly isCutOff: boolean
@@ -151,7 +151,7 @@ export function nodeUnit(node: KubeObject): Unit {
   const ready = conditionStatus(node, 'Ready')
   // One whose Machine does not name it yet: counted as healthy, it would pay for the disruption of one that serves.
   const isNew = isPending(node)
-  // Its Machine is gone already, and the cache of Nodes is behind that of Machines.
+  // Its Machine was deleted already, and the cache of Nodes lags behind that of Machines.
   const isRemoved = isCordonedBy(node, REMOVAL_OWNER)
   const said = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
   const health = isNew ? 'NeverServed' : isRemoved ? 'Unavailable' : said

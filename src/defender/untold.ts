@@ -1,4 +1,5 @@
-// What the gates said of a grant whose telling was refused: the next look finds the grant in the ledger, which keeps no words, and the permit shall have them.
+// Keeps the verdicts of the gates for a grant whose status write failed: the next cycle finds the grant in the ledger, which holds no texts, but the permit
+// should show them.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { PermitDecision } from './plan.ts'
 import type { TargetDecision } from './target-decision.ts'

@@ -96,6 +96,7 @@ const COMMENTS_DONE = [
   'src/apiserver',
   'src/cli',
   'src/controllers',
+  'src/defender',
   'src/lib',
   'src/local',
   'src/policy',

@@ -1,5 +1,5 @@
-// Which machines fail now, as far as blame goes: those for which a repair was asked lately, and those that are down without anybody having been
-// allowed to disrupt them.
+// Finds the machines that count as failing for blame: those with a recent repair request, and those that are unavailable although no permit allowed a
+// disruption.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'

@@ -1,5 +1,5 @@
-// What is blamed stays blamed until somebody takes the change back: held-up repairs and a held-up rollout make the failures look old, and that must not
-// set the rollout going again. A place (rack, zone) or a kernel cannot be taken back by a commit: it is forgiven when its failures have stopped.
+// A blamed change stays blamed until a user reverts it: while repairs and the rollout are blocked the failures look old, and that must not restart the rollout.
+// A place (rack, zone) or a kernel cannot be reverted by a commit: its blame ends when its failures have stopped.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -11,9 +11,9 @@ import type { Suspicion } from './suspicion.ts'
 
 export type Blame = NonNullable<LedgerSpec['blames']>[number]
 
-/** The kind allows no more; the newest stay. */
+/** The limit of the kind; the newest stay. */
 export const MOST_BLAMES = 16
-/** Evidence is brought up to date no more often: each time is a write of the ledger. */
+/** Evidence is updated at most this often: each update is a write of the ledger. */
 const REFRESH_MS = 5 * 60_000
 
 export interface BlameGround {
@@ -21,7 +21,7 @@ export interface BlameGround {
   readonly now: number
   /** Whether a machine still runs or wants what the cohort has in common. */
   readonly isPresent: (cohort: Cohort) => boolean
-  /** Components that somebody says may be tried again. */
+  /** Components that a user declared safe to retry. */
   readonly retried: ReadonlySet<string>
 }
 
@@ -69,7 +69,7 @@ const blameOf = (
   elsewhere,
 })
 
-/** A machine runs it, or is told to. */
+/** A machine runs it, or has it in its spec. */
 export function isPresent(units: readonly Unit[], cohort: Cohort): boolean {
   const key = cohortKey(cohort)
   return units.some((unit) => cohortsOf(unit).some((c) => cohortKey(c) === key) || isTold(unit, cohort))

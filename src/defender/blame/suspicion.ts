@@ -14,7 +14,7 @@ export interface Suspicion {
 
 /** Two failures that look alike are an accident, three are worth a look. */
 const LEAST_FAILING = 3
-/** Over all cohorts that are looked at together: one fleet in ten thousand is suspected without a cause. */
+/** For all cohorts that are tested together: the chance that a fleet is suspected without a cause is one in ten thousand. */
 const CHANCE = 1e-4
 /** What is hardly worse than the rest is not worth stopping for, however sure it is. */
 const TIMES_WORSE = 3
@@ -74,7 +74,7 @@ function isMuchWorse({ members, failing }: Tally, total: number, allFailing: num
   return failing / members >= TIMES_WORSE * elsewhere
 }
 
-/** A change is named before a place: it can be taken back. */
+/** A change is named before a place, because it can be reverted. */
 const inOrder = (a: Cohort, b: Cohort): number =>
   COHORT_KINDS.indexOf(a.kind) - COHORT_KINDS.indexOf(b.kind) || (cohortKey(a) < cohortKey(b) ? -1 : 1)
 

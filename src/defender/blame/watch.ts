@@ -18,7 +18,7 @@ export class BlameWatch {
   observe(seen: FailingSeen): readonly Suspicion[] {
     const at = this.#clock.monotonic()
     const last = this.#last
-    // Before anything is gone through: decisions come many a second.
+    // Checked before any loop: there are many decisions a second.
     if (last !== undefined && at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
     const failing = failingUnits(seen)
     if (last !== undefined && last.version === seen.fleet.version && sameSets(last.failing, failing))

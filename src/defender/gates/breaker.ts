@@ -29,7 +29,7 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
         }),
       ]
     }
-    // What was asked while it was open was asked about a fleet of that time: whoever still wants it looks again and asks anew.
+    // A repair requested while the breaker was open was meant for the fleet of that time: the requester checks again and requests a new permit.
     if (isStaleRepair(question.permit)) {
       const seen = 'requested while the breaker was open; request it again if it is still needed'
       return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
@@ -49,7 +49,7 @@ const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
   spec.requester.kind === REPAIRER &&
   status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true
 
-/** Operations granted since it is half open that are still at work. Those from before say nothing about the present. */
+/** Running operations granted since the breaker is half open. Earlier ones prove nothing about the present. */
 function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: Ground): number {
   return ledger.grants().filter((g) => {
     if (g.exempt !== undefined || g.state !== 'Held' || g.grantedAt < since || !policy.decides(g.operations))

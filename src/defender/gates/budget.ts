@@ -1,4 +1,4 @@
-// How many may be down or at work at the same time, per domain.
+// Limits how many targets may be unavailable or switching at the same time, per domain.
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'

@@ -12,7 +12,7 @@ export function holdGate(
   { snapshot }: Pick<Ground, 'snapshot'>,
 ): GateVerdict | undefined {
   const { holds, cluster, wall } = snapshot
-  // The file on the node binds us as well: steps of ours would disrupt it without asking its agent.
+  // The file on the node binds the Defender as well: central steps would disrupt the node without asking its agent.
   if (isNodeFrozen(unit.source))
     return wait('Hold', {
       reason: 'HoldFreeze',

@@ -6,7 +6,7 @@ import { type Series, seriesName } from '../rates.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import { GOES_BACK, pass, wait } from '../say.ts'
 
-/** What a grant would be counted in; each series once, however many limits look at it. */
+/** The series in which a grant would be counted; each once, however many limits use it. */
 export function seriesOf({ permit, unit, policies }: Question): readonly Series[] {
   const series = policies.flatMap(({ name, spec: { rates = [] } }) =>
     rates.flatMap(({ window, per }): readonly Series[] => {

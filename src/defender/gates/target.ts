@@ -6,7 +6,7 @@ import { deny, pass, wait } from '../say.ts'
 import { silentRepair } from '../silent-repair.ts'
 import type { Snapshot } from '../snapshot.ts'
 
-/** Whether the target can be told at all. Without this no other gate has anything to look at. */
+/** Checks whether the target is known. Without that, no other gate has anything to judge. */
 export function targetGate(
   found: Found,
   { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
@@ -23,7 +23,7 @@ export function targetGate(
   }
   const { health, name, why } = found.unit
   const seen = `${name} ${why}`
-  // Also of one that is Lost by now: a place that is silent as a whole is no more to blame for being so for long.
+  // Also for a machine that already counts as Lost: when a whole place is silent, a long silence does not make one machine the cause.
   const repair = silentRepair(permit, found.unit, fleet)
   if (repair.kind === 'Repair') return pass('Target', { reason: 'SilenceIsTheFault', seen: repair.seen })
   if (repair.kind === 'None' && health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })

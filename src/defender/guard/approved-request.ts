@@ -11,7 +11,7 @@ const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((v) => typeof v === 'string') : []
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** What is not as it should be counts as missing, and what is missing is refused. */
+/** A malformed field counts as missing, and a missing one is refused. */
 function specOf(spec: Readonly<Record<string, unknown>>): CertificateRequest['spec'] {
   const life = spec['expirationSeconds']
   return {
@@ -48,7 +48,7 @@ async function approvalProblem(object: unknown): Promise<string | undefined> {
   return agentRequestProblem({ metadata: { annotations: proof }, spec }, read.content)
 }
 
-/** A denial gives nobody anything; an object with both is no denial. */
+/** A denial gives the requester nothing; an object with both conditions is no denial. */
 function isDenied(status: unknown): boolean {
   const conditions: readonly unknown[] =
     isObject(status) && Array.isArray(status['conditions']) ? status['conditions'] : []

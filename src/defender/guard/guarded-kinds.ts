@@ -1,4 +1,4 @@
-// Which deletions by others are held back, how many may come in which time, and what happens while nobody can ask the Defender: data.
+// Data: which deletions by other clients are limited, how many are allowed in which time, and what happens while the Defender cannot be reached.
 import { KEPT_NAMESPACES } from '#api/names.ts'
 import type { RateWindow } from '../rates.ts'
 
@@ -58,7 +58,7 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
       { window: '10m', share: 0, least: 5 },
       { window: '24h', share: 0, least: 30 },
     ],
-    // With such a definition go all machines or clusters at once, and nobody is asked about any of them; or the memory of what was allowed.
+    // Deleting such a definition deletes all machines or clusters at once, without a review of each; or the record of what was allowed.
     never: [
       'machines.kubenode.io',
       'machinesets.kubenode.io',

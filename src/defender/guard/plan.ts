@@ -26,7 +26,7 @@ export interface DeletionSeen {
   readonly fateOf: FateOf
   /** Its deletion began before: asking again deletes nothing more. */
   readonly isEnding: boolean
-  /** How many there are; 0 where nobody can tell, which leaves the numbers that a person deletes by hand. */
+  /** How many exist; 0 when unknown, which leaves only as many deletions as a user does by hand. */
   readonly present: number
   readonly holds: readonly OperationalHold[]
   readonly ledger: LedgerSpec | undefined

@@ -7,10 +7,10 @@ import type { Series } from '../rates.ts'
 
 /** API servers delete right after the last review, which takes ten seconds at most. */
 export const FOLLOWS_WITHIN_MS = 30_000
-/** What nobody can tell about stays counted for as long as the longest window. */
+/** A deletion whose fate is unknown stays counted for as long as the longest window. */
 const FORGOTTEN_MS = 24 * 3_600_000
 
-/** `Unknown`: nobody could tell. */
+/** `Unknown`: could not be determined. */
 export type Fate = 'There' | 'Deleted' | 'Unknown'
 
 export type FateOf = (reserved: Reserved) => Fate

@@ -4,8 +4,8 @@ import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
 import type { AskGuard } from './guard.ts'
 
 /**
- * Clients that are told to come back do so by themselves and say nothing to anybody: kubectl would stand still for as long as a window lasts, and then go on
- * deleting. Only what is over in a moment is worth that; the rest is a refusal that a person sees, and that no loop sleeps upon.
+ * A client that gets a retry-after waits and retries silently: kubectl would hang for as long as a window lasts, and then continue deleting. Only a short wait
+ * is worth that; anything longer is a refusal that the user sees, and that no loop waits for.
  */
 const MOST_RETRY_MS = 5_000
 

@@ -1,4 +1,4 @@
-// The webhook's own authority and certificate, kept in one Secret so that a restart and a standby serve the same ones. Made anew before they run out.
+// The webhook's own authority and certificate, kept in one Secret so that a restart and a standby serve the same ones. Renewed before they expire.
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Clock } from '#lib/clock.ts'

@@ -1,4 +1,4 @@
-// The webhook as a part of the role: certificate, server, and the registration that names both, which is put back when somebody takes it away.
+// The webhook as a part of the role: certificate, server, and the registration that names both, which is restored when another client deletes it.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -104,7 +104,7 @@ export class WebhookPart implements Part {
     const { log, events } = this.#options
     const registered = await this.#register()
     if (registered === undefined) return
-    // Somebody may have added what is not ours, which changes the version and nothing else.
+    // Another client may have added fields that are not ours, which changes only the version.
     if (registered.metadata.resourceVersion === found?.metadata.resourceVersion) return
     const change = found === undefined ? 'deleted' : 'edited'
     log.warn('restored the webhook registration', { reason: change })
@@ -131,7 +131,7 @@ export class WebhookPart implements Part {
     }
   }
 
-  /** Undefined while KubeNode is being uninstalled: then what is gone stays gone. */
+  /** Undefined while KubeNode is being uninstalled: then deleted objects stay deleted. */
   async #register(): Promise<KubeObject | undefined> {
     const { client, host, log } = this.#options
     if (this.#serving === undefined) return undefined

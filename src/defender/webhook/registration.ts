@@ -60,7 +60,7 @@ const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: Re
   failurePolicy: whenDown,
   timeoutSeconds: 10,
   matchPolicy: 'Equivalent',
-  // Our own programs are asked about like anybody: a permit for this very object is what lets them pass.
+  // Our own programs are reviewed like all clients: they pass only with a permit for this very object.
   ...(only !== undefined && { matchConditions: [{ name: 'guarded', expression: only }] }),
   clientConfig: config,
   rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
@@ -68,7 +68,7 @@ const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: Re
 
 const APPROVER = [programUser('approver'), programAccount('approver')].map((user) => `'${user}'`).join(', ')
 
-/** Closed while the Defender is away: agents renew days before the end, and a join can wait. Nobody else's approvals are asked about. */
+/** Fails closed while the Defender is away: agents renew days before the end, and a join can wait. Approvals by other clients are not reviewed. */
 const approvalWebhook = (config: ReturnType<typeof clientConfig>) => ({
   name: 'certificates.kubenode.io',
   admissionReviewVersions: ['v1'],

@@ -1,4 +1,5 @@
-// Answers one AdmissionReview: what is wrong with an object of ours that no CRD can say, in the words of the validator. Pure; it admits what it does not know.
+// Answers one AdmissionReview: what is wrong with one of our objects that no CRD can express, in the words of the validator. Pure; it admits what it does not
+// know.
 import { isObject } from '#lib/json.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -115,7 +116,7 @@ function circleLines({ kind }: ApiKind, object: unknown, findComponent: FindComp
   return [formatProblem({ code: PROBLEM_CODES.rule, pointer: `/spec/components/${at}`, message })]
 }
 
-/** Rules of the right shape are compiled as their evaluators will: a word that nobody reports is a mistake here and not a rule that never fires. */
+/** Well-formed rules are compiled as their evaluators do it: a condition that no part reports is refused here instead of becoming a rule that never fires. */
 function ruleLines({ kind }: ApiKind, object: unknown): readonly string[] {
   const spec = isObject(object) ? object['spec'] : undefined
   if (!isObject(spec)) return []

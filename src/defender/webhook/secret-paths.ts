@@ -13,7 +13,7 @@ const DOORS: Readonly<Record<Door, string>> = {
 }
 const DOOR_NAMES = Object.keys(DOORS) as readonly Door[]
 
-/** As a key: nobody finds it by trying. */
+/** As long as a key, so that it cannot be guessed. */
 const TOKEN_BYTES = 32
 export const ROTATE_MS = 24 * 3_600_000
 /** API servers watch webhook configurations; one that is cut off for longer than this fails its calls until it is back. */

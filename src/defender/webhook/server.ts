@@ -15,7 +15,7 @@ import { type AdmissionAnswer, type AdmissionRequest, type Judge, parseReview, r
 import type { Door, SecretPaths } from './secret-paths.ts'
 import { defenderErrors } from '../defender-errors.ts'
 
-/** An object of ours is bounded by the API server at 1.5 MiB; a review of an update holds two, and some room. */
+/** The API server bounds our objects at 1.5 MiB; a review of an update holds two, and some room. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** The API server asks for an answer within ten seconds. */
 const REQUEST_TIMEOUT_MS = 10_000
