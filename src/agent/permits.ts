@@ -1,5 +1,6 @@
 // Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
 import { messageOf } from '#lib/errors.ts'
+import { readAssignment, versionIn } from '#api/protocol/assignment.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { PermitReading } from './components/plan.ts'
@@ -23,13 +24,13 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
     return no(`not for operation ${use.operation}`)
   const { component } = use
   if (component !== undefined && spec.component !== undefined) {
-    const isOther = spec.component.name !== component.name
-    const isOtherVersion =
-      component.version !== undefined &&
-      spec.component.version !== undefined &&
-      spec.component.version !== component.version
-    if (isOther || isOtherVersion)
-      return no(`granted for ${spec.component.name} ${spec.component.version ?? ''}`.trim())
+    const granted = readAssignment({ ...spec.component, component: spec.component.name })
+    const isOther = granted.component !== component.name
+    const isRemoval = granted.kind === 'Remove'
+    if (isOther || (component.version !== undefined && component.version !== versionIn(granted)))
+      return no(
+        `granted for ${isRemoval ? `the removal of ${granted.component}` : `${granted.component} ${granted.version}`}`,
+      )
   }
   const target = spec.targets.find((t) => use.targets.includes(t.uid))
   if (target === undefined) return no('this machine is not one of its targets')

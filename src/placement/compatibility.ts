@@ -1,5 +1,6 @@
 // Whether a component may go to a version on a machine, by what runs there: what it needs, and what needs it. Asked for each mix of versions once.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { Assignment } from '#api/protocol/assignment.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange, parseVersion } from '#lib/semver.ts'
 
@@ -8,12 +9,6 @@ export type SpecOf = (component: string, version: string | undefined) => Machine
 export function isInRange(version: string, range: string): boolean {
   const parsed = parseVersion(version)
   return parsed !== undefined && parseRange(range)?.(parsed) === true
-}
-
-/** An empty version: the component is to leave. */
-export interface Goal {
-  readonly component: string
-  readonly version: string
 }
 
 type Needs = NonNullable<MachineComponentSpec['requires']>
@@ -46,8 +41,8 @@ export function mixesOf(specOf: SpecOf): MixOf {
 }
 
 /** Answers why not. */
-export function compatibilityOf(goal: Goal, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
-  const needs = goal.version === '' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
+export function compatibilityOf(goal: Assignment, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
+  const needs = goal.kind === 'Remove' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
   return (runs) => {
     const mix = mixOf(runs)
     return lacks(needs, mix) ?? breaks(goal, mix)
@@ -64,12 +59,12 @@ function lacks(needs: Needs, { versions }: Mix): string | undefined {
 }
 
 /** What is broken already is not made worse. */
-function breaks(goal: Goal, { versions, needy }: Mix): string | undefined {
+function breaks(goal: Assignment, { versions, needy }: Mix): string | undefined {
   const before = versions.get(goal.component)
   for (const { name, version, needs } of needy) {
     const need = name === goal.component ? undefined : needs.find((r) => r.component === goal.component)
     if (need === undefined || before === undefined || !isInRange(before, need.range)) continue
-    if (goal.version === '' || !isInRange(goal.version, need.range))
+    if (goal.kind === 'Remove' || !isInRange(goal.version, need.range))
       return `${name} ${version}, which is running, requires ${goal.component} ${need.range}`
   }
   return undefined

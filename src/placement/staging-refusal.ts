@@ -1,16 +1,14 @@
 // Pure: why a machine does not get ready for a version it was told, as a reason and in its agent's words. Nothing was disturbed by it.
 import { type Reason, isReason } from '#api/catalogue.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus } from '#api/kinds/machine.ts'
 import { STAGING_OTHERWISE, stagingReason } from '#api/protocol/staging-reasons.ts'
-
-type Report = NonNullable<NonNullable<Machine['status']>['components']>[number]
 
 export interface StagingRefusal {
   readonly reason: Reason
   readonly message: string
 }
 
-export function stagingRefusal(report: Report | undefined): StagingRefusal | undefined {
+export function stagingRefusal(report: ComponentStatus | undefined): StagingRefusal | undefined {
   if (report?.state !== 'Fetching' || report.message === undefined) return undefined
   const { reason, message } = report
   const code = /^KN\d{4}\b/.exec(message)?.[0] ?? ''

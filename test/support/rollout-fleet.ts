@@ -2,14 +2,14 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ControllerRevision, claimOf } from '#controllers/machine/claims.ts'
-import { type ComponentReport, desiredComponents } from '#controllers/machine/desired-components.ts'
+import { desiredComponents } from '#controllers/machine/desired-components.ts'
 import { planOrders } from '#controllers/machine/orders.ts'
 
 export const POOL = { 'kubenode.io/pool': 'workers' }
@@ -165,7 +165,7 @@ export function agentTurn(
   now: number,
 ): Machine {
   const reports = machine.status?.components ?? []
-  const next = (machine.spec.components ?? []).map((told): ComponentReport => {
+  const next = (machine.spec.components ?? []).map((told): ComponentStatus => {
     const report = reports.find((r) => r.name === told.name)
     const base = { name: told.name, desired: told.version, attempt: told.attempt, since: timestamp(now) }
     const running = {

@@ -3,10 +3,10 @@
 import type { Reason } from '#api/catalogue.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import type { ComponentRecord, SecondStart, Slot, Target } from './record.ts'
-import { isPinned, isSameTarget, isSlotOf } from './record.ts'
+import type { ComponentRecord, SecondStart, Slot, Attempt } from './record.ts'
+import { isPinned, isSameAttempt, isSlotOf } from './record.ts'
 
-export interface ComponentOrder extends Target {
+export interface ComponentOrder extends Attempt {
   readonly switch?: { readonly attempt: number; readonly permit: string }
 }
 
@@ -57,7 +57,7 @@ export interface ComponentSeen {
   /** Milliseconds until staging may be tried again. */
   readonly stageBackoffMs: number
   /** The version being fetched right now, in the background. */
-  readonly staging: Target | undefined
+  readonly staging: Attempt | undefined
   /** A repair with a permit requested it. */
   readonly asked: 'Restart' | 'Reinstall' | undefined
   /** The running or stored files differ from what was installed, and only a switch to a fresh copy fixes that. */
@@ -67,7 +67,7 @@ export interface ComponentSeen {
 }
 
 export type ComponentAction =
-  | { readonly kind: 'Stage'; readonly target: Target; readonly reason: string }
+  | { readonly kind: 'Stage'; readonly target: Attempt; readonly reason: string }
   | { readonly kind: 'ReadPermit'; readonly permit: string; readonly reason: string }
   | { readonly kind: 'ReadNode'; readonly reason: string }
   | { readonly kind: 'Switch'; readonly to: Slot; readonly permit: string | undefined; readonly reason: string }
@@ -116,7 +116,7 @@ export function planComponent(seen: ComponentSeen): ComponentPlan {
   // Repair requests under a permit and crashed processes come before new versions.
   const now = planAsked(seen) ?? planHealth(seen)
   if (now?.action !== undefined) return now
-  const isNew = record === undefined || !isSameTarget(record.target, order)
+  const isNew = record === undefined || !isSameAttempt(record.target, order)
   return soonest(isNew ? planRetarget(seen, order) : planTarget(seen, record, order), now)
 }
 
@@ -131,13 +131,13 @@ function planRetarget(seen: ComponentSeen, order: ComponentOrder): ComponentPlan
   return planStaging(seen, targetOf(order), `the Machine desires ${order.version}`)
 }
 
-function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Target, reason: string): ComponentPlan {
-  if (staging !== undefined && isSameTarget(staging, target)) return wait('waiting for the artifact')
+function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Attempt, reason: string): ComponentPlan {
+  if (staging !== undefined && isSameAttempt(staging, target)) return wait('waiting for the artifact')
   if (stageBackoffMs > 0) return wait('fetching the artifact failed; retrying', stageBackoffMs)
   return act({ kind: 'Stage', target, reason })
 }
 
-const targetOf = ({ version, config, attempt }: ComponentOrder): Target => ({
+const targetOf = ({ version, config, attempt }: ComponentOrder): Attempt => ({
   version,
   attempt,
   ...(config === undefined ? {} : { config }),

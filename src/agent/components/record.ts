@@ -5,7 +5,7 @@ import { PHASES } from '#api/catalogue.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
 /** The machine's order: which version, with which configuration, and which attempt. */
-export interface Target {
+export interface Attempt {
   readonly version: string
   readonly config?: string
   readonly attempt: number
@@ -57,7 +57,7 @@ export interface ComponentRecord {
   /** A reason from the catalog, and the last lines of its log; both belong to the message. */
   readonly reason?: string
   readonly output?: string
-  readonly target: Target
+  readonly target: Attempt
   readonly current?: Slot
   readonly previous?: Slot
   readonly staged?: Slot
@@ -103,14 +103,14 @@ const isOpen = (v: unknown): boolean =>
 const isSecondStart = (v: unknown): boolean =>
   isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'
 
-export const isSameTarget = (a: Target, b: Target): boolean =>
+export const isSameAttempt = (a: Attempt, b: Attempt): boolean =>
   a.version === b.version && a.config === b.config && a.attempt === b.attempt
 
-export const isSlotOf = (slot: Slot | undefined, target: Pick<Target, 'version' | 'config'>): boolean =>
+export const isSlotOf = (slot: Slot | undefined, target: Pick<Attempt, 'version' | 'config'>): boolean =>
   slot !== undefined && slot.version === target.version && slot.config === target.config
 
-export const isPinned = (record: ComponentRecord, target: Target): boolean =>
-  record.pins.some((p) => isSameTarget(p, target))
+export const isPinned = (record: ComponentRecord, target: Attempt): boolean =>
+  record.pins.some((p) => isSameAttempt(p, target))
 
 /** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1

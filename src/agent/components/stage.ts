@@ -8,7 +8,7 @@ import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-
 import { judgeStatement } from '#api/trust/statement.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
-import type { Slot, Target } from './record.ts'
+import type { Slot, Attempt } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
@@ -33,7 +33,7 @@ export interface Preflight {
 
 export interface StageRequest {
   readonly component: string
-  readonly target: Target
+  readonly target: Attempt
   /** Makes another copy of the same version, for a reinstall. */
   readonly generation?: number
 }
@@ -63,7 +63,7 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   return { slot, spec }
 }
 
-const refused = (component: string, { version }: Target, why: string, retry: 'never' | 'later') =>
+const refused = (component: string, { version }: Attempt, why: string, retry: 'never' | 'later') =>
   new KubeNodeError(agentErrors.KN8013({ component, version, why }), { retry })
 
 async function readStatement(deps: StageDeps, component: string, version: string): Promise<MachineComponentSpec> {

@@ -5,7 +5,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { causeOf } from './cause.ts'
 import type { Journal } from './journal.ts'
-import { generationAfter, isSameTarget, isSlotOf, type Target } from './record.ts'
+import { generationAfter, isSameAttempt, isSlotOf, type Attempt } from './record.ts'
 import type { StageRequest, Staged } from './stage.ts'
 
 export interface StagingDeps {
@@ -26,24 +26,24 @@ const MOST_MS = 300_000
 
 export class Staging {
   readonly #deps: StagingDeps
-  #open: { readonly target: Target; readonly stop: AbortController } | undefined
+  #open: { readonly target: Attempt; readonly stop: AbortController } | undefined
   #failures = 0
   #againAt = 0
   /** The version that last failed to stage. */
-  #failed: Target | undefined
+  #failed: Attempt | undefined
 
   constructor(deps: StagingDeps) {
     this.#deps = deps
   }
 
   /** The version being fetched right now. */
-  get target(): Target | undefined {
+  get target(): Attempt | undefined {
     return this.#open?.target
   }
 
   /** Earliest retry; another target is tried at once. */
-  backoffMs(target: Target | undefined): number {
-    if (target === undefined || this.#failed === undefined || !isSameTarget(target, this.#failed)) return 0
+  backoffMs(target: Attempt | undefined): number {
+    if (target === undefined || this.#failed === undefined || !isSameAttempt(target, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
   }
 
@@ -51,7 +51,7 @@ export class Staging {
     this.#open?.stop.abort(new Error(why))
   }
 
-  async begin(target: Target): Promise<void> {
+  async begin(target: Attempt): Promise<void> {
     if (!(await this.#isToBeFetched(target))) return
     this.stop('another version is desired')
     const open = { target, stop: new AbortController() }
@@ -66,14 +66,14 @@ export class Staging {
   }
 
   /** Records the requested version. */
-  async #isToBeFetched(target: Target): Promise<boolean> {
+  async #isToBeFetched(target: Attempt): Promise<boolean> {
     const { journal, isDrifted } = this.#deps
     const { record } = journal
     if (record === undefined) {
       await journal.write({ state: 'Fetching', target })
       return true
     }
-    if (isSameTarget(record.target, target)) return true
+    if (isSameAttempt(record.target, target)) return true
     this.#failures = 0
     // Only the attempt number is new, and the version works: nothing to fetch or switch.
     if (record.state === 'Healthy' && isSlotOf(record.current, target) && !isDrifted()) {
@@ -86,12 +86,12 @@ export class Staging {
     return true
   }
 
-  async #fetch(target: Target, signal: AbortSignal): Promise<void> {
+  async #fetch(target: Attempt, signal: AbortSignal): Promise<void> {
     const { stage, component, journal } = this.#deps
     try {
       const { slot } = await stage({ component, target, ...this.#freshCopy(target) }, signal)
       const { record } = journal
-      if (signal.aborted || record === undefined || !isSameTarget(record.target, target)) return
+      if (signal.aborted || record === undefined || !isSameAttempt(record.target, target)) return
       this.#failures = 0
       if (record.state === 'Fetching') await journal.step('stage', { verified: true }, { staged: slot })
       else await journal.write({ staged: slot })
@@ -101,13 +101,13 @@ export class Staging {
   }
 
   /** A modified slot is replaced by another copy: reusing the slot would treat it as complete. */
-  #freshCopy(target: Target): { readonly generation?: number } {
+  #freshCopy(target: Attempt): { readonly generation?: number } {
     const current = this.#deps.journal.record?.current
     return this.#deps.isDrifted() && isSlotOf(current, target) ? { generation: generationAfter(current) } : {}
   }
 
   /** Nothing was disrupted, and the cause may be fixed elsewhere: a newly trusted key, a mirror, room on the disk. So it is retried. */
-  async #refused(target: Target, error: unknown): Promise<void> {
+  async #refused(target: Attempt, error: unknown): Promise<void> {
     const { clock, random, log, journal } = this.#deps
     log.warn('cannot stage the component', { error })
     const waitMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.#failures, 20))

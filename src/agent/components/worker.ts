@@ -20,7 +20,7 @@ import {
 } from './plan.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import { Prober } from './prober.ts'
-import { generationAfter, type ComponentRecord, type Target } from './record.ts'
+import { generationAfter, type ComponentRecord, type Attempt } from './record.ts'
 import { readSlot } from './slot.ts'
 import type { StageRequest, Staged } from './stage.ts'
 import { Staging } from './staging.ts'
@@ -435,7 +435,7 @@ export class ComponentWorker {
     if (record?.current === undefined || !isAtRest(record))
       return ask.done(failed(`${this.component} is being changed already`))
     const { version, config } = record.current
-    const target: Target = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
+    const target: Attempt = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
     try {
       const request = { component: this.component, target, generation: generationAfter(record.current) }
       const { slot } = await this.#deps.stage(request, new AbortController().signal)

@@ -1,16 +1,13 @@
 // What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status takes its place. Pure.
 import { assertNever } from '#lib/errors.ts'
-import type { Machine } from '#api/kinds/machine.ts'
-import type { ComponentRecord, Slot, Target } from '../components/record.ts'
-import type { ComponentStatus } from '../status/machine-status.ts'
-
-type Told = NonNullable<Machine['spec']['components']>[number]
+import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { ComponentRecord, Slot, Attempt } from '../components/record.ts'
 
 /** The version in use, and the one that was being staged. */
 export interface AdoptWish {
   readonly report: ComponentStatus
-  readonly inUse: Target | undefined
-  readonly wanted: Target | undefined
+  readonly inUse: Attempt | undefined
+  readonly wanted: Attempt | undefined
 }
 
 export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
@@ -21,7 +18,7 @@ export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
   })
 
 /** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
-function targetOf(version: string, { attempt }: ComponentStatus, told: Told | undefined): Target {
+function targetOf(version: string, { attempt }: ComponentStatus, told: ComponentEntry | undefined): Attempt {
   const config = told?.version === version ? told.config : undefined
   return { version, attempt: attempt ?? told?.attempt ?? 1, ...(config === undefined ? {} : { config }) }
 }

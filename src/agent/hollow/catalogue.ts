@@ -6,7 +6,7 @@ import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { statementDigest } from '#api/trust/statement.ts'
 import { applyDefaults } from '#schema/default.ts'
-import type { Slot, Target } from '../components/record.ts'
+import type { Slot, Attempt } from '../components/record.ts'
 import { installedDigest, slotId } from '../components/slot.ts'
 import type { StageRequest, Staged } from '../components/stage.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -40,7 +40,7 @@ export class Catalogue {
     return this.#slots.get(id)?.slot
   }
 
-  async #read(component: string, target: Target, generation: number): Promise<Staged> {
+  async #read(component: string, target: Attempt, generation: number): Promise<Staged> {
     const { version, config } = target
     const name = componentObjectName(component, version)
     const found = await this.#client.get(machineComponent, { name })

@@ -1,5 +1,5 @@
 // Faults of a hollow node that a real one would discover: which versions work on it, how long fetching takes, and what it reports wrongly.
-import type { ComponentStatus } from '../status/machine-status.ts'
+import type { ComponentStatus } from '#api/kinds/machine.ts'
 
 /** What happens to a version once it is started. Only components with a service can crash, and only those with probes can fail them. */
 export type Fate = 'Works' | 'ProbeFails' | 'Crashes'

@@ -1,7 +1,7 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
-import { MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { machineStatusWith, type ComponentStatus } from './machine-status.ts'
+import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
+import { machineStatusWith } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {

@@ -2,14 +2,11 @@
 import { timestamp } from '#lib/clock.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus } from '#api/kinds/machine.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import type { ComponentOrder } from '../components/plan.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { HostFacts } from '../node/facts.ts'
-
-type MachineStatus = NonNullable<Machine['status']>
-export type ComponentStatus = NonNullable<MachineStatus['components']>[number]
 
 export interface ComponentReport {
   readonly record: ComponentRecord

@@ -298,3 +298,7 @@ export const machine = defineKind({
 export type Machine = ObjectOf<typeof machine>
 export type MachineInput = InputOf<typeof machine>
 export type MachineStatus = StatusOf<typeof machine>
+
+/** What the Machine says of one component, and what its agent reports of it. */
+export type ComponentEntry = NonNullable<Machine['spec']['components']>[number]
+export type ComponentStatus = NonNullable<MachineStatus['components']>[number]

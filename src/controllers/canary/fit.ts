@@ -1,6 +1,7 @@
 // Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#placement/component-problems.ts'
+import { runOf } from '#api/protocol/assignment.ts'
 import { compatibilityOf, mixesOf, specsIn } from '#placement/compatibility.ts'
 import type { Problem } from '#placement/problem.ts'
 import { readSelector } from '#placement/selecting.ts'
@@ -36,7 +37,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   const specOf = specsIn(components)
   const mixOf = mixesOf(specOf)
   const checks = new Map(
-    wanted.map((w) => [w.name, compatibilityOf({ component: w.name, version: w.version }, specOf, mixOf)]),
+    wanted.map((w) => [w.name, compatibilityOf(runOf(w.name, w.version, undefined), specOf, mixOf)]),
   )
   const now = (machine: Machine, { name }: Wanted): Why => checks.get(name)?.(runsOn(machine))
   return {

@@ -12,7 +12,8 @@ import { type PermitTools, renewPermit, requestPermit } from '#permits/permits.t
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
-import { type ControllerRevision, type Target, controllerRevisionType } from './revisions/revisions.ts'
+import type { Assignment } from '#api/protocol/assignment.ts'
+import { type ControllerRevision, controllerRevisionType } from './revisions/revisions.ts'
 import { readOne } from './members/members.ts'
 import { standingOf } from './members/reading.ts'
 import type { Seen } from './seen.ts'
@@ -123,7 +124,7 @@ const report = (tools: PermitTools, { permit, target, startedAt, results }: Repo
 function confirms(
   fresh: Machine,
   result: MachineResult['result'],
-  target: Target,
+  target: Assignment,
   startedAt: string | undefined,
 ): Confirmed {
   const now = resultNow(fresh, target)
@@ -137,7 +138,7 @@ function confirms(
 
 const NO_NODES = { get: () => undefined }
 
-function resultNow(fresh: Machine, target: Target): MachineResult['result'] | 'SucceededOrReleased' | undefined {
+function resultNow(fresh: Machine, target: Assignment): MachineResult['result'] | 'SucceededOrReleased' | undefined {
   const standing = standingOf(readOne(fresh, NO_NODES, new Map([[target.component, 0]])), 0, target)
   switch (standing) {
     case 'Updated':

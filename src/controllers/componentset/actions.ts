@@ -3,7 +3,8 @@ import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { PermitRequest, TargetResult } from '#permits/permits.ts'
-import type { ControllerRevision, Target } from './revisions/revisions.ts'
+import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ControllerRevision } from './revisions/revisions.ts'
 
 export interface MachineResult {
   readonly machine: string
@@ -38,7 +39,7 @@ export type SetAction =
       readonly kind: 'Report'
       readonly reason: string
       readonly permit: OperationPermit
-      readonly target: Target
+      readonly target: Assignment
       /** Of the slice, where there is one. */
       readonly startedAt: string | undefined
       readonly results: readonly MachineResult[]

@@ -19,14 +19,8 @@ import type { Problem } from '#placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
 import type { Reading } from './members/reading.ts'
 import { recentlyRefused } from './members/refused.ts'
-import {
-  type ControllerRevision,
-  type Target,
-  isSameTarget,
-  newRevision,
-  renumbered,
-  targetOf,
-} from './revisions/revisions.ts'
+import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
+import { type ControllerRevision, newRevision, renumbered, assignmentOf } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
 import type { Blocked, Seen, Slice } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
@@ -285,11 +279,14 @@ export function surveysOf(context: Context): readonly Survey[] {
   return surveyors.map((s) => s.survey())
 }
 
-function needsKey(target: Target | undefined, { update, current }: Revisions): boolean {
-  if (target?.config === undefined) return false
+function needsKey(target: Assignment | undefined, { update, current }: Revisions): boolean {
+  if (target?.kind !== 'Run' || target.config === undefined) return false
   return [update, current]
     .flatMap((r) => r?.data?.components ?? [])
-    .some((c) => c.name === target.component && (c.secretRefs ?? []).length > 0 && isSameTarget(targetOf(c), target))
+    .some(
+      (c) =>
+        c.name === target.component && (c.secretRefs ?? []).length > 0 && isSameAssignment(assignmentOf(c), target),
+    )
 }
 
 /** Machines that are unavailable for any reason, or may become so because of a slice of this set. */

@@ -17,7 +17,8 @@ import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
-import { isSameTarget, surplusRevisions, targetIn } from './revisions/revisions.ts'
+import { isSameAssignment, readAssignment, versionIn, writeAssignment } from '#api/protocol/assignment.ts'
+import { surplusRevisions, assignedIn } from './revisions/revisions.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Blocked, Seen, Status, Slice } from './seen.ts'
 import { type Surroundings, isFailed, versionOf, viewSlice } from './slices/slice-view.ts'
@@ -202,7 +203,7 @@ function givenUpAs(slice: Slice, track: Track): GivenUp | undefined {
 const isBlamed = (context: Context, track: Track): boolean => !track.isProven || isReturning(context, track)
 
 function isReturning({ revisions, seen }: Context, { target, component }: Track): boolean {
-  const isToCurrent = isSameTarget(target, targetIn(revisions.current, component))
+  const isToCurrent = isSameAssignment(target, assignedIn(revisions.current, component))
   return !isToCurrent || (seen.set.status?.slices ?? []).some((w) => w.recovery !== undefined && isSliceTo(w, target))
 }
 
@@ -217,7 +218,8 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const { maxFailures } = context.seen.set.spec.rollout
   const { revisions, seen } = context
   // What works on the set and is not proven is for machines that came from elsewhere: of those it says nothing.
-  const isForNewcomers = !track.isProven && isSameTarget(track.target, targetIn(revisions.current, track.component))
+  const isForNewcomers =
+    !track.isProven && isSameAssignment(track.target, assignedIn(revisions.current, track.component))
   const isKnownGood =
     track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
   const allowed = context.rules.allowedFailures(maxFailures, { tried: tried + lost.length, isKnownGood })
@@ -306,9 +308,9 @@ function opens(
   })
   const { track } = survey
   // What leaves is as disruptive as what it was.
-  const isGoing = track.target?.version === ''
-  const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
-  const spec = context.specOf(track.component, of?.version)
+  const isGoing = track.target?.kind === 'Remove'
+  const of = isGoing ? assignedIn(context.revisions.current, track.component) : track.target
+  const spec = context.specOf(track.component, versionIn(of))
   const { seen, now, nameOfStep } = context
   const input = { seen, survey, slices, spec, now, nameOfStep, taken: draft.taken }
   for (const slice of planned) {
@@ -344,10 +346,9 @@ function orphaned(context: Context, slices: readonly Slice[]): readonly SetActio
   return [...seen.permits.values()].flatMap((permit) => {
     const { name = '' } = permit.metadata
     if (named.has(name) || isPermitEnded(permit)) return []
-    const { component, targets } = permit.spec
+    const { component: { name: component, ...rest } = { name: '' }, targets } = permit.spec
     const slice: Slice = {
-      component: component?.name ?? '',
-      ...(component?.version !== undefined && { version: component.version }),
+      ...writeAssignment(readAssignment({ component, ...rest })),
       step: 0,
       number: 0,
       phase: 'Switching',

@@ -1,7 +1,7 @@
 // What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
@@ -9,7 +9,6 @@ import { drainPlan } from '#nodes/drain.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
-import type { ComponentReport } from './desired-components.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
 import type { Order } from './orders.ts'
@@ -80,7 +79,7 @@ export interface Waiting {
 export interface MachinePlan extends Plan<MachineAction> {
   readonly waiting?: Waiting
   /** Reports of components that no agent reports. */
-  readonly reports?: readonly ComponentReport[]
+  readonly reports?: readonly ComponentStatus[]
   /** The phase that a step under way gives the machine. */
   readonly doing?: 'Draining' | 'Deleting'
   /** Nothing was found to do. The next look is for a silence, as long as these bounds say, unless another is due before. */

@@ -7,7 +7,7 @@ import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protoco
 import { coreKind } from '#kube/core-kinds.ts'
 import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { Claim, Mark, Wanted } from './desired-components.ts'
+import type { Claim, Mark, OfferedVersion } from './desired-components.ts'
 
 /** A kept revision of a set; its data holds the declared components. */
 export interface ControllerRevision extends KubeObject {
@@ -17,7 +17,7 @@ export interface ControllerRevision extends KubeObject {
 export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
 /** The name of a configuration follows from its values; without values there is none. */
-function wantedOf(declared: ConfiguredComponent & { readonly version: string }): Wanted {
+function wantedOf(declared: ConfiguredComponent & { readonly version: string }): OfferedVersion {
   const { name, version } = declared
   const config = renderedConfig(declared)?.object
   return { name, version, ...(config !== undefined && { config }) }
@@ -63,7 +63,7 @@ export function claimOf(
   }
 }
 
-const wantedIn = (components: readonly RevisedComponent[] = []): readonly Wanted[] => components.map(wantedOf)
+const wantedIn = (components: readonly RevisedComponent[] = []): readonly OfferedVersion[] => components.map(wantedOf)
 
 const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
 

@@ -1,12 +1,11 @@
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type Claim,
-  type ComponentOrder,
-  type ComponentReport,
   type DesiredInput,
   type Mark,
-  type Wanted,
+  type OfferedVersion,
   type Slice,
   desiredComponents,
 } from './desired-components.ts'
@@ -15,8 +14,12 @@ const M = 'm-1'
 const SINCE = '2026-01-05T00:00:00Z'
 const LATER = '2026-01-05T01:00:00Z'
 
-const want = (version: string, config?: string): Wanted => ({ name: 'beacon', version, ...(config && { config }) })
-const order = (version: string, attempt: number, extra: Partial<ComponentOrder> = {}): ComponentOrder => ({
+const want = (version: string, config?: string): OfferedVersion => ({
+  name: 'beacon',
+  version,
+  ...(config && { config }),
+})
+const order = (version: string, attempt: number, extra: Partial<ComponentEntry> = {}): ComponentEntry => ({
   name: 'beacon',
   version,
   attempt,
@@ -27,8 +30,8 @@ const report = (
   version: string,
   desired: string,
   attempt: number,
-  state: ComponentReport['state'],
-): ComponentReport => ({
+  state: ComponentStatus['state'],
+): ComponentStatus => ({
   name: 'beacon',
   version,
   desired,
@@ -60,11 +63,11 @@ const works = { current: [order('1.0', 1)], reports: [report('1.0', '1.0', 1, 'H
 
 interface Case {
   readonly input: Partial<DesiredInput>
-  readonly desired: readonly ComponentOrder[]
+  readonly desired: readonly ComponentEntry[]
 }
 
 /** On the declared version, but changed on the host; `told` is the earlier order. */
-const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
+const changed = (told: Partial<ComponentEntry>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
   current: [order('1.1', 2, told)],
   reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],
   claims: [claim({ slices: [slice({ startedAt: LATER })] })],
@@ -365,7 +368,7 @@ const reports = fc.array(
       version,
       desired: version,
       attempt: fc.integer({ min: 1, max: 3 }),
-      state: fc.constantFrom<ComponentReport['state'][]>(
+      state: fc.constantFrom<ComponentStatus['state'][]>(
         'Fetching',
         'Staged',
         'Switching',

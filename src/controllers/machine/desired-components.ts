@@ -1,14 +1,11 @@
 // Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
 import type { SlicePhase } from '#api/protocol/slice.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 
-export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
-export type ComponentReport = NonNullable<NonNullable<Machine['status']>['components']>[number]
-
 /** A component at a version with a configuration. */
-export interface Wanted {
+export interface OfferedVersion {
   readonly name: string
   readonly version: string
   readonly config?: string
@@ -31,18 +28,18 @@ export interface Claim {
   readonly priority: number
   /** Its status speaks of its present spec. Otherwise its slices and blocks are about something else. */
   readonly isCurrent: boolean
-  readonly components: readonly Wanted[]
+  readonly components: readonly OfferedVersion[]
   readonly slices: readonly Slice[]
   /** Components whose declared revision failed and is not offered. */
   readonly blocked: readonly string[]
   /** What was last good everywhere, as far as it is known. */
-  readonly lastGood: readonly Wanted[]
+  readonly lastGood: readonly OfferedVersion[]
 }
 
 /** What a canary that marked this machine gives it. */
 export interface Mark {
   readonly canary: string
-  readonly components: readonly Wanted[]
+  readonly components: readonly OfferedVersion[]
   readonly permits: readonly string[]
 }
 
@@ -50,22 +47,22 @@ export interface DesiredInput {
   readonly machine: string
   /** The node carries the taint for pending components, or there is none yet: nothing runs there that could be disturbed. */
   readonly isFirstInstall: boolean
-  readonly current: readonly ComponentOrder[]
-  readonly reports: readonly ComponentReport[]
+  readonly current: readonly ComponentEntry[]
+  readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   /** Permits that were requested for this machine; undefined: not read. */
   readonly asked?: ReadonlySet<string>
 }
 
-export function desiredComponents(input: DesiredInput): readonly ComponentOrder[] {
+export function desiredComponents(input: DesiredInput): readonly ComponentEntry[] {
   const { current, claims, marks } = input
   const named = [current, ...claims.map((c) => c.components), ...marks.map((m) => m.components)]
   const names = [...new Set(named.flat().map((c) => c.name))].sort()
   return names.flatMap((name) => desiredComponent(input, name) ?? [])
 }
 
-function desiredComponent(input: DesiredInput, name: string): ComponentOrder | undefined {
+function desiredComponent(input: DesiredInput, name: string): ComponentEntry | undefined {
   const { current, reports, claims, marks } = input
   const entry = current.find((c) => c.name === name)
   // The agent may be about to act on it, and ends what it began: another order comes after the end of this one.
@@ -89,13 +86,13 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
 }
 
 /** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
-function forSlice(entry: ComponentOrder, slice: Slice | undefined): ComponentOrder {
+function forSlice(entry: ComponentEntry, slice: Slice | undefined): ComponentEntry {
   const { slice: _, ...rest } = entry
   return slice?.startedAt === undefined ? rest : { ...rest, slice: slice.startedAt }
 }
 
 /** The highest priority speaks; among equals the one that already does, then the first by name. */
-export function winner(claims: readonly Claim[], name: string, entry: ComponentOrder | undefined): Claim | undefined {
+export function winner(claims: readonly Claim[], name: string, entry: ComponentEntry | undefined): Claim | undefined {
   const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
   const rank = (c: Claim) => (c.set === entry?.setRef ? 0 : 1)
   return [...speaking].sort((a, b) => b.priority - a.priority || rank(a) - rank(b) || (a.set < b.set ? -1 : 1))[0]
@@ -104,7 +101,7 @@ export function winner(claims: readonly Claim[], name: string, entry: ComponentO
 function markOf(
   marks: readonly Mark[],
   name: string,
-): { readonly canary: string; readonly wanted: Wanted } | undefined {
+): { readonly canary: string; readonly wanted: OfferedVersion } | undefined {
   const byName = [...marks].sort((a, b) => (a.canary < b.canary ? -1 : 1))
   for (const { canary, components } of byName) {
     const wanted = components.find((c) => c.name === name)
@@ -137,8 +134,8 @@ function targetOfSlice(
   { components, lastGood }: Claim,
   name: string,
   { version, recovery }: Slice,
-): Wanted | undefined {
-  const isIt = (w: Wanted) => w.name === name && w.version === version
+): OfferedVersion | undefined {
+  const isIt = (w: OfferedVersion) => w.name === name && w.version === version
   const declared = components.find(isIt)
   const good = lastGood.find(isIt)
   return recovery === undefined ? declared : (good ?? declared)
@@ -149,9 +146,9 @@ function targetOf(
   { isFirstInstall }: DesiredInput,
   { components, blocked, lastGood }: Claim,
   name: string,
-  entry: ComponentOrder | undefined,
-  report: ComponentReport | undefined,
-): Wanted | undefined {
+  entry: ComponentEntry | undefined,
+  report: ComponentStatus | undefined,
+): OfferedVersion | undefined {
   const declared = components.find((c) => c.name === name)
   const good = lastGood.find((c) => c.name === name)
   const offered = blocked.includes(name) ? good : declared
@@ -161,28 +158,28 @@ function targetOf(
   return offered.version === report?.version ? offered : undefined
 }
 
-export const isOrdered = (entry: ComponentOrder): boolean => entry.switch?.attempt === entry.attempt
+export const isOrdered = (entry: ComponentEntry): boolean => entry.switch?.attempt === entry.attempt
 
 const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy', 'Degraded'])
 
 /** The agent runs, or is about to run, exactly this attempt. */
-const isInUse = (entry: ComponentOrder, report: ComponentReport | undefined): boolean =>
+const isInUse = (entry: ComponentEntry, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
 
 /** The report speaks of what is ordered, not of what was ordered before. */
-export const isReportOf = (report: ComponentReport, entry: ComponentOrder): boolean =>
+export const isReportOf = (report: ComponentStatus, entry: ComponentEntry): boolean =>
   report.desired === entry.version && report.attempt === entry.attempt
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
 /** Another slice than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
 function retried(
-  next: ComponentOrder,
-  entry: ComponentOrder,
-  report: ComponentReport | undefined,
+  next: ComponentEntry,
+  entry: ComponentEntry,
+  report: ComponentStatus | undefined,
   { startedAt, permit = '' }: Slice,
   asked: DesiredInput['asked'],
-): ComponentOrder {
+): ComponentEntry {
   if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return next
   if (!isReportOf(report, entry) || entry.slice === startedAt) return next
   if (ENDED_BADLY.has(report.state)) return again(next)
@@ -193,7 +190,7 @@ function retried(
     : next
 }
 
-const fresh = ({ name, version, config }: Wanted): ComponentOrder => ({
+const fresh = ({ name, version, config }: OfferedVersion): ComponentEntry => ({
   name,
   version,
   ...(config !== undefined && { config }),
@@ -201,17 +198,17 @@ const fresh = ({ name, version, config }: Wanted): ComponentOrder => ({
 })
 
 /** Attempts only ever grow, so that an agent never takes a later order for an earlier one that failed. */
-function retargeted(entry: ComponentOrder, wanted: Wanted): ComponentOrder {
+function retargeted(entry: ComponentEntry, wanted: OfferedVersion): ComponentEntry {
   if (entry.version === wanted.version && entry.config === wanted.config) return entry
   return { ...fresh(wanted), attempt: entry.attempt + 1 }
 }
 
-function again(entry: ComponentOrder): ComponentOrder {
+function again(entry: ComponentEntry): ComponentEntry {
   const { switch: _, ...rest } = entry
   return { ...rest, attempt: entry.attempt + 1 }
 }
 
-function referring(entry: ComponentOrder, setRef: string | undefined, canaryRef: string | undefined): ComponentOrder {
+function referring(entry: ComponentEntry, setRef: string | undefined, canaryRef: string | undefined): ComponentEntry {
   const { setRef: _set, canaryRef: _canary, ...rest } = entry
   return { ...rest, ...(setRef !== undefined && { setRef }), ...(canaryRef !== undefined && { canaryRef }) }
 }

@@ -1,9 +1,8 @@
 // What an observed machine is, as its Node tells: boot, platform, kubelet and container runtime. Pure. Nothing of it was asked of the host.
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, isNodeReady } from '#nodes/objects.ts'
-import type { ComponentReport } from './desired-components.ts'
 import type { Seen } from './seen.ts'
 
 type Status = NonNullable<Machine['status']>
@@ -45,7 +44,7 @@ function found(node: Node): readonly { readonly name: string; readonly version: 
 export function mirroredComponents(
   { machine, node }: Pick<Seen, 'machine' | 'node'>,
   now: number,
-): readonly ComponentReport[] {
+): readonly ComponentStatus[] {
   if (node === undefined) return []
   const state = isNodeReady(node) ? 'Healthy' : 'Degraded'
   return found(node).map(({ name, version }) => {

@@ -23,7 +23,7 @@ import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
-import type { Mark, Wanted } from './desired-components.ts'
+import type { Mark, OfferedVersion } from './desired-components.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
@@ -230,7 +230,7 @@ async function marksOn(
       const { components } = await secretValues.lookAt(canary.spec.components, signal)
       const now = markOf({ ...canary, spec: { ...canary.spec, components } }, machine)
       const lacking = new Set(components.filter((c) => renderedConfig(c)?.isWhole === false).map((c) => c.name))
-      const kept = (w: Wanted): Wanted => {
+      const kept = (w: OfferedVersion): OfferedVersion => {
         const entry = machine.spec.components?.find((e) => e.name === w.name && e.version === w.version)
         return lacking.has(w.name) && entry?.config !== undefined ? { ...w, config: entry.config } : w
       }

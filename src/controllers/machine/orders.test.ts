@@ -1,8 +1,9 @@
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { describe, expect, test } from 'vitest'
-import type { Claim, ComponentOrder, ComponentReport } from './desired-components.ts'
+import type { Claim } from './desired-components.ts'
 import { type OrderInput, type Orders, planOrders } from './orders.ts'
 
 const UID = 'uid-1'
@@ -25,9 +26,9 @@ const permit = (phase: string, verdict = 'Granted', extra: object = {}): Operati
     status: { phase, verdicts: [{ target: UID, gate: 'All', verdict }] },
   }) as OperationPermit
 
-const entry: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
-const ordered: ComponentOrder = { ...entry, switch: { attempt: 2, permit: 'p' } }
-const report = (state: ComponentReport['state'], r: Partial<ComponentReport> = {}): ComponentReport => ({
+const entry: ComponentEntry = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
+const ordered: ComponentEntry = { ...entry, switch: { attempt: 2, permit: 'p' } }
+const report = (state: ComponentStatus['state'], r: Partial<ComponentStatus> = {}): ComponentStatus => ({
   name: 'beacon',
   version: '1.0.0',
   desired: '1.1.0',
@@ -138,7 +139,7 @@ describe('the order to switch', () => {
   })
 
   test('of a canary goes by a permit of the canary', () => {
-    const marked: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
+    const marked: ComponentEntry = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
     const marks = [{ canary: 'try', components: [], permits: ['p'] }]
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [], marks }))).toBe('given')
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [claim('Switching')], marks: [] }))).toBe('none')

@@ -1,5 +1,6 @@
 // Gives and withdraws the order to switch, by the shared table: only a staged version, under a granted permit, on a node that is drained if the component
 // requires it. Pure.
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
@@ -7,8 +8,6 @@ import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import {
   type Claim,
-  type ComponentOrder,
-  type ComponentReport,
   type Mark,
   type Slice,
   isOrdered,
@@ -22,8 +21,8 @@ export interface OrderInput {
   readonly machine: string
   readonly machineUid: string
   /** The desired components, from desiredComponents. */
-  readonly components: readonly ComponentOrder[]
-  readonly reports: readonly ComponentReport[]
+  readonly components: readonly ComponentEntry[]
+  readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   /** Permits that name the machine. */
@@ -41,7 +40,7 @@ export interface OrderInput {
 
 /** One component on its way to a switch. */
 export interface Order {
-  readonly entry: ComponentOrder
+  readonly entry: ComponentEntry
   /** The granted permit that covers it. */
   readonly permit: string
   readonly needsDrain: boolean
@@ -49,7 +48,7 @@ export interface Order {
 
 export interface Orders {
   /** With the desired orders. */
-  readonly components: readonly ComponentOrder[]
+  readonly components: readonly ComponentEntry[]
   /** Given now for the first time: their permits are to be read once more right before. */
   readonly given: readonly Order[]
   /** Ready but for the drain. */
@@ -66,12 +65,12 @@ export function planOrders(input: OrderInput): Orders {
 }
 
 type Look =
-  | { readonly kind: 'As'; readonly entry: ComponentOrder }
-  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
+  | { readonly kind: 'As'; readonly entry: ComponentEntry }
+  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentEntry; readonly order: Order }
   /** The machine no longer names it, and the agent removes it. */
   | { readonly kind: 'Gone'; readonly order: Order }
 
-function lookAt(input: OrderInput, entry: ComponentOrder): Look {
+function lookAt(input: OrderInput, entry: ComponentEntry): Look {
   const report = input.reports.find((r) => r.name === entry.name)
   if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
   const plain = withoutOrder(entry)
@@ -99,7 +98,7 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
 }
 
 /** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
-function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): Slice | undefined {
+function leavingSlice({ claims, machine }: OrderInput, entry: ComponentEntry): Slice | undefined {
   if (entry.canaryRef !== undefined) return undefined
   const speaker = winner(claims, entry.name, entry)
   const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
@@ -116,8 +115,8 @@ function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): S
 
 function lookAtLeaving(
   input: OrderInput,
-  entry: ComponentOrder,
-  report: ComponentReport | undefined,
+  entry: ComponentEntry,
+  report: ComponentStatus | undefined,
   { permit }: Slice,
 ): Look {
   const { isHeld = false, agent = 'Heard' } = input
@@ -132,7 +131,7 @@ function lookAtLeaving(
   return needsDrain && input.isDrained !== true ? { kind: 'Draining', entry, order } : { kind: 'Gone', order }
 }
 
-function withoutOrder(entry: ComponentOrder): ComponentOrder {
+function withoutOrder(entry: ComponentEntry): ComponentEntry {
   const { switch: _, ...rest } = entry
   return rest
 }
@@ -141,7 +140,7 @@ function withoutOrder(entry: ComponentOrder): ComponentOrder {
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** The agent is done with the attempt, or the permit does not hold any more. */
-function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentReport | undefined): boolean {
+function isOver(input: OrderInput, entry: ComponentEntry, report: ComponentStatus | undefined): boolean {
   const permit = input.permits.find((p) => p.metadata.name === entry.switch?.permit)
   const facts: OrderFacts = {
     ended: report !== undefined && isReportOf(report, entry) && ENDED.has(report.state),
@@ -151,18 +150,18 @@ function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentRepor
 }
 
 /** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
-function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
+function grantFor(input: OrderInput, entry: ComponentEntry): string | undefined {
   return permitNames(input, entry).find((name) => isGranted(input, entry, name))
 }
 
-function isGranted({ permits, machineUid, letGo }: OrderInput, entry: ComponentOrder, name: string): boolean {
+function isGranted({ permits, machineUid, letGo }: OrderInput, entry: ComponentEntry, name: string): boolean {
   const permit = permits.find((p) => p.metadata.name === name)
   if (letGo?.includes(permit?.metadata.uid ?? '') === true) return false
   const about = permit?.spec.component?.name
   return (about === undefined || about === entry.name) && permitAnswer(permit, machineUid).kind === 'Granted'
 }
 
-function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
+function permitNames(input: OrderInput, entry: ComponentEntry): readonly string[] {
   if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
   const claim = winner(input.claims, entry.name, entry)
   const slice = claim && openSlice(input, claim, entry.name)
@@ -172,8 +171,8 @@ function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[
 /** What is not known to need none needs a drain. */
 function isDrainNeeded(
   definitions: readonly MachineComponent[],
-  { name, version }: ComponentOrder,
-  report: ComponentReport | undefined,
+  { name, version }: ComponentEntry,
+  report: ComponentStatus | undefined,
 ): boolean {
   const definition = definitions.find(({ spec }) => spec.component === name && spec.version === version)
   if (definition === undefined) return true

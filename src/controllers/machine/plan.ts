@@ -1,4 +1,5 @@
 // Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
+import type { ComponentEntry } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
@@ -21,7 +22,7 @@ import {
   noticeOf,
   podsSeen,
 } from './actions.ts'
-import { type ComponentOrder, desiredComponents } from './desired-components.ts'
+import { desiredComponents } from './desired-components.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
 import { syncedNode } from './node-sync.ts'
 import { type Orders, planOrders } from './orders.ts'
@@ -315,7 +316,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
 const agentOf = (isAlive: boolean | undefined) => (isAlive === undefined ? 'Unknown' : isAlive ? 'Heard' : 'Silent')
 
 /** Whether the agent or the controller installs it; while its definition cannot be read, the previous answer stays. */
-function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): ComponentOrder {
+function withExecutor(entry: ComponentEntry, definitions: Seen['definitions']): ComponentEntry {
   const definition = definitions.find(({ spec }) => spec.component === entry.name && spec.version === entry.version)
   if (definition === undefined || isWorkload(definition) === (entry.workload === true)) return entry
   const { workload: _, ...rest } = entry

@@ -1,13 +1,13 @@
 // The inputs of one reconcile of a Machine, and the predicates that its plan uses. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
-import { type Claim, type ComponentReport, type Mark, isReportOf } from './desired-components.ts'
+import { type Claim, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
@@ -117,7 +117,7 @@ export function brokenComponents({ spec, status }: Machine): readonly ComponentP
   })
 }
 
-function problemOf(name: string, report: ComponentReport | undefined): ComponentProblem {
+function problemOf(name: string, report: ComponentStatus | undefined): ComponentProblem {
   if (report === undefined) return { name, what: 'not reported yet', reason: 'NotYetObserved' }
   const { state, message, reason } = report
   const what = message === undefined ? state : `${state}: ${message}`

@@ -1,12 +1,13 @@
 // Switches and reports components that run as pods of a DaemonSet: to the set that rolls them out they look like any other. Pure.
 // A version is the newest template of the workload; where the template names its version, another one is waited for.
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { type ComponentOrder, type ComponentReport, isReportOf } from './desired-components.ts'
+import { isReportOf } from './desired-components.ts'
 
 /** What was read of one workload, and of its pods on the node. */
 export interface WorkloadSeen {
@@ -18,9 +19,9 @@ export interface WorkloadSeen {
 }
 
 export type WorkloadLook =
-  | { readonly kind: 'Report'; readonly report: ComponentReport }
+  | { readonly kind: 'Report'; readonly report: ComponentStatus }
   /** Pods of an older template that go now. */
-  | { readonly kind: 'Replace'; readonly report: ComponentReport; readonly pods: readonly Pod[] }
+  | { readonly kind: 'Replace'; readonly report: ComponentStatus; readonly pods: readonly Pod[] }
 
 const HASH = 'controller-revision-hash'
 
@@ -38,19 +39,19 @@ const isPodReady = ({ status }: Pod): boolean => {
 export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
 
 /** Nothing changes there any longer: it need not be read. */
-export const isSettled = (entry: ComponentOrder, report: ComponentReport | undefined): boolean =>
+export const isSettled = (entry: ComponentEntry, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && (report.state === 'Healthy' || report.state === 'Failed')
 
 export interface WorkloadInput {
-  readonly entry: ComponentOrder
-  readonly before: ComponentReport | undefined
+  readonly entry: ComponentEntry
+  readonly before: ComponentStatus | undefined
   readonly seen: WorkloadSeen | undefined
   /** Nothing runs on the node yet that could be disturbed. */
   readonly isFirstInstall: boolean
   readonly now: number
 }
 
-type State = ComponentReport['state']
+type State = ComponentStatus['state']
 
 export function lookAtWorkload(input: WorkloadInput): WorkloadLook {
   const { entry, before, seen } = input
@@ -101,7 +102,7 @@ function reportOf(
   state: State,
   message: string | undefined,
   isIn: boolean,
-): ComponentReport {
+): ComponentStatus {
   const isSame = before !== undefined && isReportOf(before, entry) && before.state === state
   const version = isIn ? entry.version : before?.version
   return {

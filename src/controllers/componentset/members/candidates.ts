@@ -3,7 +3,8 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
-import { type Target, isSameTarget, targetIn } from '../revisions/revisions.ts'
+import { type Assignment, isSameAssignment, isTold, versionIn } from '#api/protocol/assignment.ts'
+import { assignedIn } from '../revisions/revisions.ts'
 import type { Rules } from '../slices/rules.ts'
 import type { Revisions, Track } from '../revisions/tracks.ts'
 
@@ -80,8 +81,8 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
-  const healthy = targetIn(input.revisions.current, track.component)
-  const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
+  const healthy = assignedIn(input.revisions.current, track.component)
+  const isBack = track.ahead.some((t) => !isSameAssignment(t, goal))
   const add = (reading: Reading, at: number): void => {
     const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
@@ -124,7 +125,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
 
 const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
 
-function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reserved, overdueBefore }: SurveyInput) {
+function lookAt(reading: Reading, { index }: Track, goal: Assignment, { rules, reserved, overdueBefore }: SurveyInput) {
   const standing = standingOf(reading, index, goal)
   const isHere = isThere(standing)
   const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
@@ -135,7 +136,7 @@ function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reser
     reading.health === 'Up' &&
     !reserved.has(reading.name) &&
     report?.state === 'Fetching' &&
-    report.desired === goal.version &&
+    report.desired === versionIn(goal) &&
     attemptBegan(reading, index) < overdueBefore
   return { standing, isHere, isFailed, isStuck }
 }
@@ -147,10 +148,10 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
 }
 
 /** It has, or was told, what works on the whole set: what is wrong with it is its own. */
-function isOfHealthy({ told, reported }: Reading, index: number, healthy: Target | undefined): boolean {
+function isOfHealthy({ told, reported }: Reading, index: number, healthy: Assignment | undefined): boolean {
   const [order, report] = [told[index], reported[index]]
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
-  return order.version === healthy.version && order.config === healthy.config
+  return isTold(order, healthy)
 }
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
@@ -160,10 +161,9 @@ const count = (map: Map<string, number>, key: string): void => void map.set(key,
 const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
   isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
 
-function isAhead({ told }: Reading, { index, ahead }: Track, goal: Target): boolean {
-  const { version = '', config } = told[index] ?? {}
-  const now: Target = { component: goal.component, version, config }
-  return !isSameTarget(now, goal) && ahead.some((t) => isSameTarget(t, now))
+function isAhead({ told }: Reading, { index, ahead }: Track, goal: Assignment): boolean {
+  const now = told[index]
+  return !isTold(now, goal) && ahead.some((t) => isTold(now, t))
 }
 
 function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {

@@ -1,6 +1,6 @@
 // What one machine is to a rollout: whether it may be disturbed, what it was told and what it reports. A reading that is missing counts against disturbing it.
 import type { Reason } from '#api/catalogue.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isNodeFrozen } from '#holds/in-force.ts'
@@ -8,10 +8,7 @@ import type { Node } from '#nodes/objects.ts'
 import { placeOf } from '#placement/spread.ts'
 import { hardwareClass } from '#placement/hardware-class.ts'
 import { isNodeReady } from '#nodes/objects.ts'
-import { type Target, isSameTarget } from '../revisions/revisions.ts'
-
-export type Told = NonNullable<Machine['spec']['components']>[number]
-export type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number]
+import { type Assignment, isSameAssignment, isTold } from '#api/protocol/assignment.ts'
 
 /** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
 export type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
@@ -37,8 +34,8 @@ export interface Reading {
   /** A file on its node forbids its agent every disruption. */
   readonly isFrozen: boolean
   /** By index of the component in the set. */
-  readonly told: readonly (Told | undefined)[]
-  readonly reported: readonly (Reported | undefined)[]
+  readonly told: readonly (ComponentEntry | undefined)[]
+  readonly reported: readonly (ComponentStatus | undefined)[]
   /** What it was found to be to the last target that was asked about, by index: a reading is asked the same at each look. */
   readonly found: (Found | undefined)[]
 }
@@ -46,7 +43,7 @@ export interface Reading {
 const NONE: ReadonlySet<string> = new Set()
 
 interface Found {
-  readonly target: Target
+  readonly target: Assignment
   readonly standing: Standing
 }
 
@@ -68,11 +65,11 @@ const JOINING: ReadonlySet<string | undefined> = new Set([
 /** Read thousands at a time after a start: one pass over what the machine says, and one object. */
 export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
   const { spec, status, metadata } = machine
-  const told = byIndex<Told>(spec.components, indexOf)
-  const reported = byIndex<Reported>(status?.components, indexOf)
+  const told = byIndex<ComponentEntry>(spec.components, indexOf)
+  const reported = byIndex<ComponentStatus>(status?.components, indexOf)
   let isBusy = false
   let runs = ''
-  let broken: Reported | undefined
+  let broken: ComponentStatus | undefined
   let bad = NONE
   for (const t of spec.components ?? []) {
     if (t.switch !== undefined) isBusy = true
@@ -185,22 +182,21 @@ export type Standing =
   /** A canary decides about it at the moment. */
   | 'Canary'
 
-export function standingOf(reading: Reading, index: number, target: Target): Standing {
+export function standingOf(reading: Reading, index: number, target: Assignment): Standing {
   const known = reading.found[index]
-  if (known !== undefined && isSameTarget(known.target, target)) return known.standing
+  if (known !== undefined && isSameAssignment(known.target, target)) return known.standing
   const standing = standingAnew(reading, index, target)
   reading.found[index] = { target, standing }
   return standing
 }
 
-function standingAnew(reading: Reading, index: number, target: Target): Standing {
+function standingAnew(reading: Reading, index: number, target: Assignment): Standing {
   const told = reading.told[index]
   const reported = reading.reported[index]
-  if (target.version === '') return standingToGo(told, reported)
+  if (target.kind === 'Remove') return standingToGo(told, reported)
   if (told === undefined) return 'Outdated'
-  const isTold = told.version === target.version && told.config === target.config
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
-  if (!isTold) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+  if (!isTold(told, target)) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
   if (reported === undefined || reported.desired !== target.version) return 'Pending'
   // A report about an attempt before this one says nothing about this one.
   if ((reported.attempt ?? told.attempt) !== told.attempt) return 'Pending'
@@ -225,7 +221,7 @@ function standingAnew(reading: Reading, index: number, target: Target): Standing
 }
 
 /** No longer ordered; until the agent stops reporting it, it is being uninstalled. */
-function standingToGo(told: Told | undefined, reported: Reported | undefined): Standing {
+function standingToGo(told: ComponentEntry | undefined, reported: ComponentStatus | undefined): Standing {
   if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
   return told.canaryRef === undefined ? 'Outdated' : 'Canary'
@@ -236,9 +232,10 @@ export const isThere = (standing: Standing | undefined): boolean =>
   standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
 
 /** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
-export function reportsFailure({ told, reported }: Reading, index: number, target: Target): boolean {
+export function reportsFailure({ told, reported }: Reading, index: number, target: Assignment): boolean {
   const [order, report] = [told[index], reported[index]]
-  if (order === undefined || report === undefined || order.version !== target.version) return false
+  if (order === undefined || report === undefined || target.kind === 'Remove') return false
+  if (order.version !== target.version) return false
   if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false
   return report.state === 'RolledBack' || report.state === 'Failed'
 }

@@ -4,7 +4,8 @@ import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from '../actions.ts'
 import type { Survey } from '../members/candidates.ts'
 import { type Context, isAnyUnderWay, isOpen } from '../context.ts'
-import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
+import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
+import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
 import type { Blocked, Slice } from '../seen.ts'
 import { healthyVersionOf, withVersion } from './way-back.ts'
 
@@ -24,7 +25,7 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
       ? done
       : isSameRevision(revision, current)
         ? // Of a set that completed before this was kept.
-          (revision.data?.components ?? []).map(targetOf).filter((t) => !before.has(t.component))
+          (revision.data?.components ?? []).map(assignmentOf).filter((t) => !before.has(t.component))
         : []
     const completed = completedText(withCompletions(before, wanted, context))
     if (completed === completedText(before)) return []
@@ -53,8 +54,8 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
   const { component, declared, target, isRemoval } = track
   if (
     isRemoval ||
-    !isSameTarget(target, declared) ||
-    !isSameTarget(targetIn(context.revisions.update, component), target)
+    !isSameAssignment(target, declared) ||
+    !isSameAssignment(assignedIn(context.revisions.update, component), target)
   )
     return false
   if (context.problem !== undefined || context.outage !== undefined) return false
@@ -66,7 +67,7 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
 
 function withCompletions(
   before: ReadonlyMap<string, Completed>,
-  targets: readonly Target[],
+  targets: readonly Assignment[],
   { seen, now }: Context,
 ): ReadonlyMap<string, Completed> {
   const after = new Map(before)

@@ -2,16 +2,19 @@
 import { completedIn, isSameVersion } from '#api/protocol/healthy-before.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import { componentObjectName } from '#lib/names.ts'
-import type { ControllerRevision, Target } from './revisions.ts'
+import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ControllerRevision } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 /** What people went back from since is known good too: the machines that had it were well. */
 export function wasHealthyHere(
-  { component, version, config }: Target,
+  assigned: Assignment,
   revisions: readonly ControllerRevision[],
   components: Seen['components'],
 ): boolean {
-  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
+  if (assigned.kind === 'Remove') return false
+  const { component, version, config } = assigned
+  const definition = components.get(componentObjectName(component, version))
   if (definition === undefined) return false
   const wanted = { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
   return revisions.some((revision) => {

@@ -2,6 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Assignment, runOf } from '#api/protocol/assignment.ts'
 import {
   type RevisedComponent,
   isRecordOf,
@@ -24,23 +25,8 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 /** Any of the last so many can be returned to. */
 export const KEPT_REVISIONS = 10
 
-/** The desired state of a component: its version and its configuration; no version means that it must be removed. */
-export interface Target {
-  readonly component: string
-  readonly version: string
-  readonly config: string | undefined
-}
-
-export const targetOf = (wanted: WantedComponent): Target => ({
-  component: wanted.name,
-  version: wanted.version,
-  config: renderedConfig(wanted)?.object,
-})
-
-export const removalOf = (component: string): Target => ({ component, version: '', config: undefined })
-
-export const isSameTarget = (a: Target | undefined, b: Target | undefined): boolean =>
-  a !== undefined && b !== undefined && a.version === b.version && a.config === b.config
+export const assignmentOf = (wanted: WantedComponent): Assignment =>
+  runOf(wanted.name, wanted.version, renderedConfig(wanted)?.object)
 
 export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
   const { name = '', uid = '', annotations } = set.metadata
@@ -92,9 +78,9 @@ export function renumbered(revision: ControllerRevision, all: readonly Controlle
   return revision.revision === latest ? revision : { ...revision, revision: latest + 1 }
 }
 
-export const targetIn = (revision: ControllerRevision | undefined, component: string): Target | undefined => {
+export const assignedIn = (revision: ControllerRevision | undefined, component: string): Assignment | undefined => {
   const wanted = revision?.data?.components.find((c) => c.name === component)
-  return wanted && targetOf(wanted)
+  return wanted && assignmentOf(wanted)
 }
 
 /** Those past the last ten, the oldest first; what is in play or blocked stays, whatever its age. */

@@ -1,23 +1,25 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
-import type { Reading, Told } from '../members/reading.ts'
-import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
+import type { ComponentEntry } from '#api/kinds/machine.ts'
+import type { Reading } from '../members/reading.ts'
+import { type Assignment, isSameAssignment, isTold, readAssignment, removalOf } from '#api/protocol/assignment.ts'
+import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
 import type { Blocked, Seen, Slice } from '../seen.ts'
 import { aheadOf, healthyVersionOf } from './way-back.ts'
 
 export interface Track {
   readonly component: string
   readonly index: number
-  readonly declared: Target
+  readonly declared: Assignment
   /** Undefined: machines keep their version, because the declared one is blocked. */
-  readonly target: Target | undefined
+  readonly target: Assignment | undefined
   /** The target was healthy on this set before, so it needs no ladder. */
   readonly isProven: boolean
   /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
   readonly version: HealthyVersion | undefined
   /** Machines with one of these in their spec go back to the target. */
-  readonly ahead: readonly Target[]
+  readonly ahead: readonly Assignment[]
   /** The target takes the place of a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
@@ -41,13 +43,13 @@ export function bindingBlocks(
 ): readonly Blocked[] {
   return blocked.filter((entry) => {
     if (retries.some((retry) => isLifted(entry, retry))) return false
-    const failed = targetIn(
+    const failed = assignedIn(
       all.find((r) => nameOf(r) === entry.revision),
       entry.component,
     )
-    const declared = targetIn(update, entry.component)
+    const declared = assignedIn(update, entry.component)
     // A revision that is not in the cache says nothing; the block stays while its name is the declared one.
-    return failed === undefined ? entry.revision === nameOf(update) : isSameTarget(failed, declared)
+    return failed === undefined ? entry.revision === nameOf(update) : isSameAssignment(failed, declared)
   })
 }
 
@@ -65,29 +67,29 @@ export function tracksOf(
   members: readonly Reading[],
   isOthers: (component: string, reading: Reading) => boolean,
 ): readonly Track[] {
-  const trackOf = (declared: Target, isRemoval: boolean): Track => {
+  const trackOf = (declared: Assignment, isRemoval: boolean): Track => {
     const { component } = declared
     // A revision that does not name the component was healthy without it.
-    const healthy = targetIn(current, component) ?? (current && removalOf(component))
+    const healthy = assignedIn(current, component) ?? (current && removalOf(component))
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
-    const isFled = (t: Target | undefined): boolean => {
+    const isFled = (t: Assignment | undefined): boolean => {
       const of = t && healthyVersionOf(t, components)
       return of !== undefined && wasLeft(all, component, of)
     }
     const recorded = current && completedIn(current).get(component)
-    const back = isSameTarget(healthy, declared) || isFled(healthy) ? undefined : healthy
+    const back = isSameAssignment(healthy, declared) || isFled(healthy) ? undefined : healthy
     const target = blocked === undefined ? declared : isRollback ? back : undefined
     const index = indexOf.get(component) ?? -1
     const version = target && !isFled(target) ? healthyVersionOf(target, components) : undefined
     const ahead = target === undefined ? [] : aheadOf(all, target)
     // Of sets that completed before it was kept the current revision alone says what was healthy.
-    const isCurrent = isSameTarget(target, healthy) && (recorded === undefined || version === undefined)
+    const isCurrent = isSameAssignment(target, healthy) && (recorded === undefined || version === undefined)
     const isKnown = isCurrent || (version !== undefined && wasHealthy(healthyBefore(all, component), version))
     const isProven = isKnown && !isFled(target) && !isMostlyForeign(target, ahead, { index, members, isOthers })
     return { component, index, declared, target, isProven, version, ahead, isRollback, blocked, isRemoval }
   }
-  const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
+  const wanted = (update.data?.components ?? []).map((w) => trackOf(assignmentOf(w), false))
   const dropped = droppedComponents({ update, current, all })
     .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.slices))
     .map((name) => trackOf(removalOf(name), true))
@@ -105,28 +107,26 @@ interface Population {
  * such machines are the larger part, the version is not yet proven for them: they climb the ladder, and failures on them count.
  */
 function isMostlyForeign(
-  healthy: Target | undefined,
-  newer: readonly Target[],
+  healthy: Assignment | undefined,
+  newer: readonly Assignment[],
   { index, members, isOthers }: Population,
 ): boolean {
-  if (healthy === undefined || healthy.version === '') return false
+  if (healthy?.kind !== 'Run') return false
   let foreign = 0
   let counting = 0
   for (const reading of members) {
     if (reading.health === 'Joining' || reading.health === 'Leaving') continue
     counting++
     const told = reading.told[index]
-    if (told !== undefined && (isTo(told, healthy) || isOfCanary(told) || newer.some((t) => isTo(told, t)))) continue
+    if (told !== undefined && (isTold(told, healthy) || isOfCanary(told) || newer.some((t) => isTold(told, t))))
+      continue
     if (!isOthers(healthy.component, reading)) foreign++
   }
   return foreign > 0 && foreign * 2 >= counting
 }
 
-const isTo = ({ version, config }: Told, target: Target): boolean =>
-  version === target.version && config === target.config
-
 /** A canary raises the attempt without a slice: its machines return to what they had before. */
-const isOfCanary = ({ slice, attempt }: Told): boolean => slice === undefined && attempt > 1
+const isOfCanary = ({ slice, attempt }: ComponentEntry): boolean => slice === undefined && attempt > 1
 
 /** What kept revisions name and the one that machines go to does not. */
 export function droppedComponents({ update, all }: Revisions): readonly string[] {
@@ -139,10 +139,7 @@ const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
   members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
 
 const isAtWorkOn = (component: string, slices: readonly Slice[] = []): boolean =>
-  slices.some((w) => w.component === component && w.version === undefined)
+  slices.some((w) => isSliceTo(w, removalOf(component)))
 
-export const isSliceTo = ({ component, version, config }: Slice, target: Target | undefined): boolean =>
-  target !== undefined &&
-  component === target.component &&
-  (version ?? '') === target.version &&
-  config === target.config
+export const isSliceTo = (slice: Slice, target: Assignment | undefined): boolean =>
+  isSameAssignment(readAssignment(slice), target)

@@ -15,17 +15,17 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import { timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
+import { type Assignment, isSameAssignment, removalOf } from '#api/protocol/assignment.ts'
+import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 type Definitions = Seen['components']
 
 /** Undefined while the definition of the version does not exist: it could not be recognized as the same later. */
-export function healthyVersionOf(
-  { component, version, config }: Target,
-  components: Definitions,
-): HealthyVersion | undefined {
-  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
+export function healthyVersionOf(assigned: Assignment, components: Definitions): HealthyVersion | undefined {
+  if (assigned.kind === 'Remove') return undefined
+  const { component, version, config } = assigned
+  const definition = components.get(componentObjectName(component, version))
   return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
 }
 
@@ -52,7 +52,7 @@ export function markedRevisions(declaration: Declaration): readonly ControllerRe
   const isKnown = recorded.some((r) => isSame(r, declared))
   const all = isKnown ? recorded : [...recorded, declared]
   return (declared.data?.components ?? [])
-    .map(targetOf)
+    .map(assignmentOf)
     .reduce((marked, target) => withWayBack(marked, target, declaration), all)
 }
 
@@ -60,7 +60,7 @@ const isSame = (a: ControllerRevision, b: ControllerRevision): boolean => a.meta
 
 function withWayBack(
   all: readonly ControllerRevision[],
-  target: Target,
+  target: Assignment,
   { recorded, declared, components, now }: Declaration,
 ): readonly ControllerRevision[] {
   const { component } = target
@@ -72,7 +72,7 @@ function withWayBack(
   const isSecond = now - lastWayBack(all, component) < WAY_BACK_EVERY_MS
   const left = isSecond ? [version] : fled.flatMap((t) => healthyVersionOf(t, components) ?? [])
   const marked = all.map((revision) => {
-    const own = targetIn(revision, component)
+    const own = assignedIn(revision, component)
     const said = own && healthyVersionOf(own, components)
     if (said === undefined || !left.some((v) => isSameVersion(v, said))) return revision
     return changed(revision, component, (before) => ({ ...withVersion(before, said), leftAt: at }))
@@ -106,22 +106,21 @@ function changed(
 }
 
 /** What was declared for the component after the target was declared last. Nothing where the target never was. */
-function declaredAfter(recorded: readonly ControllerRevision[], target: Target): readonly Target[] {
+function declaredAfter(recorded: readonly ControllerRevision[], target: Assignment): readonly Assignment[] {
   const { component } = target
-  const targetOfRevision = (r: ControllerRevision): Target => targetIn(r, component) ?? removalOf(component)
-  const isGoal = (t: Target): boolean => t.version === target.version && t.config === target.config
-  const numbers = recorded.filter((r) => isGoal(targetOfRevision(r))).map((r) => r.revision)
+  const targetOfRevision = (r: ControllerRevision): Assignment => assignedIn(r, component) ?? removalOf(component)
+  const numbers = recorded.filter((r) => isSameAssignment(targetOfRevision(r), target)).map((r) => r.revision)
   if (numbers.length === 0) return []
   const last = Math.max(...numbers)
   return recorded.filter((r) => r.revision > last).map(targetOfRevision)
 }
 
 /** A machine that was told one of these and moves to the target goes back. */
-export const aheadOf = (all: readonly ControllerRevision[], target: Target): readonly Target[] => [
+export const aheadOf = (all: readonly ControllerRevision[], target: Assignment): readonly Assignment[] => [
   ...declaredAfter(all, target),
   ...all.flatMap((revision) => {
     const said = completedIn(revision).get(target.component)
-    const own = targetIn(revision, target.component)
-    return said !== undefined && own !== undefined && isLeft(said) && !isSameTarget(own, target) ? [own] : []
+    const own = assignedIn(revision, target.component)
+    return said !== undefined && own !== undefined && isLeft(said) && !isSameAssignment(own, target) ? [own] : []
   }),
 ]

@@ -1,4 +1,5 @@
 // Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
+import { readAssignment } from '#api/protocol/assignment.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { SliceFacts } from '#api/protocol/slice.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -14,7 +15,7 @@ import type { MachineResult, SetAction } from '../actions.ts'
 import { reportOf } from '../revisions/blocks.ts'
 import type { Rollout, Slice } from '../seen.ts'
 import { LOST_AFTER_MS, silentSince } from '../members/reading.ts'
-import { type SliceMachine, type SliceView, type Surroundings, isFailed, sliceTarget } from './slice-view.ts'
+import { type SliceMachine, type SliceView, type Surroundings, isFailed } from './slice-view.ts'
 import { type Wait, waitingSince } from '../waiting.ts'
 
 /** Why a slice is not wanted any more. */
@@ -219,7 +220,7 @@ export function reports({
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
   const reason = `${results.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
-  return [{ kind: 'Report', reason, permit, target: sliceTarget(slice), startedAt: slice.startedAt, results }]
+  return [{ kind: 'Report', reason, permit, target: readAssignment(slice), startedAt: slice.startedAt, results }]
 }
 
 function resultOf({ name, targetUid, result, end }: SliceMachine): readonly MachineResult[] {

@@ -11,7 +11,7 @@ import { isPermitEnded } from './advance.ts'
 import type { Survey } from '../members/candidates.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
-import type { Target } from '../revisions/revisions.ts'
+import { writeAssignment } from '#api/protocol/assignment.ts'
 import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#placement/spread.ts'
 import { versionOf } from './slice-view.ts'
@@ -121,9 +121,7 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
   const planned: Slice = {
-    component: target.component,
-    ...(target.version !== '' && { version: target.version }),
-    ...(target.config !== undefined && { config: target.config }),
+    ...writeAssignment(target),
     step: place.step,
     number: place.number,
     phase: 'Planned',
@@ -242,8 +240,7 @@ const MOST_SET_CHARS = 100
 function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): string {
   const { name = '', uid = '' } = seen.set.metadata
   const set = shortened(name.slice(0, MOST_SET_CHARS))
-  const target: Target = { component: slice.component, version: slice.version ?? '', config: slice.config }
-  const base = `${set}-${slice.component}-${hashOf(target, uid)}-s${slice.step}-${slice.number}`
+  const base = `${set}-${slice.component}-${hashOf(slice, uid)}-s${slice.step}-${slice.number}`
   for (let n = 0; ; n++) {
     const permit = n === 0 ? base : `${base}-${n}`
     const known = seen.permits.get(permit)
@@ -251,7 +248,8 @@ function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): stri
   }
 }
 
-const hashOf = ({ component, version, config }: Target, set: string): string =>
+/** A removal hashes as it always did, so that a permit that was asked for is found again. */
+const hashOf = ({ component, version = '', config }: Slice, set: string): string =>
   revisionHash([{ name: component, version, values: { set, ...(config !== undefined && { config }) } }])
 
 function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {

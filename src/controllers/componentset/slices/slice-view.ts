@@ -1,4 +1,5 @@
 // One slice as it is now: what became of each of its machines, and whether any is between two versions.
+import { readAssignment } from '#api/protocol/assignment.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#permits/permits.ts'
@@ -67,7 +68,7 @@ function viewMachine(
   // Another machine of the same name is not the one that was asked for.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
   const index = around.indexOf(slice.component)
-  const standing = reading && standingOf(reading, index, sliceTarget(slice))
+  const standing = reading && standingOf(reading, index, readAssignment(slice))
   const result = target && permit?.spec.results?.[target.uid]
   const isGone = reading !== undefined && isLost(reading, around.now)
   const isHalted = reading !== undefined && around.isHalted(reading, slice)
@@ -89,10 +90,12 @@ function viewMachine(
 }
 
 /** What a slice is about, in words. */
-export const versionOf = ({ component, version = '' }: Slice): string =>
-  version === '' ? `${component} (which leaves)` : `${component} ${version}`
-
-export const sliceTarget = ({ component, version = '', config }: Slice) => ({ component, version, config })
+export function versionOf(slice: Slice): string {
+  const assigned = readAssignment(slice)
+  return assigned.kind === 'Remove'
+    ? `${assigned.component} (which leaves)`
+    : `${assigned.component} ${assigned.version}`
+}
 
 function endOf(
   reading: Reading | undefined,

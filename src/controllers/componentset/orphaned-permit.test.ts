@@ -1,0 +1,32 @@
+// Permits that no slice of the status works with: the set's controller ended between asking and writing its status.
+import { expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { fleet, until } from '#test/support/rollout-story.ts'
+
+const withConfig = (machine: Machine, config: string): Machine => {
+  const components = machine.spec.components?.map((c) => ({ ...c, config }))
+  return { ...machine, spec: { ...machine.spec, ...(components !== undefined && { components }) } }
+}
+
+test.each([
+  ['without a configuration', undefined],
+  ['with a configuration', 'beacon-0123456789ab'],
+])('a machine that switched under one %s succeeded, and was not merely released', (_, config) => {
+  const model = fleet(4)
+  model.declare({ beacon: '1.1.0' }, { steps: [1] })
+  const results = () => [...model.permits.values()].flatMap((p) => Object.values(p.spec.results ?? {}))
+  until(model, () => results().includes('Succeeded'))
+  const [permit] = model.permits.values()
+  if (permit === undefined) throw new Error('nothing was asked for')
+  // Another name than the set would ask under now.
+  const name = 'orphan'
+  const metadata = { ...permit.metadata, name }
+  const { results: _results, ...spec } = permit.spec
+  const component = { name: 'beacon', version: '1.1.0', ...(config !== undefined && { config }) }
+  model.permits = new Map([[name, { ...permit, metadata, spec: { ...spec, component }, status: { phase: 'Granted' } }]])
+  if (config !== undefined)
+    for (const [m, machine] of model.machines) model.machines.set(m, withConfig(machine, config))
+  model.set = { ...model.set, status: { ...model.set.status, slices: [] } }
+  model.planTurn()
+  expect(Object.values(model.permits.get(name)?.spec.results ?? {})).toEqual(['Succeeded'])
+})
