@@ -16,7 +16,7 @@ const AT_ONCE = 8
 
 export class QuietWatch {
   readonly #client: KubeClient
-  /** The first heartbeat seen since nothing keeps the target from being healthy. */
+  /** The first heartbeat seen since the target is at rest. */
   readonly #first = new Map<string, string>()
   readonly #quiet = new Set<string>()
 

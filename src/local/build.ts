@@ -135,7 +135,7 @@ function forgetOld(builds: string): void {
   for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
 }
 
-/** In a process of its own: a bundler takes hundreds of megabytes, which a program that goes on running would keep. */
+/** In a process of its own: a bundler takes hundreds of megabytes, which a long-running program would keep. */
 export async function buildApart(options: BuildOptions): Promise<Entries> {
   const { root } = options
   await ran(options, [join(root, 'src/cli/build.ts')], BUILD_WITHIN_MS)

@@ -104,6 +104,8 @@ const COMMENTS_DONE = [
   'src/runtime',
   'src/sync',
   'src/windows',
+  'test/sim',
+  'test/support',
 ]
 
 test.each(COMMENTS_DONE)('the comments in %s are in plain English', (folder) => {

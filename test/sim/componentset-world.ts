@@ -74,7 +74,7 @@ export function setController(parts: Parts = {}): Actor {
   }
 }
 
-/** Machine controller, agents and Defender: everybody looks at the truth once a second and does what is theirs. */
+/** Machine controller, agents and Defender: each reads the true objects once a second and does its part. */
 const TURN_MS = 1_000
 const SLOWEST_TURN_MS = 8_000
 
@@ -213,7 +213,7 @@ const phases: readonly Phase[] = [
 const LOSSES = 12
 const LOSS_MS = 900
 
-/** Somebody deletes permits that nobody decided yet. */
+/** Permits that are not decided yet are deleted. */
 function losePermits({ fake }: World): void {
   for (const { metadata, status } of allOf(fake, operationPermit))
     if (status === undefined) fake.uproot(operationPermit, { name: metadata.name ?? '' })
@@ -228,7 +228,7 @@ const withinBudget: Invariant = (_, { fake }) => {
   return busy > LIMIT ? `${busy} machines are at work, ${LIMIT} may be` : undefined
 }
 
-/** Whoever may be switched under a live permit has a slot that counts: all of them together stay within the budget. */
+/** Every machine that may be switched under a live permit has a slot that counts: all of them together stay within the budget. */
 const slotsWithinBudget: Invariant = (_, { fake }) => {
   const targets = allOf(fake, operationPermit)
     .filter((p) => (p.status?.phase ?? 'Requested') === 'Granted')

@@ -67,7 +67,7 @@ const DEFAULT_FAULTY_MS = 20_000
 const DEFAULT_SETTLE_MS = 600_000
 /** Two full rounds of the longest backoff. */
 const DEFAULT_REST_MS = 600_000
-/** A phase of a well-behaved controller takes some thousand steps; whoever needs so many is spinning. */
+/** A phase of a well-behaved controller takes some thousand steps; one that needs this many is looping. */
 const MOST_STEPS = 30_000
 
 /** What to hold a run against, and which faults it gets: drawn from its seed unless they are given. */

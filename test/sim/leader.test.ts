@@ -173,7 +173,7 @@ describe('F15 an ex-leader that was stopped in the middle of a delete', () => {
   })
 })
 
-/** A client over which so many requests go at once and no more, as over a few connections. */
+/** A client with a limited number of requests in flight, as over a few connections. */
 function congested(client: KubeClient, lanes: number, each: () => Promise<void>): KubeClient {
   let free = lanes
   const queue: (() => void)[] = []

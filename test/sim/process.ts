@@ -14,7 +14,7 @@ export interface SimProcess {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** For what runs until the process is told to end; a kill tells nobody. */
+  /** Ends what runs until the process is stopped in order; a kill does not trigger it. */
   readonly signal: AbortSignal
   /** Reads are consistent, as those of a real server without a resourceVersion. */
   readonly client: KubeClient
@@ -26,7 +26,7 @@ export interface Actor {
   readonly name: string
   /** Brings up everything the process does. Called again after each crash, with nothing left of the life before. */
   start(process: SimProcess): void
-  /** False for what stands for the rest of the world: no faults hit it. */
+  /** False for actors that play the rest of the world: no faults hit them. */
   readonly isFaulty?: boolean
 }
 
@@ -91,7 +91,7 @@ class Life {
     for (const run of this.#late.splice(0)) this.run(run)
   }
 
-  /** Now, or when the process goes on, or never. */
+  /** Now, or when the process is resumed, or never. */
   run(fn: () => void): void {
     if (!this.#isAlive) return
     if (this.#isPaused) this.#late.push(fn)

@@ -19,7 +19,7 @@ export type SimFault =
       readonly code: number
       readonly when: Moment
     }
-  /** F3: its caches stand still. */
+  /** F3: its caches stop receiving events. */
   | { readonly kind: 'Stale'; readonly actor: string; readonly atMs: number; readonly forMs: number }
   /** F4: it restarts against a server whose view is older. */
   | {
@@ -260,7 +260,7 @@ function injectOne(world: World, fault: SimFault, random: Random, { ports, heals
 /** History is forgotten and the caches' watches break: only a list can tell what is. */
 function makeRelist(world: World, actor: string): void {
   world.count('history is forgotten, and caches list again')
-  // One more revision than any cache can have seen, or one that saw the last event would go on from there.
+  // One revision beyond any that a cache can have seen; otherwise a cache that saw the last event would continue from there.
   world.fake.plant(namespaceType, {
     apiVersion: 'v1',
     kind: 'Namespace',

@@ -51,7 +51,7 @@ export class World {
     })
   }
 
-  /** For so long nothing has been written, nor has anybody tried to. */
+  /** How long no write has happened or been attempted. */
   get quietMs(): number {
     return this.clock.monotonic() - this.#lastWriteAt
   }

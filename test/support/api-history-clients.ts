@@ -60,7 +60,7 @@ export class HistoryClients {
     this.#requests?.close()
   }
 
-  /** One list when nothing else goes on, and one watch that is read until it has seen the last write. */
+  /** One list without other requests, and one watch that is read until it has seen the last write. */
   async lookAtRest(server: ServerProcess): Promise<void> {
     const requests = new Requests(server)
     const { body } = await requests.post(HISTORY_PATH, { metadata: { name: `last-${now()}` } })

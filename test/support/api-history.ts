@@ -1,7 +1,7 @@
 // What clients of an API server did and saw, and whether one server that keeps what it acknowledges could have answered so. Pure:
 // the checker knows no server, only the history. Time is any number that grows; a revision gives the one order of all changes.
 
-/** The data of one version of one key; undefined: the key is gone. */
+/** The data of one version of one key; undefined: the key was deleted. */
 export type Data = Readonly<Record<string, string>> | undefined
 
 export type Intent =
@@ -87,14 +87,14 @@ export function violations(history: readonly Entry[]): readonly string[] {
   return problems
 }
 
-/** Whether a revision was told to somebody, or had to be. */
+/** Whether a revision was shown to some client, or had to be. */
 function shown(history: readonly Entry[], truth: ReadonlyMap<number, Version>): (revision: number) => boolean {
   const watches = history.filter((e) => e.is === 'watch')
   return (revision) =>
     truth.has(revision) || watches.some((w) => w.from < revision && revision <= (w.events.at(-1)?.revision ?? 0))
 }
 
-/** The first revision after another that nobody had to be told of; undefined where all are known to the last. */
+/** The first later revision that no client had to be shown; undefined when all revisions up to the last are known. */
 function unshownAfter(
   history: readonly Entry[],
   truth: ReadonlyMap<number, Version>,
@@ -111,7 +111,7 @@ const same = (a: Data, b: Data): boolean => textOf(a) === textOf(b)
 const textOf = (d: Data): string =>
   d === undefined ? 'gone' : JSON.stringify(Object.entries(d).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-/** All that anybody saw, by revision; two who saw different things at one revision is a problem. */
+/** All versions that clients saw, by revision; it is a problem if two clients saw different data at one revision. */
 function versionsOf(history: readonly Entry[], problems: string[]): Map<number, Version> {
   const truth = new Map<number, Version>()
   const add = (v: Version) => {
@@ -134,8 +134,8 @@ function versionsOf(history: readonly Entry[], problems: string[]): Map<number, 
 }
 
 /**
- * A deletion right before a crash may have been seen by nobody. It is taken for true where somebody asked for it, something shows
- * that the key was gone, and there is a revision that no watch had to show.
+ * A deletion right before a crash may not have been seen by any client. It counts as true if a client requested it, something shows that the key did not exist,
+ * and there is a revision that no watch had to show.
  */
 function addUnseenDeletions(history: readonly Entry[], truth: Map<number, Version>): void {
   const asked = Map.groupBy(
@@ -198,7 +198,7 @@ function watchProblems(
     had.add(revision)
     const before = versionAt(byKey.get(key) ?? [], revision - 1)
     const expected = before?.data === undefined ? 'ADDED' : 'MODIFIED'
-    // what was before the first version that anybody saw is not known
+    // what was before the first version that any client saw is not known
     if (type !== 'DELETED' && before !== undefined && type !== expected)
       problems.push(`a watch from ${from} showed ${type} ${key} at ${revision}, it was ${expected}`)
   }
@@ -248,7 +248,7 @@ type Moment =
   | { readonly at: number; readonly is: 'begin'; readonly entry: Write | Read | Listing }
   | { readonly at: number; readonly is: 'end'; readonly entry: Write | Read | Listing }
 
-/** What was known to anybody when a call began is a floor for what that call may say. */
+/** A call must not return less than what was known to any client when the call began. */
 function timeProblems(
   history: readonly Entry[],
   byKey: ReadonlyMap<string, readonly Version[]>,
@@ -321,7 +321,7 @@ function endOf(
   }
   if (entry.outcome === 'deleted') {
     const [seen] = gone.filter((v) => v.revision > floor.key)
-    // Right before a crash nobody may have been told of it, and another one comes after.
+    // A deletion right before a crash may never have been shown, with another one after it.
     const first = Math.min(seen?.revision ?? Infinity, unshown(floor.key) ?? Infinity)
     if (first === Infinity)
       return {

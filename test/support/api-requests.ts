@@ -16,7 +16,7 @@ export interface SendOptions {
   readonly text?: string
 }
 
-/** Loosely typed on purpose: a test names what it looks at. */
+/** Loosely typed on purpose: each test names the fields that it reads. */
 export interface Body extends KubeObject {
   readonly items?: readonly KubeObject[]
   readonly reason?: string
@@ -181,7 +181,7 @@ function openWatch(response: IncomingMessage, close: () => void): OpenWatch {
     for (const look of looks) look()
   })
   const ended = new Promise<void>((resolve) => response.once('close', () => resolve()))
-  // a connection that is cut ends the watch; who waits is told by `until`
+  // a broken connection ends the watch; `until` reports that to its caller
   response.on('error', () => undefined)
   return {
     lines,

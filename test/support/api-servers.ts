@@ -10,7 +10,7 @@ import { embeddedRules } from '#cli/run/embedded-rules.ts'
 export interface RunningServer {
   readonly url: string
   readonly ca: string
-  /** Of somebody in system:masters. */
+  /** Of a user in system:masters. */
   readonly cert: string
   readonly key: string
   /** A file for kubectl, in a folder that goes with the server. */

@@ -14,7 +14,7 @@ export interface ServerProcess {
   readonly key: string
   /** Resolves when it has ended, by itself too. */
   readonly ended: Promise<Ended>
-  /** Stands still for a while, as a machine does that swaps or a virtual one that is moved. */
+  /** Stops for a while, like a machine that swaps or a virtual machine that is migrated. */
   pause(ms: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<Ended>

@@ -74,7 +74,7 @@ export interface Identities {
   readonly joining: Who
   /** May do everything in namespace shop, and nothing elsewhere. */
   readonly tenant: Who
-  /** May read what everybody may read. */
+  /** May read only what every authenticated user may read. */
   readonly anybody: Who
   readonly anonymous: Who
   /** In system:masters. */

@@ -1,4 +1,4 @@
-// A story whose chapters go on from each other: after one that failed the others say so, instead of waiting in vain for minutes each.
+// A story of dependent chapters: after a failed one the others fail at once with its name, instead of each waiting in vain for minutes.
 import { afterEach, beforeEach } from 'vitest'
 
 export function chapters(): void {

@@ -1,5 +1,5 @@
-// A cluster whose API server and approver can be away for longer than certificates live, and hosts whose agents go on meanwhile: the embedded server as
-// `kubenode apiserver` runs it, the real approver, the agents' real join, renewal and door, on a clock that the test moves.
+// A cluster whose API server and approver can be away for longer than certificates live, and hosts whose agents keep running meanwhile: the embedded server as
+// run by `kubenode apiserver`, the real approver, the agents' real join, renewal and door, on a clock that the test moves.
 import { mkdirSync, mkdtempSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

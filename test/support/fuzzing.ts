@@ -1,6 +1,6 @@
-// Runs an oracle over many hostile inputs, each made from one number, so that the one that failed can be made again:
+// Runs an oracle over many hostile inputs, each made from one number, so that a failing one can be reproduced:
 //   KUBENODE_FUZZ_SEED=<seed> KUBENODE_FUZZ_INPUT=<n> bin/with-node vitest run --project fuzz <file>
-// An input that never comes to an end is named by a watcher in a thread of its own, which then ends this process.
+// A watcher in its own thread prints an input that never finishes, and then ends this process.
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom, type Random } from '#lib/random.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { once } from 'node:events'
 import { createDeflate, deflateSync } from 'node:zlib'
 
-/** A stream that begins with `start` and goes on with so many zeros. */
+/** A stream that begins with `start`, followed by that many zeros. */
 export async function bombOf(start: string, zeros: number): Promise<Buffer> {
   const stream = createDeflate({ level: 1 })
   const chunks: Buffer[] = []

@@ -24,7 +24,7 @@ const DEPLOYMENTS: ResourceType = {
 
 export interface ContractServer {
   readonly client: KubeClient
-  /** A namespace that is there and that nobody else uses. */
+  /** An existing namespace that no other test uses. */
   readonly namespace: string
   /** Compacts; a server that runs for real cannot be told to. */
   readonly forgetHistory?: () => Promise<void>

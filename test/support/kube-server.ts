@@ -144,7 +144,7 @@ async function stream(res: ServerResponse, lines: AsyncIterable<string>): Promis
   res.end()
 }
 
-/** Resolves when there is room again, or when nobody reads any more. */
+/** Resolves when there is room again, or when the reader has left. */
 function writable(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -69,7 +69,7 @@ export class Kubectl {
     return this.ok(`apply -f - ${words}`, [], { stdin: documents(manifests) })
   }
 
-  /** A command that goes on until it is stopped; `until` waits for what it prints. */
+  /** A command that runs until it is stopped; `until` waits for its output. */
   follow(words: string): Following {
     const child = spawn('kubectl', split(words), { env: { ...this.#env }, stdio: ['ignore', 'pipe', 'pipe'] })
     let text = ''
@@ -120,5 +120,5 @@ export const documents = (manifests: readonly unknown[]): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests })
 
 let counter = 0
-/** A name that nobody else uses, also on a server that is used twice. */
+/** A name that no other test uses, also on a server that is used twice. */
 export const fresh = (base: string): string => `${base}-${process.pid.toString(36)}${(++counter).toString(36)}`

@@ -1,4 +1,4 @@
-// The type checker as a server, asked where something is used: it follows types, so fields of one name in two kinds are told apart.
+// The type checker as a server, asked where a symbol is used: it follows types, so equally named fields of two kinds are not confused.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

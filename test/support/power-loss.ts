@@ -17,7 +17,7 @@ interface DiskFile {
 export class LossyDisk {
   readonly #files = new Map<string, DiskFile>()
 
-  /** As a copy of some files in a folder stands on the disk. */
+  /** Reads the files from a copy of their folder on the disk. */
   static of(copy: string, folder: string, names: readonly string[]): LossyDisk {
     const disk = new LossyDisk()
     for (const name of names)

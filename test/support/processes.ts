@@ -1,4 +1,4 @@
-// Finds processes of a test by what stands in their command line, and waits for things to become true. Only for processes that the test started.
+// Finds processes of a test by their command line, and waits for conditions. Only for processes that the test started.
 import { readFileSync, readdirSync } from 'node:fs'
 
 export interface Found {

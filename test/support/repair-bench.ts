@@ -1,4 +1,4 @@
-// An embedded server over HTTPS with the Defender and controllers at work, each with the rights that it is shipped with, and nodes whose state a test plays.
+// An embedded server over HTTPS with the Defender and controllers running, each with the rights that it is shipped with, and nodes whose state a test plays.
 import { startApprover } from './approver.ts'
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -55,7 +55,7 @@ export class RepairBench {
     await this.server.stop()
   }
 
-  /** What the server refused to one of ours: rights that are missing show here, whatever a retry made of it. */
+  /** Requests of our programs that the server forbade: missing rights show here, even if a retry succeeded. */
   forbidden(): readonly string[] {
     return this.#troubles.filter((line) => /forbidden|\b403\b/i.test(line))
   }
@@ -67,7 +67,7 @@ export class RepairBench {
     })
   }
 
-  /** As the agent of a machine that there is now: its certificate names the uid of this Machine. */
+  /** As the agent of a machine that exists now: its certificate names the uid of this Machine. */
   async agentOf(name: string): Promise<KubeClient> {
     const uid = (await this.machine(name))?.metadata.uid
     if (uid === undefined) throw new Error(`machine ${name} has no uid, and its agent no certificate`)
@@ -161,7 +161,7 @@ export class RepairBench {
     })
   }
 
-  /** Nobody renews it: it says that it was renewed later than any test ends. */
+  /** It is never renewed: its renewal time is later than the end of any test. */
   async #beat(name: string): Promise<void> {
     const metadata = { name, namespace: 'kube-node-lease' }
     const renewTime = microTimestamp(systemClock.now() + 3_600_000)

@@ -1,4 +1,4 @@
-// Random lives of a rollout: everybody takes turns in any order while machines die, people edit and permits end; what must always hold is looked at after every plan.
+// Random lives of a rollout: all actors take turns in any order while machines die, users edit and permits end; the invariants are checked after every plan.
 import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
@@ -137,7 +137,7 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
     case 97:
       return endPermits(model, random)
     case 98:
-      // What nobody decided yet is deleted by somebody.
+      // A user deletes permits that are not decided yet.
       for (const [permit, { status }] of model.permits) if (status === undefined) model.permits.delete(permit)
       return
     default:
@@ -190,7 +190,7 @@ function endPermits(model: RolloutModel, random: Random): void {
   }
 }
 
-/** Everything heals, and what is declared is good. */
+/** All faults end, and the declared version is good. */
 function calm(model: RolloutModel): void {
   model.holds = []
   model.others = []
@@ -245,7 +245,7 @@ function wrongPlan(made: SetPlan, seen: Seen, now: number, random: Random): stri
   )
 }
 
-/** Whoever pauses a set or a machine is not asked for it. */
+/** No permit is requested for a paused set or machine. */
 function askingWhileHeld(made: SetPlan, { holds }: Seen, now: number): string | undefined {
   const stops = holds.filter(
     ({ spec }) => (spec.effect === 'Pause' || spec.effect === 'Freeze') && Date.parse(spec.until) > now,
@@ -336,7 +336,7 @@ const isWell = (m: Machine, seen: Seen): boolean =>
   isNodeUp(m, seen) &&
   m.status?.components?.every((c) => c.state !== 'Failed' && c.state !== 'Degraded') === true
 
-/** Told in other words than the planner's: what is down, plus what every slice of ours may take down, is within maxUnavailable. */
+/** Counted differently than in the planner: unavailable machines, plus those that the slices of this set may disrupt, are within maxUnavailable. */
 function overBudget(made: SetPlan, seen: Seen): string | undefined {
   const asks = asksOf(made)
   const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
@@ -357,7 +357,7 @@ function overBudget(made: SetPlan, seen: Seen): string | undefined {
   return counted.length > limit ? `${counted.length} machines may be down, ${limit} are allowed` : undefined
 }
 
-/** What is unknown, silent, broken or at work for others is not asked about. */
+/** No permit is requested for a machine that is unknown, silent, broken or being switched by others. */
 function disturbing(made: SetPlan, seen: Seen): string | undefined {
   const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
   for (const { request } of asksOf(made))

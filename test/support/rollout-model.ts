@@ -1,4 +1,4 @@
-// A whole rollout in memory: the planner's actions take effect at once, everybody else takes turns. For properties and long stories.
+// A whole rollout in memory: the planner's actions take effect at once, all other actors take turns. For properties and long stories.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -214,7 +214,7 @@ export class RolloutModel {
   isSilent = (machine: Machine): boolean =>
     machine.status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
 
-  /** Everybody takes a turn, or only these machines. */
+  /** All machines take a turn, or only the given ones. */
   round(ms = 1_000, machines: Iterable<string> = this.machines.keys()): SetPlan {
     this.defender()
     for (const name of machines) {

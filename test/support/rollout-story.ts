@@ -1,4 +1,5 @@
-// How stories of rollouts begin and go on: a fleet at rest, holds, and time that passes until something is so. Every status on the way is held against its schema.
+// Building blocks for stories of rollouts: a fleet at rest, holds, and time that passes until a condition is true. Every status on the way is checked against
+// its schema.
 import { expect } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -12,7 +13,7 @@ const VERSIONS = ['1.0.0', '1.1.0', '1.2.0', '2.0.0']
 export const components = ['beacon', 'scribe'].flatMap((c) => VERSIONS.map((v) => component(c, v)))
 
 const validator = createValidator()
-/** A server refuses a status that its schema does not know, and the rollout would stand still. */
+/** A server rejects a status that violates its schema, and the rollout would stop. */
 const problemsOf = (set: object) => validator.problems(machineComponentSet, JSON.parse(JSON.stringify(set)))
 
 export interface Story extends Partial<ModelOptions> {

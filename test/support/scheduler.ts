@@ -49,7 +49,7 @@ export class SeededScheduler {
   turn(owner: string, label: string): Promise<void> {
     const lateMs = this.#random.next() < LATE_SHARE ? 1 + this.#random.below(LATEST_MS) : 0
     const readyAt = this.#clock.monotonic() + lateMs
-    // Only so that time stops there; whether the task still waits is looked at then.
+    // Only makes time stop there; whether the task still waits is checked then.
     if (lateMs > 0) this.#clock.after(lateMs, () => undefined)
     return new Promise((go) => this.#waiting.push({ owner, label, readyAt, go }))
   }
@@ -63,7 +63,7 @@ export class SeededScheduler {
     this.#held.delete(owner)
   }
 
-  /** Whoever waits on behalf of the owner waits for ever: what SIGKILL does. */
+  /** Tasks of the owner wait for ever: what SIGKILL does. */
   drop(owner: string): void {
     this.#waiting = this.#waiting.filter((w) => w.owner !== owner)
   }
@@ -131,7 +131,7 @@ export async function forSeeds(seeds: Iterable<number>, scenario: (seed: number)
   }
 }
 
-/** `count` seeds from `from` on, or the one that SIM_SEED names, to look at a failure alone. */
+/** `count` seeds from `from` on, or only the one named by SIM_SEED, to study a failure alone. */
 export function seeds(count: number, from = 1, environment = process.env['SIM_SEED']): readonly number[] {
   if (environment !== undefined) return [Number(environment)]
   return Array.from({ length: count }, (_, i) => from + i)

@@ -14,7 +14,7 @@ const NO_SENTENCE =
 type Tree = Readonly<Record<string, unknown>>
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
 
-/** What stands in types, imports and comparisons is shown to no one. */
+/** Literals in types, imports and comparisons are shown to no one. */
 const SILENT_PARENTS = new Set(['ImportDeclaration', 'ExportAllDeclaration', 'TSLiteralType', 'TSTemplateLiteralType'])
 
 function textOf(node: Tree): string | undefined {

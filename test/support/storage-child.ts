@@ -11,10 +11,10 @@ import { storedBatch } from './storage-batches.ts'
 const [mode = '', folder = '', other = '', from = '0', to = '0'] = process.argv.slice(2)
 const say = (line: string) => void writeSync(1, `${line}\n`)
 
-/** So that a few batches are enough for a log that is folded beside the writes, and begins anew. */
+/** Small enough that a few batches make the log fold beside the writes, and start again. */
 const LOG: LogBounds = { foldAt: 100_000, restartAt: 400_000, left: 150_000, longest: 800_000 }
 
-/** Goes on after a refusal, as a server does; ends when nothing can be stored any more. */
+/** Continues after a refused write, as a server does; ends when no write can succeed. */
 async function store(): Promise<void> {
   const storage = sqliteStorage(join(folder, 'objects.db'), LOG)
   for (let n = Number(from); n < Number(to); n++) {

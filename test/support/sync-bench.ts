@@ -100,7 +100,7 @@ export interface SyncBench {
   readonly client: (cluster: string) => KubeClient
   /** Starts (another) sync process; what it returns ends it, as abruptly as a kill does. */
   readonly start: () => Promise<() => Promise<void>>
-  /** How many renders run now: processes of ours, since git is only asked between the steps of a test. */
+  /** How many renders run now: child processes of sync, since git is only called between the steps of a test. */
   readonly rendering: () => Promise<number>
   readonly releases: () => Promise<readonly Release[]>
   readonly close: () => Promise<void>

@@ -76,7 +76,7 @@ export function defender(name: string, parts: () => DefenderParts = () => ({})):
   }
 }
 
-/** What is really being disrupted right now; kept by the world, not by anybody who could be misled. */
+/** What is really being disrupted right now; recorded by the world, which no stale cache can mislead. */
 export interface Truth {
   readonly working: Map<string, number>
   readonly grantedAt: number[]

@@ -44,7 +44,7 @@ export const correctParts: ExampleParts = {
   status: (seen) => statusOf(seen),
   writeStatus: async ({ client }, status, { parent }) => {
     if (jsonEqual(parent.status, status)) return undefined
-    // The whole status is replaced: a merge patch would keep fields that are gone. A stale copy is refused by its version.
+    // The whole status is replaced: a merge patch would keep removed fields. A stale copy is rejected because of its version.
     return updateExactly(client, parentType, { ...parent, status }, { subresource: 'status' })
   },
   onParent: ({ enqueue }, before, after) => enqueue((after ?? before)?.metadata.name ?? ''),
@@ -54,7 +54,7 @@ export const correctParts: ExampleParts = {
   },
 }
 
-/** The cache decided; before anything is done its ground is looked at again, on the server. */
+/** The decision was made from the cache; its assumptions are checked again on the server before each action. */
 async function act(
   tools: Tools,
   action: ExampleAction,

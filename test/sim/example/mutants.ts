@@ -23,12 +23,12 @@ export interface Mutant {
   readonly within: number
   /** Why the bug may show in a run without faults too; then nothing is claimed about such runs. */
   readonly alsoWithout?: string
-  /** Made anew for each run, since some bugs are state that outlives what it should. */
+  /** Created for each run, since some bugs are state that outlives its run. */
   readonly parts: () => Partial<ExampleParts>
 }
 
 const { act } = correctParts
-/** The end of a parent, carried out on names. All other deletions are as they should be. */
+/** The deletion of a parent, carried out by name. All other deletions are correct. */
 const endByName: ExampleParts['act'] = async (tools, action, seen, context) => {
   const isEnd = seen.parent.metadata.deletionTimestamp !== undefined
   if (action.kind !== 'Delete' || !isEnd) return act(tools, action, seen, context)

@@ -10,7 +10,7 @@ export type ExampleAction =
 
 export interface Seen {
   readonly parent: Parent
-  /** Those of its name, whoever owns them. */
+  /** All children with its name, whatever their owner. */
   readonly children: readonly Child[]
 }
 

@@ -1,5 +1,5 @@
-// What the garbage collector of a real controller manager does with the machines of sets: owners that are gone or wait in the foreground take their machines with
-// them, whatever else the set is waiting for; orphaning takes the owner off. No faults hit it.
+// Does what the garbage collector of a real controller manager does with the machines of sets: a deleted owner, or one in foreground deletion, takes its
+// machines with it, whatever else the set is waiting for; orphaning removes the owner reference. No faults hit it.
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { World } from '../world.ts'

@@ -63,7 +63,7 @@ describe('sets that are renamed, replaced, deleted and made again', () => {
   )
 })
 
-/** As the Defender once saw it: what is deleted is down already. */
+/** An earlier bug of the Defender: machines that are being deleted already count as unavailable. */
 const deletedIsDown: Decide = (snapshot, before, options) => {
   const machines = snapshot.fleet.units.flatMap(({ source }) => (source.kind === 'Machine' ? [source as Machine] : []))
   const down = (m: Machine): Machine =>

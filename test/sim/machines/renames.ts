@@ -1,5 +1,5 @@
-// F41: sets are renamed, replaced, split, merged, deleted and made again, by a commit or by hand, with the Defender and a garbage collector at work. What serves
-// never falls below the floor of the policy.
+// F41: sets are renamed, replaced, split, merged, deleted and created again, by a commit or by hand, with the Defender and a garbage collector running. The
+// machines in service never fall below the floor of the policy.
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -29,7 +29,7 @@ const POOL = { pool: 'workers' }
 type Spec = Readonly<Record<string, unknown>>
 type Propagation = NonNullable<DeleteOptions['propagationPolicy']>
 
-/** What git, or whoever types the commands, wants; how soon after an apply the deletions come; and how they are made. */
+/** The sets that git or a user wants, how soon after an apply the deletions follow, and how they are made. */
 interface Wish {
   readonly sets: ReadonlyMap<string, Spec>
   readonly gapMs: number
@@ -125,7 +125,7 @@ export function renameSimulation({
   let names = 0
   let size = 'm'
   const newName = () => `set-${++names}`
-  /** Drawn beforehand: every run of a story is told the same. */
+  /** Drawn beforehand, so that every run of a story is the same. */
   const drawn = steps.map(() => ({
     gapMs: isPlain ? 1_000 : random.pick([0, 2_000, 30_000, 100_000]),
     propagation: isPlain ? ('Background' as const) : random.pick([...PROPAGATIONS]),
@@ -189,7 +189,7 @@ export function renameSimulation({
         const { gapMs, propagation, laterMs } = drawn[i] ?? { gapMs: 0, propagation: 'Background', laterMs: 0 }
         wish = { ...wish, gapMs, propagation }
         world.count(`step ${step}`)
-        // A phase is over when nothing was written for long: what a person wants is a write too, although it may be followed later.
+        // A phase ends when nothing was written for some time: write something now, because the user's change may come later.
         world.fake.poke(defenderPolicy, { name: 'p' }, { metadata: { annotations: { step: `${i}` } } })
         told[step](world, laterMs)
       },

@@ -174,7 +174,7 @@ const neverTooMany: Invariant = ({ kind, type, call }, world) => {
     : `${alive} machines for ${set.spec.replicas} replicas`
 }
 
-/** A machine that is gone leaves nothing that could be disturbed: only one whose host is there needs a permit. */
+/** A machine without a host disrupts nothing when it is deleted: only one with a host needs a permit. */
 const removalIsPermitted =
   (hosts: () => Cloud): Invariant =>
   ({ kind, type, object, previous, call }, world) => {

@@ -18,7 +18,7 @@ const BEAT_MS = 20_000
 
 type Components = NonNullable<NonNullable<Machine['status']>['components']>
 
-/** Looks again and again, past all faults, for as long as the world runs. */
+/** Repeats a check, without faults, for as long as the world runs. */
 export function every({ clock }: World, ms: number, look: () => void): void {
   const again = () => {
     look()

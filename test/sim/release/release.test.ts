@@ -231,7 +231,7 @@ function check(world: World, seed: number): void {
   else if (phase === 'Progressing' && !isDoing) expect(waitingFor?.seen, `seed ${seed}`).toMatch(/./)
 }
 
-/** Runs a story, and hands back the world as it stands at its end. */
+/** Runs a story, and returns the world in its final state. */
 function story(seed: number, ops: readonly Op[]): World {
   const random = seededRandom(seed)
   const world = new World(random)

@@ -1,4 +1,4 @@
-// A thousand failures among ten thousand nodes that look much like them: the plan opens repairs for exactly those, and for nobody else.
+// A thousand failing nodes among ten thousand that look much like them: the plan opens repairs for exactly those.
 import { expect, test } from 'vitest'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { plan } from '#controllers/remedy/plan.ts'

@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
       remedy: remedyModuleOf({
         freshJobs,
         plan: (seen, now) => {
-          // Each node is looked at with its own jobs alone.
+          // Each node is planned with its own jobs alone.
           const plans = seen.nodes.map((n) =>
             plan({ ...seen, jobs: seen.jobs.filter((j) => j.spec.node.uid === n.uid) }, now),
           )

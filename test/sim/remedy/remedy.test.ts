@@ -8,7 +8,7 @@ import { inFull, isFull } from '#test/support/full.ts'
 /** A thousand where there is time. */
 const SEEDS = inFull(1_000, 4)
 const MORE_SEEDS = inFull(1_000, 1)
-/** A refused supersession that nobody tried again; two nodes that fell silent while others were asked about. */
+/** A rejected supersession that was not retried; two nodes that fell silent while permits for others were requested. */
 const HARD = process.env['SIM_SEED'] === undefined ? [296, 446, 845] : []
 const FULL_MS = 7_200_000
 const MORE = ['a rule, and nodes that are well', ...morePhases.map((p) => p.name)]

@@ -116,7 +116,7 @@ const provider = ({ client }: SimProcess): Provider => ({
 
 const cutsOf = (node: Node | undefined): number => Number(node?.metadata.annotations?.[POWER_CUTS] ?? 0)
 
-/** Machines boot once their power was cut, and are heard of again. */
+/** Machines boot after a power cut, and send heartbeats again. */
 const hosts = (world: () => World): Actor => ({
   name: 'hosts',
   isFaulty: false,
@@ -149,7 +149,7 @@ const nodesOf = (world: World): readonly Node[] => world.fake.all(nodeType)
 const isSilent = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'Unknown') === true
 
-/** Neither a machine that is heard of loses its power, nor one of a place that is silent as a whole. */
+/** No machine with heartbeats loses its power, and none in a place that is silent as a whole. */
 const onlyTheSilentOne: Invariant = ({ kind, object, previous, call }, world) => {
   const node = object as Node | undefined
   if (kind !== '/nodes' || call === undefined || cutsOf(node) <= cutsOf(previous)) return undefined
@@ -164,9 +164,9 @@ const namesTheSilence: Invariant = ({ kind, object }) => {
   const permit = object as OperationPermit | undefined
   if (permit?.status?.phase !== 'Granted' || permit.spec.results !== undefined) return undefined
   const said = permit.status.gates?.find((g) => g.gate === 'Target')?.seen
-  // A Defender that died between the grant and the telling finds the grant in the ledger, and no more.
+  // A Defender that died between the grant and the status write finds only the grant in the ledger.
   if ((permit.status.gates ?? []).length === 0) return undefined
-  // One that is heard of again by then, or of whose agent one hears, is granted like any other, and its repair is given up.
+  // A machine that sends heartbeats again by then, or whose agent still does, is granted like any other, and its repair is given up.
   const isRight = [/which is the fault to repair/, / is healthy$/, /its agent is not$/].some((way) =>
     way.test(said ?? ''),
   )

@@ -259,7 +259,7 @@ const jobsOf = (world: World): readonly RemedyOperationJob[] =>
   world.fake.all(remedyOperationJob) as readonly RemedyOperationJob[]
 const phaseOf = (job: RemedyOperationJob | undefined) => job?.status?.phase ?? 'Pending'
 
-/** Much less than a job ripens: the node falls silent between the permit and the repair, whatever faults held up before. */
+/** Much less than a job ripens: the node falls silent between the permit and the repair, whatever delays the faults caused before. */
 const LOOK_MS = 50
 
 function silenceOnceGranted(world: World, n: number): void {
@@ -336,7 +336,7 @@ const startsUnderAPermit: Invariant = ({ kind, object, previous }, world) => {
   return permitAnswer(permit, target).kind === 'Granted' ? undefined : `${job?.metadata.name} runs without a permit`
 }
 
-/** While more than a third of the nodes have the fault, nothing is begun and nobody is cordoned. */
+/** While more than a third of the nodes have the fault, no repair starts and no node is cordoned. */
 const massTouchesNobody: Invariant = ({ kind, object, previous, call }, world) => {
   if (call === undefined || (kind !== JOBS && kind !== '/nodes')) return undefined
   const bad = (world.fake.all(nodeType) as readonly Node[]).filter((n) =>
@@ -360,7 +360,7 @@ const foreignCordonStays: Invariant = ({ kind, object }) => {
   return isThere === true ? undefined : `the cordon that people put on ${object.metadata.name} was lifted`
 }
 
-/** Of a node that nobody hears of nobody knows whether it is still broken. */
+/** It is unknown whether a silent node is still broken. */
 const silentIsLeftAlone: Invariant = ({ kind, object, previous }, world) => {
   if (kind !== JOBS || phaseOf(object as RemedyOperationJob) !== 'Running') return undefined
   if (phaseOf(previous as RemedyOperationJob | undefined) === 'Running') return undefined

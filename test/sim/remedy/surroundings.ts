@@ -23,7 +23,7 @@ const DEFENDER_AWAY = { group: '', version: 'v1', kind: 'Namespace', plural: 'na
 export const NODES = 10
 /** Nodes of the first zone. */
 export const ZONE = 3
-/** A node that somebody else cordoned before, and goes on to. */
+/** A node that users cordoned before, and keep cordoned. */
 export const CORDONED = 0
 export const OWNERS = 'kubenode.io/cordon-owners'
 const FOREIGN = '{"people":{"reason":"a test of the disks"}}'
@@ -208,7 +208,7 @@ async function heal(
     )
 }
 
-/** Runs for each changed object, and again after as long as it says; errors are tried again. */
+/** Runs for each changed object, and again after the time it returns; errors are retried. */
 function everyChange<T extends KubeObject>(
   { cacheClient, clock, random, signal }: SimProcess,
   type: ResourceType<T>,

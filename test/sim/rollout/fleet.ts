@@ -222,7 +222,7 @@ export const definition = (version: string, component = 'beacon') => ({
     install: { unpack: { path: `/opt/${component}` } },
     disruption: 'Restart',
     service: { exec: `/opt/${component}/${component}`, restart: 'Always', killMode: 'Process' },
-    // At rest a probe costs a timer: once in a run of ours is enough.
+    // At rest a probe costs a timer: one probe per run is enough.
     probes: [{ name: 'http', http: { port: 1, path: '/' }, interval: '1h', timeout: '1s', settle: '1s' }],
   },
 })
@@ -235,7 +235,7 @@ const condition = (type: string, status: string, reason: string, message: string
   lastTransitionTime: timestamp(at),
 })
 
-/** All at the first version for long, as the controllers would have left them. */
+/** All at the first version long before the start, as the controllers would have left them. */
 export const setSpec = (declared: string, { limit }: Scale) => ({
   selector: { matchLabels: POOL },
   components: [{ name: 'beacon', version: declared }],
@@ -254,7 +254,7 @@ export interface Start {
   readonly declared?: string
   /** So many machines have 1.0.0, the rest has what is declared. */
   readonly outdated?: number
-  /** So many machines are of the set; the others are nobody's. */
+  /** This many machines belong to the set; the others belong to no set. */
   readonly members?: number
 }
 
@@ -272,7 +272,7 @@ export function plantFleet(
     kind: 'DefenderPolicy',
     metadata: { name: 'open' },
     spec: {
-      // The set's own limit is what binds: a mistake in it must not be caught by somebody else.
+      // The set's own limit is the one that binds: the Defender must not hide a mistake in it.
       budgets: [{ max: 2 * agents.scale.limit, of: 'concurrent', per: 'cluster' }],
       rates: [{ window: '1m', max: RATE, per: 'cluster' }],
       breaker: { failures: 10, of: 20, window: '10m', halfOpenAfter: '30s', widen: 3 },
@@ -306,7 +306,7 @@ export interface Seat {
   readonly isMember: boolean
 }
 
-/** As it was left by all who have to do with it; without a pattern of that, as somebody wrote it down. */
+/** As all programs left it; without a pattern for that, as a user would create it. */
 export function plantMachine(world: World, agents: Agents, seat: Seat, rested: Rested = new Map()): void {
   const { fake, clock } = world
   const name = nameOf(seat.i)

@@ -63,7 +63,7 @@ function commit(stage: Stage, { from, to, at }: Change): void {
   stage.clock.after(applied + between(32), () => record(stage, [to]))
 }
 
-/** Somebody edits, and the next pass puts back what git declares by then. */
+/** A user edits the set, and the next pass restores what git declares by then. */
 function edit(stage: Stage, at: number, salt: number, declared: string): void {
   stage.clock.after(at, () => declare(stage, BAD))
   stage.clock.after(at + 1 + below(stage, salt, PASS_MS), () => apply(stage, declared))

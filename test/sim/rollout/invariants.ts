@@ -1,4 +1,4 @@
-// What must hold after every single write of a rollout, told in other words than the planner's and looked up in the truth, not in anybody's cache.
+// What must hold after every single write of a rollout, expressed differently than in the planner and checked against the true objects, not a cache.
 import { defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -26,7 +26,7 @@ export const isAtWork = (m: Machine): boolean =>
 const permits = ({ fake }: World): readonly OperationPermit[] => fake.all(operationPermit) as readonly OperationPermit[]
 const isSetPermit = ({ spec }: OperationPermit): boolean => spec.operations.includes('SwitchComponent')
 
-/** Kept up commit by commit: a look at all machines after each write would be most of the run. */
+/** Updated commit by commit: a pass over all machines after each write would take most of the run. */
 export class Watcher {
   readonly #busy = new Set<string>()
   readonly #granted = new Map<string, { readonly set: string | undefined; readonly open: readonly string[] }>()
@@ -56,7 +56,7 @@ export class Watcher {
     'what git never declared reaches no machine': (c) => this.#committed(c),
   }
 
-  /** Sync leaves what git declares on a set; sets without that are nobody's but those of people. */
+  /** Sync records on a set what git declares; a set without that record was created by a user. */
   #committed({ kind, key, type, object, previous }: Commit): string | undefined {
     if (kind === SETS) {
       const kept = readKept(object)?.spec['components']
@@ -207,7 +207,7 @@ function freedEarly({ kind, object, previous, call }: Commit, { fake }: World): 
 const CONTROLLERS: ReadonlySet<string> = new Set(['controllers', 'twin'])
 
 const WATCHED: ReadonlySet<string> = new Set([MACHINE, PERMIT, SETS])
-/** Who plants things by hand stands for sync and for people. */
+/** Objects planted by hand count as written by sync or by users. */
 const PERSON = 'kubenode'
 
 /** Managed fields tell who wrote what; two managers of one leaf would undo each other's work. */

@@ -1,4 +1,4 @@
-// Worlds that no story has: two controllers at once, and objects of which nobody can make sense.
+// Worlds that no story has: two controllers at once, and objects that make no sense.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'

@@ -1,4 +1,4 @@
-// A machine and its Node that have been at rest for long, copied from a pattern: two hundred machines are not talked into rest in each run.
+// A machine and its Node in their settled state, copied from a pattern: this saves settling two hundred machines in each run.
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -9,7 +9,7 @@ export interface Pattern {
   readonly node: Node
 }
 
-/** By version, a member of the set and a machine that is nobody's. */
+/** By version: a member of the set, and a machine without a set. */
 export type Rested = ReadonlyMap<string, Pattern>
 
 export const patternOf = (version: string, isMember: boolean): string => `${version} ${isMember}`

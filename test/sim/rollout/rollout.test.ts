@@ -40,7 +40,7 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 200 machines', () 
       }
       const lines = [...happened].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([what, times]) => `${times} × ${what}`)
       process.stdout.write(`in ${wanted.length} seeds:\n  ${lines.join('\n  ')}\n`)
-      // A seed that is looked at alone meets what it meets.
+      // A single seed need not cover every case.
       const never = wanted.length < SEEDS ? [] : expectedIn(SEEDS).filter((what) => !happened.has(what))
       expect(never).toEqual([])
     },
@@ -98,7 +98,7 @@ describe('F45 edits of what git owns', () => {
   )
 })
 
-/** A run that stands still as the one without faults does would not show it. */
+/** A run that gets stuck just like the run without faults would not show it. */
 const ENDS = [
   ['F42', 'one end in every settle window', ['Complete', 'Complete', 'Complete', 'Complete']],
   ['F44', 'a first install that fails', ['Complete', 'Blocked', 'Complete', 'Blocked', 'Complete']],
@@ -139,7 +139,7 @@ describe('a seed that taught something', () => {
   )
 })
 
-/** Read the difference before a new text is accepted: each line is what somebody would see. */
+/** Read the difference before you accept a new text: each line is what a user would see. */
 describe('the log of a rollout', () => {
   test.each([
     'good bump',

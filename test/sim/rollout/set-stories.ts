@@ -19,7 +19,7 @@ const uprootSet = ({ fake }: Stage, name = SET): void => fake.uproot(machineComp
 const below = ({ seed }: Stage, salt: number, most: number): number => seededRandom(seed * 7_001 + salt).below(most)
 
 const AWAKE_MS = 50_000
-/** Leases of permits whose set is gone run out after two minutes: a phase is not over before. */
+/** Leases of permits of a deleted set expire after two minutes: a phase does not end before that. */
 const LEASES_OVER_MS = 200_000
 
 function stayAwake(stage: Stage): void {

@@ -32,7 +32,7 @@ const REST_MS = 45_000
 /** Longer than any wait of a controller or a story: silence takes 40 s, being Lost 60 s, a breaker 30 s. */
 const QUIET_MS = 75_000
 
-/** Machines, by what they were told and what they run: whoever of them it was that came first. */
+/** Counts machines by their order and what they run, regardless of which machine came first. */
 export const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
   tally(
     machines.map(({ spec, status }) => {

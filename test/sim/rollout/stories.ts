@@ -21,7 +21,7 @@ import {
   zoneOf,
 } from './fleet.ts'
 
-/** How a fleet comes to be: at once in the simulator, by requests elsewhere. */
+/** How a fleet is created: at once in the simulator, by requests elsewhere. */
 export interface Ground {
   readonly plantFleet: (agents: Agents, start?: Start) => void
   readonly plantMachine: (agents: Agents, i: number, version: string) => void
@@ -162,7 +162,7 @@ const partition: Story = {
 const LADDER_STEPS = 4
 const LOOK_MS = 100
 
-/** As soon as a slice of the step is at work; where nobody can see that, at the latest then. */
+/** As soon as a slice of the step is running; at the latest after `latestMs`, where that cannot be observed. */
 function atStep(stage: Stage, step: number, latestMs: number, act: () => void): void {
   const until = stage.clock.now() + latestMs
   const look = () => {
@@ -198,7 +198,7 @@ const pause: Story = {
   ],
 }
 
-/** Some of all machines are nobody's at first. */
+/** This many machines belong to no set at first. */
 const STRANGERS = 10
 
 const selector: Story = {
@@ -233,7 +233,7 @@ const members: Story = {
         const at = () => random.below(SOON_MS)
         for (let i = 0; i < 3; i++)
           w.clock.after(at(), () => g.plantMachine(agents(), agents().scale.machines + i, '1.0.0'))
-        // Always the same ones, so that what is left is the same.
+        // Always the same ones, so that the remaining machines are the same.
         for (const name of those(agents(), [3, 30, 100]))
           w.clock.after(at(), () => w.fake.uproot(machineType, { name }))
         for (const name of those(agents(), [5, 21, 120])) {

@@ -23,7 +23,7 @@ export class Teller {
   /** Since the last declaration, each in its own order: which of two that wait for each other's caches is first means nothing. */
   #states: string[] = []
   #grants: Granted[] = []
-  /** Machines by what became of them, whoever was first. */
+  /** Machines by their outcome, regardless of their order. */
   #fates = new Map<string, Set<string>>()
   #setState: string | undefined
   /** The ladder. */
@@ -145,7 +145,7 @@ function stateOf({ status }: Machine): string {
   return `with ${runs?.version} ${runs?.state}, ${status?.phase}${isSilent ? ', silent' : ''}`
 }
 
-/** What may be more is told as a bound, what is more than may be is told as it is. */
+/** A number within its limit is printed as the limit, because it varies; one beyond it is printed exactly. */
 function toldGrant({ what, most, machines: { size } }: Granted): string {
   if (what.startsWith('a way back')) return `${what} is granted`
   return `${what}: ${most !== undefined && size <= most ? `at most ${machines(most)}` : machines(size)}`
