@@ -83,11 +83,16 @@ export class Levels {
     }
     let set = byDomain.get(domain)
     if (set === undefined) {
-      set = new Set()
-      // Unavailable components are not listed beforehand: an unavailable machine counts for each of its components.
-      if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
+      set = this.#firstOf(policy, of, per, space, domain)
       byDomain.set(domain, set)
     }
+    return set
+  }
+
+  /** The components that do not work are not listed beforehand: a unit that is down is down for each of them. */
+  #firstOf(policy: CompiledPolicy, of: Budget['of'], per: Per, space: Unit['space'], domain: string): Set<string> {
+    const set = new Set<string>()
+    if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
     return set
   }
 
@@ -96,8 +101,7 @@ export class Levels {
     const at = (domain: string): Set<string> => {
       let set = byDomain.get(domain)
       if (set === undefined) {
-        set = new Set()
-        if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
+        set = this.#firstOf(policy, of, per, space, domain)
         byDomain.set(domain, set)
       }
       return set

@@ -1,7 +1,8 @@
 // How Go prints values (%q, %v of a float, encoding/json): messages of a kube-apiserver carry values in these forms.
 import { MAX_JSON_DEPTH, isObject } from './json.ts'
 
-const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+/** Also what CEL's strings.quote writes. */
+export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
   '\b': '\\b',
   '\f': '\\f',

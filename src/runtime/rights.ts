@@ -2,11 +2,9 @@
 // it.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
+import { isAllowed } from '#kube/access-review.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import type { Part } from './manager.ts'
 
 export interface Right {
@@ -24,14 +22,6 @@ export const rightText = ({ verb, group, resource, namespace }: Right): string =
 /** Longest time that a leader without a right blocks the cluster before another candidate may lead. */
 export const RIGHTS_MS = 30_000
 
-const reviewType: ResourceType = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SelfSubjectAccessReview',
-  plural: 'selfsubjectaccessreviews',
-  namespaced: false,
-}
-
 export interface RightsOptions {
   readonly client: Pick<KubeClient, 'create'>
   readonly clock: Pick<Clock, 'after'>
@@ -48,20 +38,8 @@ export async function missingRight({
   needs,
 }: Pick<RightsOptions, 'client' | 'log' | 'needs'>): Promise<Right | undefined> {
   for (const right of needs) {
-    const [resource = '', subresource] = right.resource.split('/', 2)
-    const { verb, group, namespace } = right
-    const resourceAttributes = {
-      verb,
-      group,
-      resource,
-      ...(subresource !== undefined && { subresource }),
-      ...(namespace !== undefined && { namespace }),
-    }
-    const { apiVersion, kind } = { apiVersion: `${reviewType.group}/${reviewType.version}`, kind: reviewType.kind }
-    const review = { apiVersion, kind, metadata: {}, spec: { resourceAttributes } } as KubeObject
     try {
-      const { status } = await client.create(reviewType, review)
-      if (isObject(status) && status['allowed'] === false) return right
+      if ((await isAllowed(client, right)) === false) return right
     } catch (e) {
       log.warn('cannot ask which rights this identity has', { error: messageOf(e) })
       return undefined

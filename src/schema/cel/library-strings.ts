@@ -1,4 +1,5 @@
 // Functions on strings. Positions and lengths are code points, as in CEL, not the UTF-16 units of JavaScript.
+import { SHORT_ESCAPES } from '#lib/go-format.ts'
 import { type Cost, fn, free, method, type Overload, readsFirst, type Run, traversal } from './functions.ts'
 import type { Pattern } from './pattern.ts'
 import { formatText } from './format-text.ts'
@@ -196,18 +197,6 @@ function findAll(text: string, source: string, limit: bigint, run: Run): CelValu
   return CelList.of(found)
 }
 
-const QUOTED: Readonly<Record<string, string>> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-}
-
 function quote(text: string): string {
-  return `"${Array.from(text.toWellFormed(), (c) => QUOTED[c] ?? c).join('')}"`
+  return `"${Array.from(text.toWellFormed(), (c) => SHORT_ESCAPES[c] ?? c).join('')}"`
 }

@@ -2,36 +2,18 @@
 // admission policy kubenode-declared holds the same.
 import { API_GROUP } from '#api/kind.ts'
 import { numbered } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { isAllowed } from '#kube/access-review.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Listing, listingsOf } from '#declared/listings.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import type { DesiredObject, Rejected, RenderedTarget } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-const reviewType: ResourceType = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SelfSubjectAccessReview',
-  plural: 'selfsubjectaccessreviews',
-  namespaced: false,
-}
-
-async function isListed(client: Pick<KubeClient, 'create'>, listing: Listing, signal?: AbortSignal): Promise<boolean> {
-  const [resource = '', subresource = ''] = listing.resource.split('/', 2)
-  const { verb, namespace, name } = listing
-  const resourceAttributes = { verb, group: API_GROUP, resource, subresource, namespace, name }
-  const review = {
-    apiVersion: `${reviewType.group}/${reviewType.version}`,
-    kind: reviewType.kind,
-    metadata: {},
-    spec: { resourceAttributes },
-  } as KubeObject
-  const { status } = await client.create(reviewType, review, signal === undefined ? {} : { signal })
-  return isObject(status) && status['allowed'] === true
-}
+const isListed = async (
+  client: Pick<KubeClient, 'create'>,
+  { verb, resource, namespace, name }: Listing,
+  signal?: AbortSignal,
+): Promise<boolean> => (await isAllowed(client, { verb, group: API_GROUP, resource, namespace, name }, signal)) === true
 
 /** The target without the objects that this cluster does not let a commit declare: those are rejected, with what to do. */
 export async function withoutUnlisted(
