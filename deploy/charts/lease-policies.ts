@@ -6,7 +6,7 @@ import { accountOf, PROGRAMS } from './system.ts'
 /** Four times what leaders request: a hold that is not renewed is over within a minute. */
 const LONGEST_HOLD_SECONDS = 60
 /** Empties a namespace that is deleted. */
-const CLEANERS = ['system:kube-controller-manager', 'system:serviceaccount:kube-system:namespace-controller']
+export const CLEANERS = ['system:kube-controller-manager', 'system:serviceaccount:kube-system:namespace-controller']
 
 const LEASES = PROGRAMS.map((program) => quoted(accountOf(program))).join(', ')
 const isOfPrograms = `variables.name in [${LEASES}]`

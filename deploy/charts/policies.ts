@@ -25,6 +25,7 @@ import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
 import { ownerPolicies } from './owner-policies.ts'
+import { revocationPolicies } from './revocation-policies.ts'
 import { revisionPolicies } from './revision-policies.ts'
 import { setPolicies } from './set-policies.ts'
 import { sourcePolicies } from './source-policies.ts'
@@ -352,6 +353,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...leasePolicies,
   ...ownerPolicies,
   ...revisionPolicies,
+  ...revocationPolicies,
   ...setPolicies,
   ...sourcePolicies,
   ...unservedPolicies,
@@ -360,7 +362,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
 export class PoliciesChart extends Chart {
   constructor(scope: Construct) {
     super(scope, 'policies')
-    for (const { name, rules, matchConditions, variables, validations } of POLICIES) {
+    for (const { name, parameter, rules, matchConditions, variables, validations } of POLICIES) {
       const apiVersion = 'admissionregistration.k8s.io/v1'
       new ApiObject(this, name, {
         apiVersion,
@@ -368,6 +370,7 @@ export class PoliciesChart extends Chart {
         metadata: { name },
         spec: {
           failurePolicy: 'Fail',
+          ...(parameter !== undefined && { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
           matchConstraints: { resourceRules: rules },
           ...(matchConditions.length > 0 && { matchConditions }),
           ...(variables.length > 0 && { variables }),
@@ -378,7 +381,11 @@ export class PoliciesChart extends Chart {
         apiVersion,
         kind: 'ValidatingAdmissionPolicyBinding',
         metadata: { name },
-        spec: { policyName: name, validationActions: ['Deny'] },
+        spec: {
+          policyName: name,
+          validationActions: ['Deny'],
+          ...(parameter !== undefined && { paramRef: { ...parameter, parameterNotFoundAction: 'Allow' } }),
+        },
       })
     }
   }

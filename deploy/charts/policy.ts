@@ -16,6 +16,8 @@ export interface Named {
 
 export interface AdmissionPolicy {
   readonly name: string
+  /** A ConfigMap that expressions read as `params`. While it is missing, the policy refuses nothing. */
+  readonly parameter?: { readonly namespace: string; readonly name: string }
   readonly rules: readonly AdmissionRule[]
   readonly matchConditions: readonly Named[]
   readonly variables: readonly Named[]

@@ -9,6 +9,7 @@ import {
   DOOR_USER,
   JOIN_NAMESPACE,
   PROBES_NAMESPACE,
+  REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
@@ -106,7 +107,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     // Secret values that are sealed for one machine each.
     core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
   ],
-  approver: [],
+  // The list of revoked agents, which the installer made.
+  approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.

@@ -7,6 +7,7 @@ import {
   PROBES_NAMESPACE,
   programAccount,
   programUser,
+  REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
@@ -30,6 +31,12 @@ export class SystemChart extends Chart {
     })
     for (const name of [CLUSTERS_NAMESPACE, WEBHOOK_NAMESPACE, JOIN_NAMESPACE])
       new ApiObject(this, name, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    // Without data: that belongs to the approver, and applying this file again leaves it alone.
+    new ApiObject(this, 'revoked-agents', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE },
+    })
     for (const program of PROGRAMS)
       new ApiObject(this, program, {
         apiVersion: 'v1',

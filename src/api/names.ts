@@ -26,6 +26,9 @@ export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMES
 /** The name of the Secret with the kubeconfig of a Cluster, where no annotation says for which Cluster it is. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 
+/** The ConfigMap of the system namespace that lists revoked agents for admission policies. */
+export const REVOKED_AGENTS = 'kubenode-revoked-agents'
+
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */

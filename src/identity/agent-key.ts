@@ -70,7 +70,8 @@ export const isKeyRevoked = ({ metadata }: Marked, key: string): boolean =>
 const KEY_PREFIX = agentKeyGroup('')
 /** As certificates name it. */
 export const shortKey = (key: string): string => agentKeyGroup(key).slice(KEY_PREFIX.length)
-const acceptedKeys = (machine: Marked): readonly string[] => keysOf(machine).filter((k) => !isKeyRevoked(machine, k))
+export const acceptedKeys = (machine: Marked): readonly string[] =>
+  keysOf(machine).filter((k) => !isKeyRevoked(machine, k))
 
 /** Of a key that was proved without a certificate: only one that is on record. */
 export const acceptsProvedKey = (machine: Marked, key: string): boolean =>

@@ -26,7 +26,7 @@ test.each([INSTALL_DIRECTORY, HUB_DIRECTORY])('%s holds nothing else', (director
 })
 
 test.each(POLICIES.map((p) => [p.name, p] as const))('the expressions of %s compile', (_, policy) => {
-  const scope = admissionScope({ variables: policy.variables })
+  const scope = admissionScope({ variables: policy.variables, hasParams: policy.parameter !== undefined })
   const problems = [
     ...scope.problems,
     ...[...policy.matchConditions, ...policy.validations].flatMap(({ expression }) => {

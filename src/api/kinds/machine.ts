@@ -16,7 +16,6 @@ import {
   time,
   unserved,
 } from '../build.ts'
-import { MAX_HEALTHY_BEFORE } from '../protocol/healthy-before.ts'
 import {
   absolutePath,
   annotations,
@@ -40,6 +39,9 @@ import {
   waitingFor,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
+
+/** A machine remembers so many versions of a component. */
+export const MAX_HEALTHY_BEFORE = 3
 
 /** More components than this on one node is a mistake. */
 export const MAX_COMPONENTS = 64

@@ -3,6 +3,7 @@
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { renderedConfig } from '../kinds/component-config.ts'
+import { MAX_HEALTHY_BEFORE } from '../kinds/machine.ts'
 import { ANNOTATIONS } from '../names.ts'
 import { type RevisedComponent, readSetRevision } from './set-revision.ts'
 
@@ -26,8 +27,6 @@ export interface Completed extends HealthyVersion {
 
 /** Going back passes rates, breaker and ladder once in so long for each component of a set: commits that flip must not restart a fleet. */
 export const WAY_BACK_EVERY_MS = 3_600_000
-/** A machine remembers so many versions of a component. */
-export const MAX_HEALTHY_BEFORE = 3
 /** No set has more components than a machine can. */
 const MAX_COMPLETED = 64
 const DIGEST = /^[0-9a-f]{64}$/

@@ -2,6 +2,7 @@
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { createApprover } from './csr-approver.ts'
 import { createTokenKeeper } from './join-tokens.ts'
+import { createRevokedList } from './revoked-list.ts'
 
 export interface ApproverContext extends Omit<ControllerContext, 'config'> {
   /** How long certificates live; a week when nothing is said. */
@@ -11,6 +12,6 @@ export interface ApproverContext extends Omit<ControllerContext, 'config'> {
 export const approverModule = {
   name: 'approver',
   setup: (context: ApproverContext): RunningModule => ({
-    controllers: [createTokenKeeper(context), createApprover(context)],
+    controllers: [createTokenKeeper(context), createApprover(context), createRevokedList(context)],
   }),
 } as const satisfies ControllerModule

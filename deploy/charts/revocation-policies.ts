@@ -1,0 +1,81 @@
+// A revoked key writes nothing, also on a kube-apiserver, which knows no revocation of certificates: its agent's writes are compared with a list. The list is a
+// parameter, and a missing one refuses nothing: to lose it must not take all agents down.
+import {
+  agentKeyGroup,
+  agentUser,
+  AGENTS_GROUP,
+  machineUidGroup,
+  REVOKED_AGENTS,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
+import { all, any, inGroup, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import { CLEANERS } from './lease-policies.ts'
+
+const UID_PREFIX = machineUidGroup('')
+const KEY_PREFIX = agentKeyGroup('')
+const KEY_LENGTH = agentKeyGroup('0'.repeat(64)).length - KEY_PREFIX.length
+
+const groupsAfter = (prefix: string): string =>
+  `request.userInfo.groups.filter(g, g.startsWith(${quoted(prefix)})).map(g, g.substring(${prefix.length}))`
+
+const revokedAgents: AdmissionPolicy = {
+  name: 'kubenode-revoked-agents',
+  parameter: { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS },
+  rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }],
+  matchConditions: [
+    {
+      name: 'an-agent',
+      expression: any(inGroup(AGENTS_GROUP), `request.userInfo.username.startsWith(${quoted(agentUser(''))})`),
+    },
+  ],
+  variables: [
+    { name: 'uids', expression: groupsAfter(UID_PREFIX) },
+    { name: 'keys', expression: groupsAfter(KEY_PREFIX) },
+    { name: 'revoked', expression: `params.?data.orValue({})` },
+  ],
+  validations: [
+    {
+      // An entry has the keys that were recorded after the revocation: the same as acceptsKey in src/identity/agent-key.ts.
+      expression: any(
+        '!variables.uids.exists(u, u in variables.revoked)',
+        all(
+          'variables.uids.size() == 1',
+          'variables.keys.size() == 1',
+          `variables.keys[0].size() == ${KEY_LENGTH}`,
+          'variables.revoked[variables.uids[0]].contains(variables.keys[0])',
+        ),
+      ),
+      message: 'the key of this agent was revoked',
+    },
+  ],
+}
+
+/** A thief who could write the list could stop every agent, or let a revoked key write again. */
+const list: AdmissionPolicy = {
+  name: 'kubenode-revoked-list',
+  rules: [
+    { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE', 'DELETE'], resources: ['configmaps'] },
+  ],
+  matchConditions: [
+    {
+      name: 'the-list',
+      expression: all(
+        `request.namespace == ${quoted(SYSTEM_NAMESPACE)}`,
+        `(object == null ? oldObject : object).metadata.?name.orValue('') == ${quoted(REVOKED_AGENTS)}`,
+      ),
+    },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: any(
+        all(operations('UPDATE'), isProgram('approver')),
+        all(operations('DELETE'), `request.userInfo.username in [${CLEANERS.map(quoted).join(', ')}]`),
+        isInstaller,
+      ),
+      message: `only the approver writes ConfigMap ${REVOKED_AGENTS}`,
+    },
+  ],
+}
+
+export const revocationPolicies: readonly AdmissionPolicy[] = [revokedAgents, list]

@@ -1,0 +1,66 @@
+// Keeps the list of revoked agents that policy kubenode-revoked-agents compares certificates with: one ConfigMap, written by the approver alone.
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isRevoked } from '#identity/agent-key.ts'
+import { firstEnd, type RevokedAgents, revokedAgents } from '#identity/revoked-agents.ts'
+import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import { requireFresh } from '#runtime/informers.ts'
+import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ControllerContext } from '../module.ts'
+
+interface ConfigMap extends KubeObject {
+  readonly data?: RevokedAgents
+}
+export const revokedListType = coreKind<ConfigMap>('ConfigMap')
+export const REVOKED_LIST = { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS } as const
+
+const KEY = 'all'
+/** Entries end a year after a revocation; timers are shorter. */
+const LONGEST_WAIT_MS = 24 * 3_600_000
+const fieldManager = FIELD_MANAGERS.approver
+
+export function createRevokedList({
+  client,
+  informers,
+  clock,
+  random,
+  log,
+  metrics,
+}: Omit<ControllerContext, 'config'>): Controller {
+  const machines = informers.of(machineType)
+  const controller = new Controller({
+    name: 'revoked-agents',
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('revoked-agents'),
+    allKeys: () => [KEY],
+    reconcile: async (_, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
+      requireFresh([machines])
+      const found = await client.get(revokedListType, REVOKED_LIST, { signal })
+      const before = found?.data ?? {}
+      const now = revokedAgents(before, machines.list(), clock.now())
+      if (found === undefined) {
+        // Made by the installer: the right to make it would be the right to make any ConfigMap.
+        if (Object.keys(now).length > 0)
+          keyLog.warn('cannot list revoked agents: apply deploy/install', { configMap: REVOKED_AGENTS })
+        return Object.keys(now).length > 0 ? requeueAfter(LONGEST_WAIT_MS) : done
+      }
+      if (!jsonEqual(before, now)) {
+        const written = await updateExactly(client, revokedListType, { ...found, data: now }, { fieldManager, signal })
+        if (written.kind !== 'Applied') return retry(written.error)
+        keyLog.info('revoked agents listed', { agents: Object.keys(now).length })
+      }
+      const end = firstEnd(now)
+      return end === undefined ? done : requeueAfter(Math.min(Math.max(end - clock.now(), 0), LONGEST_WAIT_MS))
+    },
+  })
+  machines.onChange((before, now) => {
+    if ([before, now].some((m) => m !== undefined && isRevoked(m))) controller.enqueue(KEY, { urgent: true })
+  })
+  return controller
+}
