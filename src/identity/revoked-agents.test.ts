@@ -34,8 +34,7 @@ const revoked = (name: string, { at = timestamp(NOW), keys = ['1'], recorded = [
     spec: machine.example.spec,
   } as unknown as Machine
 }
-const plain = (name: string): Machine =>
-  ({ ...revoked(name), metadata: { name, uid: `uid-${name}` } }) as unknown as Machine
+const plain = (name: string): Machine => ({ ...revoked(name), metadata: { name, uid: `uid-${name}` } })
 
 describe('S26 the list of revoked agents', () => {
   test('has revoked machines, with the keys that were recorded later, and no other machine', () => {
