@@ -421,7 +421,7 @@ async function addPods({ client }: BenchWorld, n: number): Promise<void> {
     })
 }
 
-/** What a kubelet does once its pods were told to go; answers how long the drain took after the last. */
+/** Plays the kubelet for deleted pods; returns how long the drain took after the last one. */
 async function endPods({ world, jobs }: Watched, n: number, job: RemedyOperationJob): Promise<number> {
   const drainOf = () => jobs.get(job.metadata.name ?? '')?.status?.steps?.find((s) => s.operation === 'drain')
   await seen(() => (drainOf()?.output?.includes('left') === true ? true : undefined))

@@ -11,7 +11,7 @@ export interface Peer {
 
 export interface BenchResult {
   readonly figures: Figures
-  /** Who else did the same work on this machine in the same run. */
+  /** The other program that did the same work on this machine in the same run. */
   readonly peer: Peer | null
   /** How many times better than the peer, median over the rounds. */
   readonly ratio: Figures

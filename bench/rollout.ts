@@ -63,7 +63,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       server: cpuSecondsWith(`apiserver\0--data\0${cluster.folder}`),
       agents: cpuSecondsWith(`--hosts\0${cluster.hollowDir}`),
     })
-    /** Undefined until it speaks of what is declared now. */
+    /** Undefined until the status covers the current declaration. */
     const status = async () => {
       const set = await cluster.client.get(machineComponentSet, { name: SET })
       return set?.status?.observedGeneration === set?.metadata.generation ? set?.status : undefined

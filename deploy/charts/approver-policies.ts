@@ -20,7 +20,7 @@ const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').
 /** To refuse a key and to let one come back are two rights; neither is a program's. */
 const mayRevoke = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('revoke').check('create').allowed()`
 
-/** Who holds a machine's identity is on record in one annotation: who could write it could be given the machine. */
+/** One annotation records which key holds a machine's identity: a client that could write it could take over the machine. */
 const agentKeys: AdmissionPolicy = {
   name: 'kubenode-agent-keys',
   rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['machines'] }],

@@ -1,5 +1,6 @@
-// Who writes what sets and remediers remember: which version was healthy, which failed, which rule was the last good one. A planted record would let a rollout pass
-// rates and steps as a way back, or make a rule of the attacker the active one. Readers check that a record is named by its content and owned by their object.
+// Restricts who writes the records of sets and remediers: which version was healthy, which failed, which rule was the last good one. A planted record would let
+// a rollout skip rates and steps as a way back, or make a rule of the attacker the active one. Readers check that a record is named by its content and owned by
+// their object.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { WORKLOAD_CONTROLLERS } from './account-policies.ts'
 import { any, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'

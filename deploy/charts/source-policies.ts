@@ -1,5 +1,5 @@
-// FleetSources, Releases and Clusters make sync act: read a Secret, write as itself, take over what another source wrote. Who writes one gets none of it that
-// they could not do themselves, or were given by name.
+// FleetSources, Releases and Clusters make sync act: read a Secret, write as itself, take over objects of another source. The author of one gains nothing that
+// they could not do themselves, or were granted by name.
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'

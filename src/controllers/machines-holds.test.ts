@@ -67,7 +67,7 @@ function slice(w: TestWorld, machine: string, version: string): void {
   w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, slices: [slice] } }, 'status')
 }
 
-/** Its slice switches under a granted permit and it has staged the version, and still is not told to switch. */
+/** Its slice switches under a granted permit and it has staged the version, and still it gets no order to switch. */
 async function stagedWithoutOrder(w: TestWorld, name: string): Promise<void> {
   slice(w, name, '1.1.0')
   grant(w, 'p')

@@ -36,7 +36,7 @@ export interface GateVerdict {
 
 const RANK = { Granted: 0, Waiting: 1, Denied: 2 } as const
 
-/** Of several that speak for one gate (policies, budgets) the hardest counts; among equals the first. */
+/** Of several verdicts for one gate (policies, budgets) the strictest counts; among equals the first. */
 export const hardest = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
   verdicts.reduce<GateVerdict | undefined>(
     (worst, v) => (worst === undefined || RANK[v.verdict] > RANK[worst.verdict] ? v : worst),

@@ -35,7 +35,7 @@ export class GoneWatch {
     this.#client = client
   }
 
-  /** A UID never comes back, so it is remembered as long as anything speaks of it. */
+  /** A UID is never reused, so it is remembered as long as anything refers to it. */
   async observe(
     grants: readonly Grant[],
     asked: readonly Target[],

@@ -1,5 +1,5 @@
-// How many units are down or being worked on at the same time, per domain: the sets that level budgets and health floors are held against.
-// A unit counts once, however many permits, Nodes and failures it has.
+// Counts the units that are unavailable or being disrupted at the same time, per domain, for level budgets and health floors. A unit counts once, however many
+// permits, Nodes and failures it has.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { CompiledPolicy } from './compile-policy.ts'

@@ -118,7 +118,7 @@ export class Observer {
     }
   }
 
-  /** The ledger as the server has it, for the first look; what comes of that is held against the server's again. */
+  /** The ledger from the server, for the first cycle; the swap checks it against the server's again. */
   readLedger(): Promise<DefenderLedger | undefined> {
     return this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
   }

@@ -38,7 +38,7 @@ const ask = (wish: SnapshotWish, ledger?: LedgerSpec, now = START_MS): Decision 
   decide(aSnapshot(wish), ledger, { ...NOW, now })
 const one = (spec: Partial<Parameters<typeof aPermit>[0]> = {}) => aPermit({ name: 'a', targets: ['m-0'], ...spec })
 
-/** What the next decision would see, once the permits were told. */
+/** What the next decision would see, once the permits were written. */
 const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[] =>
   permits.map((p) => ({ ...p.permit, status: permitStatus(p, [], { now, expiresAt: undefined }) }))
 

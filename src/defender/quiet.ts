@@ -76,7 +76,7 @@ function hasNoOrder({ spec: { components = [], jobs = [] } }: Machine, { permit 
   return jobs.length === 0 && !components.some((c) => c.switch?.permit === permit)
 }
 
-/** Who is not managed by an agent has none that could be heard. */
+/** A target without an agent sends no heartbeats. */
 function leaseKey(unit: Unit): { readonly namespace: string; readonly name: string } | undefined {
   if (unit.source.kind === 'Node') return { namespace: NODE_LEASES, name: unit.name }
   if (unit.source.kind !== machine.kind || (unit.source as Machine).spec.channel !== 'Agent') return undefined

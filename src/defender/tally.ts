@@ -1,5 +1,5 @@
-// What is counted of the units that a policy selects: how many there are, by place, and which of them are in trouble. Kept as units change, so that a
-// decision among ten thousand costs what is in trouble, and not all that is well.
+// Counts the units that a policy selects: how many exist, by place, and which of them are unhealthy. Updated as units change, so that the cost of a decision
+// among ten thousand depends on the unhealthy ones only.
 import type { Unit } from './unit.ts'
 
 export type Place = 'zone' | 'rack' | 'pool'

@@ -90,7 +90,7 @@ export class Teller {
     return false
   }
 
-  /** Policies say whether they are understood. Answers whether all could be told. */
+  /** Policies report whether they are valid. Returns whether all writes succeeded. */
   async explain({ policies, fleet }: Snapshot, ledger: LedgerSpec | undefined, now: number): Promise<boolean> {
     const { client, caches, clock, mayWrite } = this.#options
     let isHeard = true

@@ -80,7 +80,7 @@ const BEFORE_SERVICE: ReadonlySet<string> = new Set([
   'Deleting',
 ])
 
-/** Phases before our agent speaks for a machine. An existing host may have served all along: its Node says. */
+/** Phases before our agent reports for a machine. An existing host may have served all along: its Node shows it. */
 const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
 
 type Judged = Pick<Unit, 'health' | 'why'>

@@ -19,7 +19,7 @@ export interface ConnectionBound {
 }
 
 export interface Held {
-  /** Who shares a bound: an IPv4 address, or the 64 bits of an IPv6 network, which one host may use all of. */
+  /** The peers that share a bound: an IPv4 address, or the 64 bits of an IPv6 network, all of which one host may use. */
   readonly from: string
   /** Its first request came. */
   readonly hasAsked: boolean

@@ -15,7 +15,7 @@ export interface Step {
   readonly isLink: boolean
 }
 
-/** Who may write without being another user. */
+/** Users and groups whose write access is no risk. */
 export interface Trusted {
   readonly own: number
   /** Only root or we are in this group. */

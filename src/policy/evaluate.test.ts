@@ -17,7 +17,7 @@ const rule = (name: string, definition: unknown) => {
   return result.rule
 }
 
-/** The verdict, held against what the engine fired. */
+/** The verdict, compared with the events that the engine fired. */
 async function verdictOn(definition: unknown, facts: Facts, now = NOW): Promise<Verdict | undefined> {
   const evaluation = await evaluate(createRuleset([rule('r', definition)]), facts, now)
   const verdict = evaluation.verdict('r')

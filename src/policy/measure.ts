@@ -1,5 +1,5 @@
-// Holds what a stranger wrote against the bounds before anything recurses into it. Counts as it goes and stops at the bound, so that shared
-// references (YAML aliases) cannot blow up, and what is no JSON is refused.
+// Checks untrusted input against the bounds before anything recurses into it. Counts as it goes and stops at the bound, so that shared references (YAML
+// aliases) cannot blow up, and anything but JSON is refused.
 import { MAX_RULE_BYTES, MAX_RULE_JSON_DEPTH } from './limits.ts'
 import { pointerTo } from './pointer.ts'
 import { RULE_CODES } from './problem.ts'

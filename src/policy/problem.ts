@@ -26,11 +26,11 @@ export interface RuleProblem {
   readonly pointer: string
   readonly message: string
   readonly didYouMean?: string
-  /** What there is instead. */
+  /** The actual value. */
   readonly known?: readonly string[]
 }
 
-/** One line for people: number, place, what is wrong, what was meant, and only then what there is: a status cuts the end of it. */
+/** One line for users: number, place, what is wrong, what was meant, and the actual value last: a status cuts off the end. */
 export function describeProblem({ code, pointer, message, didYouMean, known }: RuleProblem): string {
   const hint = didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`
   const rest = known === undefined ? '' : `${hint === '' ? '; there' : ' There'} are ${known.join(', ')}`

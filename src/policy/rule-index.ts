@@ -1,6 +1,6 @@
-// Narrows which rules are worth asking for one set of facts. From each rule one necessary condition is taken: a set of (place, value) pairs of
-// which at least one must be seen, or the rule cannot be true. A rule without such a set is always asked. Narrowing never changes a result;
-// a property holds it against asking every rule.
+// Narrows which rules are worth evaluating for one set of facts. Each rule provides one necessary condition: a set of (place, value) pairs of which at least
+// one must be present, or the rule cannot be true. A rule without such a set is always evaluated. Narrowing never changes a result; a property compares it with
+// evaluating every rule.
 import type { Scalar } from './operators/operator.ts'
 import { pointerTokens, valueAt } from './pointer.ts'
 import type { Facts } from './reading.ts'

@@ -1,5 +1,5 @@
-// The words a rule may use: each fact with the shape beneath it. A rule is held against it when it is written, so that a typing mistake
-// is an error and not a rule that never fires.
+// The words a rule may use: each fact with the shape beneath it. A rule is checked against it when it is written, so that a typing mistake is an error and not
+// a rule that never fires.
 
 export type Shape =
   | {

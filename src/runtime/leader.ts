@@ -93,7 +93,7 @@ export class LeaderElection {
     return this.#term?.isLeader() ?? false
   }
 
-  /** Who held the Lease when we last looked. */
+  /** The holder of the Lease when it was last read. */
   holder(): string | undefined {
     return this.#lease && holderOf(this.#lease)
   }

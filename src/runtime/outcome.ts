@@ -26,7 +26,7 @@ export type NextTry =
   /** Only a person can fix this: an edit wakes the key at once, otherwise it is retried rarely. */
   | { readonly kind: 'Parked'; readonly afterMs: number }
 
-/** A repaired outside cause (a role, a quota) shows up within this time although no watch tells of it. */
+/** The fix of an outside cause (a role, a quota) is noticed within this time although no watch reports it. */
 export const PARKED_MS = 300_000
 
 /** A server that asks for more than this is asked again anyway. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SharedReads } from './shared-reads.ts'
 
-/** Answers with how many reads had begun; each ends when told to. */
+/** Returns how many reads had begun; each ends when the test says so. */
 function slowReads() {
   const begun: { readonly end: (fail?: Error) => void }[] = []
   const reads = new SharedReads<number>(() => {

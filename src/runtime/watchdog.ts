@@ -65,7 +65,7 @@ export class Watchdog {
     this.#timer = undefined
   }
 
-  /** As of now, whether or not a look is due. */
+  /** The state at this moment, whether or not a check is due. */
   silent(): readonly Silent[] {
     const now = this.#options.clock.monotonic()
     return [...this.#parts].flatMap(([part, { boundMs, lastLifeAt }]) => {

@@ -29,7 +29,7 @@ export const isSameAssignment = (a: Assignment | undefined, b: Assignment | unde
 const isSameGoal = (a: Assignment, b: Assignment): boolean =>
   a.kind === 'Remove' || b.kind === 'Remove' ? a.kind === b.kind : a.version === b.version && a.config === b.config
 
-/** Whether a machine that was told this has what is assigned; undefined: it was told nothing of the component. */
+/** Whether a machine with this order has the assigned version; undefined: it has no order for the component. */
 export const isTold = (
   told: { readonly version: string; readonly config?: string } | undefined,
   assigned: Assignment,

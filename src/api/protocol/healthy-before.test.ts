@@ -5,7 +5,7 @@ import { type Completed, completedIn, completedText, healthyBefore, wasHealthy, 
 import { type RevisedComponent, revisionNameOf, writeSetRevision } from './set-revision.ts'
 
 const digest = 'a'.repeat(64)
-/** With the components that its text speaks of, as a set writes it. */
+/** With the components that its text names, as a set writes it. */
 const revision = (text: string, components: readonly RevisedComponent[] = [BEACON, SCRIBE]) => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',

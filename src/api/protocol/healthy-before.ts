@@ -59,8 +59,8 @@ const READ = new WeakMap<object, Read>()
 const NOTHING: ReadonlyMap<string, Completed> = new Map()
 
 /**
- * By component. Text that others wrote, or that is damaged, says nothing, and a record speaks of its own components only: of another version or configuration
- * it cannot know.
+ * By component. A text that others wrote, or that is damaged, counts as empty, and a record covers the components of its own revision only: it cannot know
+ * about another version or configuration.
  */
 export function completedIn(record: Annotated): ReadonlyMap<string, Completed> {
   const { annotations } = record.metadata

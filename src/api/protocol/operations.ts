@@ -9,7 +9,7 @@ export type Operation = RemedyOperationJob['spec']['operations'][number]
 export type Risk = (typeof RISKS)[number]
 
 interface OperationFacts {
-  /** Who does it. */
+  /** The part that carries it out. */
   readonly executor: 'Agent' | 'Controller'
   /** Whether its provider does it to a machine whose agent is silent. */
   readonly byProviderIfSilent: boolean
@@ -113,7 +113,7 @@ type OfExecutor<E extends OperationFacts['executor']> = {
   readonly [N in OperationName]: (typeof OPERATION_FACTS)[N]['executor'] extends E ? N : never
 }[OperationName]
 
-/** What agents do. Who does steps has a case for each of them, or does not compile. */
+/** The operations of agents. The executor of steps has a case for each of them, or does not compile. */
 export type AgentOperation = OfExecutor<'Agent'>
 /** What the job controller does, or has a provider do. */
 export type CentralOperation =

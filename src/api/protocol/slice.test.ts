@@ -74,8 +74,8 @@ const TIMEOUT_MS = inFull(600_000, 10_000)
 const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Requested' || permit?.phase === 'Granted'
 
 /**
- * Merges states that cannot be told apart by what may follow. Machines are alike, so their order means nothing. Results count only while their permit
- * is open, and so does what the requester knows of a machine: a new permit starts it over.
+ * Merges states that differ in nothing that may follow. Machines are alike, so their order means nothing. Results count only while their permit is open, and so
+ * does the requester's knowledge of a machine: a new permit resets it.
  */
 function mergedKey(w: World): string {
   const isCurrentOpen = isOpen(w.permits.at(-1))

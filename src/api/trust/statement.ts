@@ -1,4 +1,4 @@
-// The signed statement of a component: its whole spec without the signatures. Who verifies it knows what to fetch, run and probe.
+// The signed statement of a component: its whole spec without the signatures. A verified statement defines what to fetch, run and probe.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'

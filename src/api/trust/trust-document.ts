@@ -44,8 +44,8 @@ export const trustBytes = (document: TrustDocument): Buffer => Buffer.from(canon
 const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
 
 /**
- * Who would have to sign and who did, by key id; a few of each, since the text goes into a status. Asked only where too few signatures are good: a trusted
- * key among them that is not one of the `signers` did not sign these bytes.
+ * The required and the actual signers, by key id; a few of each, since the text is part of a status. Called only when too few signatures are valid: a trusted
+ * key that is not one of the `signers` did not sign these bytes.
  */
 export function signersInWords(
   trusted: readonly PublicKey[],

@@ -50,7 +50,7 @@ export type CsrDecision =
 export interface CsrSeen {
   readonly request: CertificateRequest
   readonly content: ContentRead
-  /** The machine that the common name speaks of, read from the server. */
+  /** The machine named by the common name, read from the server. */
   readonly machine: Machine | undefined
   /** The Secret of the token that the requester showed, read from the server. */
   readonly token: Secret | undefined

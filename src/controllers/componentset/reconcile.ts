@@ -63,7 +63,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
-  /** As our last write left them, until the cache tells of them: what is decided on an older copy is refused, after a whole look. */
+  /** The sets as last written, until the cache has them: a decision on an older copy would be rejected after a whole reconcile. */
   const written = new Map<string, MachineComponentSet>()
   caches.sets.onChange((before, now) => void written.delete((now ?? before)?.metadata.name ?? ''))
   const newest = (set: MachineComponentSet): MachineComponentSet => {

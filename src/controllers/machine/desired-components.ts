@@ -26,7 +26,7 @@ export interface Slice {
 export interface Claim {
   readonly set: string
   readonly priority: number
-  /** Its status speaks of its present spec. Otherwise its slices and blocks are about something else. */
+  /** Its status covers its current spec. Otherwise its slices and blocks belong to an older one. */
   readonly isCurrent: boolean
   readonly components: readonly OfferedVersion[]
   readonly slices: readonly Slice[]
@@ -166,7 +166,7 @@ const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy',
 const isInUse = (entry: ComponentEntry, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
 
-/** The report speaks of what is ordered, not of what was ordered before. */
+/** The report covers the current order, not an earlier one. */
 export const isReportOf = (report: ComponentStatus, entry: ComponentEntry): boolean =>
   report.desired === entry.version && report.attempt === entry.attempt
 

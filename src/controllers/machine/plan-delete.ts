@@ -172,7 +172,7 @@ const withFirst = (first: readonly MachineAction[], { actions, notices, ...rest 
 /** After this the host is deleted although components are left on it: an agent that does not finish must not keep the machine. */
 const UNINSTALL_WITHIN_MS = 120_000
 
-/** The agent takes its components away first, where it can still be told. */
+/** The agent uninstalls its components first, if it is still reachable. */
 function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
   const { machine, agentBeat } = seen
   if (isBeating(agentBeat) !== true) return undefined

@@ -220,7 +220,7 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   return [{ kind: 'WriteHost', providerID, address, reason: 'the provider reports a new name or address' }]
 }
 
-/** Looks are short while pods are on their way: nothing else tells of them. */
+/** Reconciles follow quickly while pods are moving: no event announces them. */
 const WORKLOAD_LOOK_MS = 2_000
 const STAGED_LOOK_MS = 30_000
 

@@ -138,11 +138,11 @@ const orderOf = (spec: Machine['spec'], disruption: string, definitions: readonl
       ),
   )
 
-/** A machine that was told to reboot says nothing until it is up again. */
+/** A machine that was ordered to reboot is silent until it is up again. */
 export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
   orderOf(machine.spec, 'Reboot', definitions) === undefined ? LOST_AFTER_MS : REBOOT_AFTER_MS
 
-/** Agent and node both silent; one alone is a fault of that one. An observed machine has no agent that could speak for it. */
+/** Agent and node are both silent; if only one is, only that one is faulty. An observed machine has no agent. */
 export function isLost(seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'nodeBeat' | 'definitions'>): boolean {
   const { machine, node, agentBeat, nodeBeat } = seen
   if (machine.status?.nodeRef === undefined) return false

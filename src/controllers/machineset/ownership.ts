@@ -1,4 +1,4 @@
-// Who owns a machine, as it is written, and the machines as the server has them now.
+// The recorded owner of a machine, and the machines as the server has them now.
 import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'

@@ -58,7 +58,7 @@ function setup(context: ControllerContext): RunningModule {
   const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
   caches.sets.onChange((before, now) => {
     wake((now ?? before)?.metadata.name)
-    // Who takes over whose machines depends on all sets.
+    // Which set takes over which machines depends on all sets.
     if (before?.metadata.generation !== now?.metadata.generation || before?.metadata.uid !== now?.metadata.uid)
       for (const set of caches.sets.list()) wake(set.metadata.name)
   })

@@ -108,7 +108,7 @@ const inOrder = (rules: readonly RuleReading[]): readonly RuleReading[] =>
     (a, b) => (b.active?.spec.priority ?? 0) - (a.active?.spec.priority ?? 0) || (nameOf(a) < nameOf(b) ? -1 : 1),
   )
 
-/** Who has waited longest comes first when a limit lets only some through. */
+/** The node that has waited longest goes first when a limit lets only some through. */
 const byFirstFault =
   (first: ReadonlyMap<NodeSeen, number>) =>
   (a: NodeSeen, b: NodeSeen): number =>

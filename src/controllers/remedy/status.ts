@@ -51,7 +51,7 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
   }
 }
 
-/** Counts may be told a little later; what a person waits for may not. */
+/** Counts may be written a little later, but not the wait that a user follows. */
 export function isUrgent(before: NodeRemedier['status'], now: RemedierStatus): boolean {
   const essence = (s: NodeRemedier['status']) => [
     s?.observedGeneration,

@@ -29,7 +29,7 @@ export const hasLapsed = ({ spec, status }: OperationPermit, target: string): bo
   spec.targets.some((t) => t.uid === target) &&
   (LAPSED.has(status?.phase ?? 'Requested') || spec.results?.[target] === 'Released')
 
-/** The permit that the job speaks of; a permit by that name alone is its. */
+/** The permit named by the job; no other permit belongs to it. */
 export const permitName = (job: RemedyOperationJob): string => job.status?.permitRef ?? nameOf(job)
 
 /** The name of the one after it: asking twice is asking once. */

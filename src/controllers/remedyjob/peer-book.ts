@@ -7,7 +7,7 @@ import type { JobCaches } from './caches.ts'
 
 const WORDS = new WeakMap<CompiledRule, ReadonlySet<string>>()
 
-/** The facts that a rule speaks of. */
+/** The facts that a rule reads. */
 export function wordsOf(rule: CompiledRule): ReadonlySet<string> {
   const known = WORDS.get(rule) ?? new Set(factsOf(rule.root))
   WORDS.set(rule, known)

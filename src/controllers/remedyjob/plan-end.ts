@@ -72,7 +72,7 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
     : []
 }
 
-/** In how long the fault will have been away long enough by itself, where nothing changes: a kubelet that has nothing to say tells of its node every five minutes. */
+/** The time until the fault has been absent long enough, if nothing changes: an idle kubelet reports its node only every five minutes. */
 const healedInMs = ({ job, cleared }: Seen, now: number): number =>
   cleared.kind === 'Absent' && cleared.since !== undefined
     ? cleared.since + parseDuration(job.spec.stableFor) - now

@@ -102,7 +102,7 @@ function planBeginning(seen: Seen, now: number): JobPlan {
       change: { permitRef: next },
     }
   }
-  // Who begins late begins with a whole lease.
+  // A repair that begins late begins with a whole lease.
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
   return withRenewal(seen, now, { actions: [], change })
 }

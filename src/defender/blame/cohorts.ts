@@ -22,7 +22,7 @@ export function cohortName({ kind, component = '', value }: Cohort): string {
   return kind === 'Config' ? `configuration ${value} of ${component}` : `${kind.toLowerCase()} ${value}`
 }
 
-/** Every cohort that a unit belongs to. What a machine reports counts, not what it was told: only what runs can break it. */
+/** Every cohort that a unit belongs to, by what the machine reports and not by its orders: only what runs can break it. */
 export function cohortsOf(unit: Unit): readonly Cohort[] {
   const place: Cohort[] = []
   if (unit.rack !== '') place.push({ kind: 'Rack', value: unit.rack })

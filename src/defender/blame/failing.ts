@@ -25,7 +25,7 @@ export interface FailingSeen {
   readonly wall: number
 }
 
-/** Ids of the units. A request from the future is of now. */
+/** Ids of the units. A request with a future time counts as new. */
 export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<string> {
   const failing = new Set<string>()
   for (const { metadata, spec, status } of permits()) {

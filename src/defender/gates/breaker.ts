@@ -44,7 +44,7 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
   })
 }
 
-/** Told by its own status, not by times: those are of two clocks. */
+/** Decided by the permit's own status, not by times, which come from two clocks. */
 const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
   spec.requester.kind === REPAIRER &&
   status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true

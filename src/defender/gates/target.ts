@@ -1,4 +1,4 @@
-// Whether the target can be told at all: it is there, it is the one that was meant, and its health is known.
+// Checks whether the target is known: it exists, it is the one that was meant, and its health is known.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Found } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'

@@ -28,7 +28,7 @@ type Cached = Pick<Caches, 'machines' | 'nodes' | 'approvals'>
 export interface Surroundings {
   /** Lists of approved deletions that sync says it is carrying out. */
   readonly prunings: readonly Pruning[]
-  /** The clock on the wall, which approvals speak of. */
+  /** The wall clock, which approvals use. */
   readonly wall: number
 }
 

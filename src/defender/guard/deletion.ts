@@ -5,7 +5,7 @@ export interface Deletion {
   readonly name: string
   /** '' when the review does not say. */
   readonly uid: string
-  /** Who deletes, as the API server knows them. */
+  /** The user who deletes, as known to the API server. */
   readonly user: string
   readonly isEnding: boolean
   /** Asked for practice: nothing is counted. */

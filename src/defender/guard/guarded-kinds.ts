@@ -4,7 +4,7 @@ import type { RateWindow } from '../rates.ts'
 
 export interface DeletionLimit {
   readonly window: RateWindow
-  /** The larger of both: a share of what there is, and a number that a person deletes by hand. */
+  /** The larger of both: a share of the existing objects, and a number that a user deletes by hand. */
   readonly share: number
   readonly least: number
 }

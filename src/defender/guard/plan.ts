@@ -30,7 +30,7 @@ export interface DeletionSeen {
   readonly present: number
   readonly holds: readonly OperationalHold[]
   readonly ledger: LedgerSpec | undefined
-  /** The time of the Defender, and the wall clock that holds speak of. */
+  /** The time of the Defender, and the wall clock that holds use. */
   readonly now: number
   readonly wall: number
   readonly leader: string

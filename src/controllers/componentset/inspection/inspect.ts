@@ -42,7 +42,7 @@ export interface Finding {
 }
 
 export interface Inspected {
-  /** A slice of the step: all speak of one version. */
+  /** A slice of the step: all have the same version. */
   readonly slice: Slice
   readonly machines: readonly Reading[]
   readonly nodes: Lookup<Node>

@@ -55,7 +55,7 @@ export interface SurveyInput {
   /** When the slices began that wait or switch. */
   readonly atWork: ReadonlySet<string | undefined>
   readonly now: number
-  /** What was told before this moment and is not staged yet does not get there. */
+  /** An order from before this moment that is not staged yet counts as stuck. */
   readonly overdueBefore: number
 }
 
@@ -147,7 +147,7 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
   return standing === 'Unhealthy' ? MARKS.updated : MARKS.behind
 }
 
-/** It has, or was told, what works on the whole set: what is wrong with it is its own. */
+/** It has, or is ordered, the version that works on the rest of the set: the fault is its own. */
 function isOfHealthy({ told, reported }: Reading, index: number, healthy: Assignment | undefined): boolean {
   const [order, report] = [told[index], reported[index]]
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
@@ -205,7 +205,7 @@ function hindrance(
 
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {
   if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
-  // Who asked for a retry did not speak of an attempt that was still under way.
+  // A retry request does not cover an attempt that was still running.
   return !atWork.has(reading.told[index]?.slice)
 }
 

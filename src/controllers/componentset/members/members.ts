@@ -1,4 +1,4 @@
-// Which machines a set speaks for, and for which of their components another set speaks instead.
+// Decides which machines a set manages, and for which of their components another set decides instead.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Selector, matchesSelector } from '#kube/selector.ts'
@@ -31,7 +31,7 @@ export function rivalsOf(
   return rivals
 }
 
-/** One whose selector cannot be read speaks for no machine. */
+/** A set with an unreadable selector manages no machine. */
 function selecting(set: MachineComponentSet): readonly Rival[] {
   const read = readSelector(set.spec.selector)
   return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []

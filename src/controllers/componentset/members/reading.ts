@@ -1,4 +1,4 @@
-// What one machine is to a rollout: whether it may be disturbed, what it was told and what it reports. A reading that is missing counts against disturbing it.
+// The state of one machine for a rollout: whether it may be disrupted, its orders and its reports. A missing reading counts against a disruption.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'

@@ -115,7 +115,7 @@ function declaredAfter(recorded: readonly ControllerRevision[], target: Assignme
   return recorded.filter((r) => r.revision > last).map(targetOfRevision)
 }
 
-/** A machine that was told one of these and moves to the target goes back. */
+/** A machine with one of these in its spec that moves to the target goes back. */
 export const aheadOf = (all: readonly ControllerRevision[], target: Assignment): readonly Assignment[] => [
   ...declaredAfter(all, target),
   ...all.flatMap((revision) => {

@@ -248,7 +248,7 @@ const PERMIT_GONE: Wait = {
   unblock: 'a new permit is requested',
 }
 
-/** A machine that was told the version and does not accept it: its words, and no progress, so that the deadline ends the wait. */
+/** A machine that refuses the ordered version: its message is shown, and it counts as no progress, so that the deadline ends the wait. */
 function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
   for (const { reading, standing, name, end } of machines) {
     if (end !== undefined || standing !== 'Pending') continue

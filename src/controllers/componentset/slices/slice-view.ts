@@ -17,7 +17,7 @@ export interface SliceMachine {
   readonly targetUid: string | undefined
   /** Written in the permit already. */
   readonly result: TargetResult | undefined
-  /** How its part ended, as far as can be told from here. */
+  /** How its part ended, as far as it is known here. */
   readonly end: End | undefined
   readonly isSwitching: boolean
   /** The permit is granted for others, and not yet for this one. */

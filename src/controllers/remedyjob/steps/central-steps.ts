@@ -161,7 +161,7 @@ const isUnneeded = (seen: Seen, operation: Operation): boolean =>
   (operation.fence !== undefined && isFencedBy(seen.node, cordonOwner(seen.job))) ||
   (operation.drain !== undefined && seen.hasPods === false)
 
-/** Held against the table; what it refuses is a bug here. */
+/** Checked against the table; a refused move is a bug here. */
 function check(
   executor: 'Controller' | 'Provider',
   state: 'Waiting' | 'Unknown',

@@ -29,7 +29,7 @@ export function planVerify(seen: Seen, now: number): JobPlan {
     return away(null, 'the fault is still reported', 'the fault clears', deadline - now + 1)
   }
   const noted = recorded === undefined ? now : Date.parse(recorded) - stableMs
-  // A recorded time tells of a fault that came and went unseen; the beginning of the verification is by our own clock.
+  // A recorded time shows that a fault came and went unnoticed; the start of the verification is by our own clock.
   const since = Math.max(cleared.since ?? noted, beganAt)
   const until = since + stableMs
   if (now >= until) return finish(seen, now, 'Succeeded', `no fault for ${formatDuration(now - since)}`)
