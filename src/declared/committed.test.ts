@@ -142,7 +142,7 @@ test('an Inventory that says nothing of the content, or two tracks that both say
   expect(committedIn([shard()]).has('MachineSet/foreign')).toBe(false)
 })
 
-/** Caches of one Inventory and some holds, which tell of changes. */
+/** Caches of one Inventory and some holds, which report changes. */
 function world(committed: readonly { digest: string; replicas?: number }[]) {
   const refs = [{ group: 'kubenode.io', kind: 'MachineSet', namespace: '', name: 'workers', committed }]
   const state = { inventories: [{ spec: { refs } }] as unknown[], holds: [] as OperationalHold[] }
@@ -163,7 +163,7 @@ test('F45 deleting every Inventory sets no edit free: what sync noted on the obj
     false,
     'MachineSet',
   ])
-  // Without the note nothing says that git ever declared it: somebody works with kubectl alone.
+  // Without the note there is no sign that git ever declared it: a user works with kubectl alone.
   const own = { ...make(edited), metadata: { name: 'workers', uid: 'v', generation: 1 } }
   expect(contents.view(own, NOW)).toEqual({ object: own, isHeld: false })
 })

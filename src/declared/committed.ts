@@ -1,5 +1,6 @@
-// What of an object may be acted upon: what git declares, also while somebody has edited it, unless a hold allows the edit. Objects that git never declared
-// act as they are; one whose Inventory was deleted keeps acting on what sync last wrote beside it. While a cache is behind, nothing acts and nothing is reported. Content counts, not who wrote it: an edit that is put back by hand acts at once.
+// Which content of an object controllers may act on: what git declares, even while an edit is present, unless a hold allows the edit.
+// Objects that git never declared act as they are; one whose Inventory was deleted keeps acting on what sync last wrote beside it.
+// While a cache is stale, nothing acts and nothing is reported. Content counts, not its writer: an edit that is reverted by hand acts at once.
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
@@ -20,10 +21,10 @@ export interface Edit {
 }
 
 export interface View<T> {
-  /** What to act upon: as it is, or with the spec that git declares in place of the edited one. */
+  /** The content to act on: unchanged, or with the declared spec in place of the edited one. */
   readonly object: T
   readonly edit?: Edit
-  /** What git declares is not known here: nothing is begun. Without an edit a cache is behind, and it is over in a moment. */
+  /** The declared content is unknown: nothing is started. Without an edit the cache is stale, which ends within moments. */
   readonly isHeld: boolean
 }
 
@@ -92,9 +93,9 @@ export function viewOf<T extends KubeObject>(
   return isOfSync ? { object, isHeld: true } : { object, edit, isHeld: true }
 }
 
-/** A cache that is behind catches up within moments; content that nobody recorded after so long is an edit, whatever it says of itself. */
+/** A stale cache catches up within moments; content that is unrecorded after this time is an edit, whatever it claims. */
 const BEHIND_MS = 10_000
-/** How soon to look again while a cache is behind. */
+/** Requeue delay while a cache is stale. */
 export const BEHIND_LOOK_MS = 1_000
 /** Objects that are waited for at the same time; beyond it the wait begins again. */
 const MOST_BEHIND = 1_000
@@ -124,7 +125,7 @@ export function committedOf(
   return kept === undefined ? undefined : [kept.content]
 }
 
-/** The views of one process, remembered by object: whoever looks at a thousand machines asks for the same few sets each time. */
+/** The views of one process, cached by object: a caller with a thousand machines asks for the same few sets each time. */
 export class CommittedContents {
   readonly #inventories: SharedInformer<Inventory>
   readonly #holds: SharedInformer<OperationalHold>
@@ -147,7 +148,7 @@ export class CommittedContents {
     return new CommittedContents({ inventories: informers.of(inventory), holds: informers.of(operationalHold) })
   }
 
-  /** For `requireFresh`: who cannot tell what git owns decides nothing. */
+  /** For `requireFresh`: without knowing what git owns, decide nothing. */
   get caches(): readonly SharedInformer[] {
     return [this.#inventories, this.#holds]
   }
@@ -173,13 +174,13 @@ export class CommittedContents {
     return view
   }
 
-  /** Objects of a kind as they may be acted upon; the list itself when all are as they should be. */
+  /** Objects of a kind as they may be acted on; the same list when nothing differs. */
   all<T extends KubeObject>(objects: readonly T[], now: number): readonly T[] {
     const seen = objects.map((o) => this.view(o, now).object)
     return seen.every((o, i) => o === objects[i]) ? objects : seen
   }
 
-  /** Objects that git declares, by kind, with what it declares: also those that somebody deleted. */
+  /** Objects that git declares, by kind, with their declarations: also deleted ones. */
   declared(kind: string): ReadonlyMap<string, readonly CommittedContent[]> {
     const prefix = `${kind}/`
     return new Map(

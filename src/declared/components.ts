@@ -1,4 +1,4 @@
-// Versions of components that sets, canaries and repairs name, held against those that are declared.
+// Checks the component versions that sets, canaries and repairs name against the declared ones.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -23,7 +23,7 @@ interface Reference {
 
 export function componentProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
   const components = objects.filter(isComponent)
-  // Whoever declares none takes them all from elsewhere.
+  // A fleet that declares none gets them all from elsewhere.
   if (components.length === 0) return []
   const byName = Map.groupBy(components, (c) => c.spec.component)
   return [
@@ -87,7 +87,7 @@ function isElsewhere({ metadata }: KubeObject, component: string): boolean {
 
 const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
 
-/** Another set may bring what one requires; a circle within one set can be met by nobody. */
+/** Another set may provide a requirement; a circle within one set can never be satisfied. */
 function requirementsOf(
   set: MachineComponentSet,
   byName: ReadonlyMap<string, readonly MachineComponent[]>,

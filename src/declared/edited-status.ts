@@ -1,10 +1,10 @@
-// What the status of an object says while its content is not what git declares: what was found, and the two commands that end it. Pure.
+// The status of an object while its content differs from git: the finding, and the two commands that end it. Pure.
 import { waitingSince } from '#runtime/waiting.ts'
 import { setCondition, removeCondition } from '#kube/conditions.ts'
 import type { Condition } from '#schema/object.ts'
 import type { Edit } from './committed.ts'
 
-/** As people name them on the command line. */
+/** The object's name on the command line. */
 const NOUNS: Readonly<Record<string, string>> = {
   MachineSet: 'machineset',
   MachineComponentSet: 'set',
@@ -31,7 +31,7 @@ type Conditions = readonly Condition[]
 
 const TYPE = 'UncommittedChange'
 
-/** Conditions as they would be without the edit, and on top of them that there is one: whoever waits for the object must not take it for done. */
+/** The conditions without the edit, plus the edit itself: a client that waits for the object must not take it for done. */
 export function editedConditions(
   conditions: Conditions | undefined,
   before: Conditions | undefined,

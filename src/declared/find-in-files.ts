@@ -1,8 +1,9 @@
-// Where in the files of a fleet a declared thing most likely stands: code made the object, so its place can only be found by its words. Pure, and bounded, since strangers write files and words.
+// Where in the files of a fleet an object most likely is declared: code made it, so only its words can be found.
+// Pure, and bounded, since files and words are untrusted.
 
-/** More places than these help nobody. */
+/** More places than these help no reader. */
 const MAX_PLACES = 3
-/** Each place costs a search through all files, and nobody corrects more of them at a time. */
+/** Each place costs a search through all files, and users fix only a few at a time. */
 export const MAX_SEARCHES = 20
 /** The first words tell places apart; a selector may have thousands. */
 const MAX_WORDS = 8

@@ -28,7 +28,7 @@ export type AgentConfigVerdict =
       readonly note: string
     }
 
-/** `committed` undefined: no Inventory says what git declares, so the object may be anybody's. Pure. */
+/** `committed` undefined: no Inventory says what git declares, so the object may be foreign. Pure. */
 export function judgeAgentConfig(
   object: KubeObject,
   committed: readonly CommittedContent[] | undefined,

@@ -1,4 +1,4 @@
-// Tells the author of a commit which objects a cluster refuses unless its installer listed them. Nobody can know here what a cluster lists, so it is a doubt.
+// Tells the author of a commit which objects a cluster refuses unless its installer listed them. The list is unknown here, so this is only a warning.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#schema/object.ts'

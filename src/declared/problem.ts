@@ -1,4 +1,4 @@
-// A finding about objects that are declared together: certain ones cannot hold on any cluster and are refused; others may be meant and are told.
+// A finding about objects that are declared together: certain ones cannot work on any cluster and are refused; others may be intended and are reported.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { ErrorCode, ErrorMessage } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'

@@ -20,7 +20,7 @@ import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.keys(NODE_CONDITIONS)])
 
-/** Detectors of the fleet's own may report any type, so a type that is unknown here is told and never refused. `reported`: by the agents' configuration. */
+/** The fleet's own detectors may report any type, so an unknown type is reported and never refused. `reported`: by the agents' configuration. */
 export const isKnownCondition = (type: string, reported: ReadonlySet<string>): boolean =>
   KNOWN.has(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
 
@@ -99,7 +99,7 @@ export const meantCondition = (
 ): string | undefined =>
   KNOWN.has(type) || reported.has(type) || ofRule.includes(type) ? undefined : didYouMean(type, ofRule)
 
-/** A policy whose rule does not compile stands in the way of every disruption. */
+/** A policy whose rule does not compile blocks every disruption. */
 const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>
   (object.spec.rules ?? []).flatMap(
     ({ name, when }, i) => compiled({ object, name, when, at: `/spec/rules/${i}/when` }, clusterVocabulary).problems,

@@ -45,7 +45,7 @@ function problemOf(
   const words = selector.flatMap((r) => [r.key, ...r.values])
   const why = neverMatches(selector)
   if (why !== undefined) return certain({ object, pointer, words }, declaredErrors.KN3067({ why }))
-  // A fleet that declares no machine observes or imports them, with labels that nobody knows here.
+  // A fleet that declares no machine observes or imports them, with labels that are unknown here.
   if (!OF_MACHINES.has(object.kind) || labels.length === 0) return undefined
   if (labels.some((l) => matchesSelector(selector, l))) return undefined
   const wanted = selector.map((r) => `${r.key} ${r.operator} ${r.values.join(',')}`.trimEnd()).join('; ')

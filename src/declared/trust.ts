@@ -9,7 +9,7 @@ import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.
 /** What agents verify before they install it; workloads are verified by the cluster. */
 const INSTALLED: ReadonlySet<string> = new Set(['Package', 'Script'])
 
-/** Every nibble the same: a digest that somebody wrote down until there was one. */
+/** Every nibble the same: a placeholder until the digest is known. */
 const PLACEHOLDER = /^([0-9a-f])\1{63}$/
 
 export function trustProblems(objects: readonly KubeObject[], trust: TrustDocument): readonly DeclaredProblem[] {

@@ -1,4 +1,4 @@
-// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run goes on.
+// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run resumes.
 import { inParallel } from '#lib/pool.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
@@ -53,7 +53,7 @@ export interface ActContext {
   /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
   readonly replaces: readonly string[]
   readonly elsewhere: ReadonlySet<string>
-  /** Takes fields back that people took, of objects that are ours. */
+  /** Takes fields back that users took, of objects that are ours. */
   readonly correct: boolean
   readonly signal?: AbortSignal
 }
@@ -165,7 +165,7 @@ async function takeOver(type: ResourceType, ref: ObjectRef, context: ActContext)
   await connection.client.patch(type, key, patch, { fieldManager, ...(signal && { signal }) })
 }
 
-/** Replicas that git leaves alone belong to whoever scales. */
+/** Replicas that git leaves alone belong to the scaler. */
 async function replaceSpec(
   { connection: { client }, owner, signal }: ActContext,
   type: ResourceType,
@@ -242,7 +242,7 @@ async function pruneOne(
       ...(signal && { signal }),
     }),
   )
-  // An object that finalizers hold stays in the inventory until it is gone.
+  // An object that finalizers keep stays in the inventory until it is deleted.
   if (outcome.kind === 'Applied') {
     if (outcome.object !== 'Deleting') pruned.add(refText(ref))
     return undefined

@@ -1,4 +1,4 @@
-// The numbered errors of bringing objects to a cluster. Their numbers are among those of sync, which delivered alone for long.
+// The numbered errors of delivering objects to a cluster. Their numbers are among those of sync, which used to deliver alone.
 import { errorTable } from '#lib/error-table.ts'
 
 export const deliveryErrors = errorTable({

@@ -18,7 +18,7 @@ export interface FailingObject {
   /** Absent: it is not there. */
   readonly object: KubeObject | undefined
   readonly health: Health
-  /** Short digest of what is declared for it; absent when nothing of ours was applied. */
+  /** Short digest of its declaration; absent when KubeNode applied nothing. */
   readonly digest: string | undefined
 }
 
@@ -85,7 +85,7 @@ function conditionOf(object: KubeObject, type: string): Condition | undefined {
   return list.find((c) => c.type === type)
 }
 
-/** The words by which a failure is known again: no message, since those have numbers and times in them. */
+/** The identity of a failure: no message, since those contain numbers and times. */
 function reasonOf(object: KubeObject, health: Health): string {
   const [stalled, ready] = [conditionOf(object, 'Stalled'), conditionOf(object, 'Ready')]
   const reason = stalled?.status === 'True' ? stalled.reason : ready?.status === 'False' ? ready.reason : undefined
@@ -132,7 +132,7 @@ export function machinesOf(objects: Iterable<KubeObject>): number {
   return Math.max(inSets, most)
 }
 
-/** More than none only when the set is unwell for want of Ready machines alone, and its controller has seen the newest spec. */
+/** More than none only when the set is unhealthy only for lack of Ready machines, and its controller has observed the newest spec. */
 function machinesLacking(object: KubeObject, health: Health): number {
   const status = statusOf(object)
   const spec = isObject(object['spec']) ? object['spec'] : {}

@@ -1,4 +1,4 @@
-// Whether an object is what it should be, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
+// Whether an object is healthy, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
 import { isObject } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { groupOf } from './object-ref.ts'
@@ -7,7 +7,7 @@ export type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
 
 export interface Health {
   readonly state: HealthState
-  /** For people; empty when all is well. */
+  /** Text for users; empty when healthy. */
   readonly message: string
 }
 
@@ -15,7 +15,7 @@ const CURRENT: Health = { state: 'Current', message: '' }
 const inProgress = (message: string): Health => ({ state: 'InProgress', message })
 const failed = (message: string): Health => ({ state: 'Failed', message })
 
-/** Of these a status is expected: as long as nobody reports on them, nothing is known to be well. */
+/** These need a status: until a controller reports on them, they are not known to be healthy. */
 const REPORTED: ReadonlySet<string> = new Set(['MachineSet', 'MachineComponentSet'])
 
 export function healthOf(object: KubeObject): Health {

@@ -71,8 +71,8 @@ export function leftOfReplaced(
 }
 
 /**
- * Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. Contents that may be acted upon are
- * the new one and the one of before, so that a crash or a cache that is behind between this write and the last one holds nothing up.
+ * Before anything is applied: all previous objects and all that are about to be, without a digest where that changes. Both the new content and the previous one
+ * may be acted on, so that a crash or a stale cache between this write and the last one blocks nothing.
  */
 export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): readonly InventoryRef[] {
   const refs = new Map(seen.map((ref) => [refText(ref), ref]))
@@ -100,7 +100,7 @@ export interface Outcomes {
   readonly pruned: ReadonlySet<string>
 }
 
-/** After: digests of what was applied, without what was pruned, was gone or belongs to another track now. */
+/** After: digests of what was applied, without what was pruned, was deleted or belongs to another track now. */
 export function refsAfter(
   seen: readonly InventoryRef[],
   plan: ClusterPlan,

@@ -1,4 +1,4 @@
-// Whose an object in a cluster is: what sync wrote on it, and for objects of older releases, whose Inventory lists it. Pure.
+// The owner of an object in a cluster: by sync's mark on it, and for objects of older releases, by the Inventory that lists it. Pure.
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -6,7 +6,7 @@ import { refText, type ObjectRef } from './object-ref.ts'
 import { sourceManager } from './manager.ts'
 
 export interface Ownership {
-  /** namespace/name of the FleetSource; absent: nobody's, or of an older release and listed by no source. */
+  /** namespace/name of the FleetSource; absent: no owner, or of an older release and listed by no source. */
   readonly source?: string
   /** Applied by a release that had one manager for all sources. */
   readonly isUnmarked?: true

@@ -1,5 +1,5 @@
-// Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
-// One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
+// Decides what to apply to one cluster and what to delete: rendered objects against the inventory and the live state. Pure.
+// One bad object costs itself only; an unreadable object is neither deleted nor assumed to be deleted.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -19,7 +19,7 @@ import { orderOf } from './order.ts'
 
 export interface InventoryRef extends ObjectRef {
   readonly uid?: string
-  /** Start of the digest of what was applied; absent when nobody knows whether it was. */
+  /** Start of the digest of what was applied; absent when it is unknown whether it was. */
   readonly digest?: string
   /** Contents that controllers may act upon; absent: whatever is there. */
   readonly committed?: readonly CommittedContent[]
@@ -30,7 +30,7 @@ export interface LiveObject {
   readonly resourceVersion: string
   /** The annotation: which commit last changed it. */
   readonly commit: string | undefined
-  /** Whose commit it belongs to, as namespace/name of the FleetSource; absent: nobody's. */
+  /** The owner of its commit, as namespace/name of the FleetSource; absent: none. */
   readonly source?: string
   /** It belongs to the source by an Inventory of an older release, and does not say so itself yet. */
   readonly isUnmarked?: true
@@ -50,13 +50,13 @@ export interface ClusterSeen {
   readonly rejected: readonly Rejected[]
   /** What this source and track applied. */
   readonly inventory: readonly InventoryRef[]
-  /** By `refText`; whoever is not in it is unknown. */
+  /** By `refText`; a missing entry is unknown. */
   readonly live: ReadonlyMap<string, Live>
   /** By `refText`: declared by another track now. */
   readonly elsewhere: ReadonlySet<string>
   /** Names of MachineComponents that machines, canaries or kept revisions still use. */
   readonly referenced: ReadonlySet<string>
-  /** Digests of deletions that somebody approved. */
+  /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
   /** Read only when something that holds machines is not declared any more. */
   readonly machines: readonly Machine[]
@@ -117,7 +117,7 @@ export interface Skip {
   readonly isDeclared?: true
 }
 
-/** Deletions that the guard holds back until somebody approves their digest. */
+/** Deletions that the guard blocks until their digest is approved. */
 export interface HeldPrune {
   readonly digest: string
   readonly count: number
@@ -135,9 +135,9 @@ export interface ClusterPlan {
   readonly unchanged: number
   /** By `refText`, what git declares of kinds whose edit rolls out: nothing else of them acts. Undefined where drift is not corrected: whatever is there acts. */
   readonly committed: ReadonlyMap<string, CommittedContent | undefined>
-  /** Set when the guard holds back deletions: what an Approval has to name. */
+  /** Set when the guard blocks deletions: what an Approval has to name. */
   readonly blocked?: HeldPrune
-  /** Set when a person approved these deletions. */
+  /** Set when a user approved these deletions. */
   readonly pruning?: Pruning
 }
 
@@ -186,8 +186,8 @@ const waitingSets = (
 }
 
 /**
- * People who only want to be told of drift, or not even that, may edit: then what is there acts. Except for the configuration of agents, which acts as root
- * on every node: they take only what an Inventory records.
+ * Where drift is only reported, or ignored, users may edit: the live content acts. Except for the configuration of agents, which acts as root
+ * on every node: they use only what an Inventory records.
  */
 const isHeld = (object: KubeObject, { drift }: ClusterConfig): boolean =>
   drift === 'Correct' || isAgentConfigMap(object)
@@ -200,7 +200,7 @@ const committedOf = (desired: readonly DesiredObject[], config: ClusterConfig): 
     }),
   )
 
-/** Of an object that was never recorded nothing is held back before it is applied: it may be somebody's who has not handed it over. */
+/** A never-recorded object is not blocked before it is applied: it may be a user's who has not handed it over. */
 function meanwhileOf(
   { object }: DesiredObject,
   applied: InventoryRef | undefined,
@@ -261,10 +261,10 @@ const ofAnother = (ref: ObjectRef, { source = '' }: LiveObject): Skip => ({
   detail: numbered(deliveryErrors.KN7404({ owner: printableLine(source.slice(0, MAX_SOURCE)) })),
 })
 
-/** Of a mark that somebody wrote by hand. */
+/** For a mark that was written by hand. */
 const MAX_SOURCE = 320
 
-/** A set that is declared again while it is being deleted: its machines stay, and the set that is made once it is gone takes them in. */
+/** A set that is declared again while it is being deleted: its machines stay, and the set that is then created adopts them. */
 const keepingMachines = (desired: DesiredObject): DesiredObject => {
   const { metadata } = desired.object
   const annotations = { ...metadata.annotations, [ANNOTATIONS.keepMachines]: 'true' }

@@ -12,7 +12,7 @@ export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
 
 /** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
 const GET_UP_TO = 8
-/** Of ours, git declares nearly all that there are, but for those that programs make. */
+/** Of our kinds, git declares nearly all objects, except those that programs make. */
 const GET_UP_TO_OF_OURS = 1
 const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'Machine',

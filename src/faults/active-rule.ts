@@ -1,4 +1,4 @@
-// Which version of a NodeRemedier is being asked: the newest that compiles, else the last good one, which is kept as a ControllerRevision.
+// Which version of a NodeRemedier is evaluated: the newest that compiles, else the last good one, which is kept as a ControllerRevision.
 import { createHash } from 'node:crypto'
 import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -38,9 +38,9 @@ export interface RuleReading {
   readonly remedier: NodeRemedier
   /** Undefined: there never was a good one. */
   readonly active: ActiveRule | undefined
-  /** Why the newest is not the one that is asked. */
+  /** Why the newest is not the one evaluated. */
   readonly problem?: string
-  /** The rule was edited; what git declares is asked. */
+  /** The rule was edited; the declared one is evaluated. */
   readonly edit?: Edit
 }
 
@@ -53,8 +53,8 @@ const HELD = 'the rule differs from git'
 const MOST_REMEMBERED = 1_000
 
 /**
- * Remembers what it compiled by the object it came from. Of an object that changed in its status alone it gives the very rule that it gave before: whoever
- * keeps verdicts by rule need not ask ten thousand nodes again because a count was told.
+ * Caches compiled rules by their object. For an object whose status alone changed it returns the same rule as before: callers
+ * that keep verdicts by rule need not evaluate ten thousand nodes again because a count was reported.
  */
 export class RuleBook {
   readonly #validator: Validator = createValidator()

@@ -1,4 +1,4 @@
-// Takes a time of the future for the one at which it was first seen. A clock that was set back, or a node whose clock is ahead, would else keep a fault
+// Replaces a time in the future by the time at which it was first seen. Otherwise a clock that was set back, or a node whose clock is ahead, would keep a fault
 // "not yet there" for hours; what was seen to be so since then has truly been so since then.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, setOwn } from '#lib/json.ts'

@@ -10,9 +10,9 @@ import type { Node } from '#nodes/objects.ts'
 
 export type Standing =
   | { readonly kind: 'Readable' }
-  /** Nobody has heard of it lately: what it says may be long over. */
+  /** No recent heartbeat: its reports may be outdated. */
   | { readonly kind: 'Silent'; readonly why: string }
-  /** It is being taken out of service: no repair is wanted. */
+  /** It is being taken out of service: no repair is needed. */
   | { readonly kind: 'Leaving'; readonly why: string }
 
 export interface NodeView {
@@ -21,7 +21,7 @@ export interface NodeView {
   readonly node: Node
   readonly machine: Machine | undefined
   readonly standing: Standing
-  /** Of a silent node only what others say of it: its name, its place, and that it is silent. */
+  /** Of a silent node only facts from others: its name, its place, and that it is silent. */
   readonly facts: Facts
 }
 
@@ -73,7 +73,7 @@ function machineFacts(machine: Machine | undefined): Facts {
   }
 }
 
-/** The control plane says by itself that a kubelet or an agent went silent; everything that the node said is unknown now. */
+/** The control plane itself reports that a kubelet or an agent became silent; all reports of the node are unknown now. */
 function silentFacts(facts: Facts): Facts {
   const { name, labels, annotations, taints, unschedulable, createdAt, conditions, machine } = facts
   const ready = (conditions as { readonly Ready?: unknown } | undefined)?.Ready
@@ -81,7 +81,7 @@ function silentFacts(facts: Facts): Facts {
   return { name, labels, annotations, taints, unschedulable, createdAt, ...said, machine }
 }
 
-/** Whether the rule is about silence: only such a one is asked about a silent node. */
+/** Whether the rule is about silence: only such a rule is evaluated on a silent node. */
 export function asksAboutSilence(term: Term): boolean {
   if (term.kind === 'not') return asksAboutSilence(term.child)
   if (term.kind !== 'leaf') return term.children.some(asksAboutSilence)

@@ -97,7 +97,7 @@ export class Peers {
     return this.#readiness.silent
   }
 
-  /** The fact `cluster`: how well the whole is. */
+  /** The fact `cluster`: the health of the whole cluster. */
   cluster(): Facts {
     const { ready, notReady, silent } = this.#readiness
     const nodes = ready + notReady + silent
@@ -109,7 +109,7 @@ export class Peers {
     for (const group of SILENCED_TOGETHER) {
       const { total, silent } = this.#counts.get(keyOf(view, group)) ?? NOBODY
       if (!isMass(silent, total)) continue
-      // Nodes that name no zone or rack are in one together: nobody knows that they are not.
+      // Nodes that name no zone or rack count as one group: they may share one.
       const place = group === 'cluster' ? group : `${group} ${placeOf(view, group) || '(none)'}`
       return { group: place, silent, total }
     }

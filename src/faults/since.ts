@@ -1,4 +1,4 @@
-// Since when a rule has been true or false without a break, read from the times that are recorded beside what it looks at. Later is the safe side.
+// Since when a rule has been true or false without interruption, from the times recorded beside the values it reads. Later is the safe side.
 import { assertNever } from '#lib/errors.ts'
 import { explainTerm } from '#policy/explanation.ts'
 import { pointerTo, pointerTokens } from '#policy/pointer.ts'
@@ -17,7 +17,7 @@ export interface Judged {
 /** Which field of the same thing says since when it is so. */
 const SINCE_FIELD: Readonly<Record<string, string>> = { conditions: 'lastTransitionTime', components: 'since' }
 
-/** Where it is written since when a place has been what it is; undefined where nobody writes that down. */
+/** Where the last change of a place is recorded; undefined where it is not. */
 function sincePath(fact: string, path: string): string | undefined {
   if (fact === 'machine' && path === '/agentReachable') return '/agentReachableSince'
   const field = SINCE_FIELD[fact]

@@ -72,12 +72,12 @@ export const holdOf = (
   ...effects: readonly HoldEffect[]
 ): OperationalHold | undefined => leading(holds.filter((h) => effects.includes(h.spec.effect)))
 
-/** How soon to look again at a hold whose end is not known. */
+/** Requeue delay for a hold whose end is unknown. */
 const LOOK_AGAIN_MS = 60_000
-/** An end that has just passed is looked at after this time. */
+/** An end that has just passed is handled after this time. */
 const LEAST_MS = 1_000
 
-/** Milliseconds until the hold ends, for the next look. */
+/** Milliseconds until the hold ends, for the next reconcile. */
 export function endsIn(hold: OperationalHold, now: number): number {
   const end = endOf(hold)
   return end === undefined ? LOOK_AGAIN_MS : Math.max(LEAST_MS, end - now)

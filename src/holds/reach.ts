@@ -102,7 +102,7 @@ interface MachineLike extends Pick<KubeObject, 'metadata'> {
 }
 
 export interface AroundMachine {
-  /** Undefined where it is gone or not known. */
+  /** Undefined when it was deleted or is unknown. */
   readonly node: Pick<KubeObject, 'metadata'> | undefined
   /** The MachineSet of this name, where the caller knows it. */
   readonly machineSet?: (name: string) => Pick<KubeObject, 'metadata'> | undefined

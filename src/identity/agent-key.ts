@@ -1,4 +1,4 @@
-// Which key a machine's agent has, recorded on the Machine by the approver alone, and which keys a person revoked. Pure.
+// Which key a machine's agent has, recorded on the Machine by the approver alone, and which keys a user revoked. Pure.
 // Without a revocation every certificate of the Machine's uid counts; with one, only the keys that were recorded after it.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, agentKeyGroup } from '#api/names.ts'
@@ -49,7 +49,7 @@ export function revocation(machine: Marked, nowMs: number, reason: string): stri
   return JSON.stringify(said)
 }
 
-/** Also when it was said about an earlier Machine of the name, or cannot be read: what was revoked stays so until a new key is recorded. */
+/** Also when it refers to an earlier Machine of the name, or is unreadable: revoked keys stay revoked until a new key is recorded. */
 export const isRevoked = ({ metadata }: Marked): boolean => (metadata.annotations?.[ANNOTATIONS.revoked] ?? '') !== ''
 
 /** Whether the holder of a certificate with these groups may act for the Machine. The policy `kubenode-agents` says the same in CEL. */
@@ -63,7 +63,7 @@ export function acceptsKey(machine: Marked, groups: readonly string[]): boolean 
 /** Undone by nothing but a key that was recorded after the revocation. */
 export const hasAcceptedKey = (machine: Marked): boolean => !isRevoked(machine) || acceptedKeys(machine).length > 0
 
-/** Whether this very key was on record when a person revoked it. */
+/** Whether this key was on record when a user revoked it. */
 export const isKeyRevoked = ({ metadata }: Marked, key: string): boolean =>
   (metadata.annotations?.[ANNOTATIONS.revoked] ?? '').includes(shortKey(key))
 

@@ -1,5 +1,5 @@
-// What every certificate request of an agent looks like, whichever Machine it is for. Pure. The approver, the Defender that reviews its approvals and the
-// embedded server that signs go by it, each for itself: a thief of one key has the others against them.
+// The common form of every certificate request of an agent, whichever Machine it is for. Pure. The approver, the Defender that reviews its approvals and the
+// embedded server that signs check it independently: a thief of one program's key still faces the others.
 import {
   AGENTS_GROUP,
   AGENT_SIGNER,

@@ -1,11 +1,11 @@
-// How long certificates of agents live: what the approver was told, carried to each agent by what the approver records. Pure.
+// How long certificates of agents live: set on the approver, passed to each agent in what the approver records. Pure.
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 
-/** A key that was stolen, or whose Machine was deleted, can read for so long: roles cannot look at uids. */
+/** How long a stolen key, or the key of a deleted Machine, can still read: roles cannot check uids. */
 export const DEFAULT_LIFE_SECONDS = 7 * 86_400
-/** Shorter ones are renewed before people notice that nobody answers. */
+/** With a shorter one, certificates would expire before users notice that approvals fail. */
 export const SHORTEST_LIFE_SECONDS = 3_600
 export const LONGEST_LIFE_SECONDS = 365 * 86_400
 

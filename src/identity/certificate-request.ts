@@ -8,7 +8,7 @@ export interface CertificateRequest extends KubeObject {
     readonly request: string
     readonly signerName: string
     readonly usages?: readonly string[]
-    /** How long the certificate shall be valid. */
+    /** The requested lifetime of the certificate. */
     readonly expirationSeconds?: number
     /** Set by the API server from who asked. */
     readonly username?: string

@@ -1,4 +1,4 @@
-// What a person said about an agent that lost its identity: that the host is the same one, and how it may come back. Pure.
+// A user's decision about an agent that lost its identity: that the host is the same one, and how it may rejoin. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'

@@ -4,7 +4,7 @@ import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
 import { readName } from '#lib/x509/name.ts'
 import { requestParts } from '#lib/x509/read-request.ts'
 
-/** What stands in the request itself, its signature checked already. */
+/** The content of the request itself, with its signature already checked. */
 export interface RequestContent {
   readonly commonNames: readonly string[]
   readonly organizations: readonly string[]

@@ -1,9 +1,9 @@
-// What an API server answers with an HTTP status is numbered by that status: KN2404 is HTTP 404.
+// Refusals of an API server are numbered by their HTTP status: KN2404 is HTTP 404.
 import { errorTable } from '#lib/error-table.ts'
 
 const TEXT = 'cannot {action} {target}: {reason}: {text}'
 
-/** KN2499 and KN2599 stand for every other status of their class. */
+/** KN2499 and KN2599 cover all other statuses of their class. */
 export const apiRefusals = errorTable({
   KN2400: { text: TEXT, next: 'correct the request' },
   KN2401: { text: TEXT, next: 'check that the token or client certificate is valid and not expired' },

@@ -1,4 +1,4 @@
-// Server-side apply as an outcome: applied, or a report of who owns the fields that stand in the way.
+// Server-side apply as an outcome: applied, or the owners of the conflicting fields.
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { ApplyOptions, KubeClient } from './client.ts'

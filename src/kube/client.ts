@@ -1,4 +1,4 @@
-// The port through which everything talks to an API server. The HTTP adapter and the fake pass the same contract suite.
+// The port through which all code talks to an API server. The HTTP adapter and the fake pass the same contract suite.
 // A missing object is a value (`undefined`); every other refusal is thrown as an ApiError; `outcome.ts` turns the expected ones into values.
 import type { Json } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -67,7 +67,7 @@ export type Patch =
   | { readonly type: 'strategic'; readonly value: Json }
 
 export interface DeleteOptions extends CallOptions {
-  /** The delete fails with Conflict when the object is not this one any more. Required before every destructive delete. */
+  /** The delete fails with Conflict when the object has been replaced. Required before every destructive delete. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
   readonly gracePeriodSeconds?: number
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan'

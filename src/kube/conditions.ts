@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import type { Condition } from '#schema/object.ts'
 
-/** A message is one line for a person; lists and dumps belong elsewhere. */
+/** A message is one line for users; lists and dumps belong elsewhere. */
 export const MAX_CONDITION_MESSAGE = 200
 
 export interface WantedCondition {
@@ -63,7 +63,7 @@ function shortened(message: string): string {
   const line = ODD_SPACE.test(message) ? message.replaceAll(/\s+/g, ' ').trim() : message
   // No text has more characters than it has units.
   if (line.length <= MAX_CONDITION_MESSAGE) return line
-  // There are no more letters than units: most messages need not be taken apart.
+  // There are never more characters than units: most messages need not be split.
   if (line.length <= MAX_CONDITION_MESSAGE) return line
   const letters = [...line]
   return letters.length <= MAX_CONDITION_MESSAGE ? line : `${letters.slice(0, MAX_CONDITION_MESSAGE - 1).join('')}…`

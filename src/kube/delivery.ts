@@ -1,8 +1,8 @@
-// Hands changes to one handler, one at a time and in order. While a slow handler works, changes of one object melt into one.
+// Delivers changes to one handler, one at a time and in order. While a slow handler works, changes of one object are merged.
 import type { KubeObject } from '#schema/object.ts'
 import type { Change } from './replica.ts'
 
-/** `old` undefined: new. `now` undefined: gone, and `old` is the last state that was known. */
+/** `old` undefined: new. `now` undefined: deleted, and `old` is the last known state. */
 export type Handler<T extends KubeObject> = (old: T | undefined, now: T | undefined) => void | Promise<void>
 
 export interface HandlerOptions {
@@ -86,10 +86,10 @@ export class Delivery<T extends KubeObject> {
   }
 }
 
-/** Melts the change into what waits for the same key. True when nothing is left to tell. */
+/** Merges the change into the waiting one for the same key. True when nothing is left to deliver. */
 function melt<T extends KubeObject>(waiting: Change<T>[], change: Change<T>): boolean {
   const last = waiting.at(-1)
-  // An end is told before a new beginning: they are two objects of one name.
+  // A deletion is delivered before a creation: they are two objects of one name.
   if (last === undefined || last.now === undefined) {
     waiting.push(change)
     return false

@@ -1,4 +1,4 @@
-// What an API server's refusal is as an error, what a lost connection is, and whether trying again can help. No message holds a secret.
+// An API server's refusal or a lost connection as an error, and whether a retry can help. No message holds a secret.
 import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
@@ -92,7 +92,7 @@ function messageFor(code: number) {
 }
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
 
-/** Refusals that only a change of the request can heal. Forbidden is not one: RBAC is healed without touching the object. */
+/** Refusals that only a changed request can fix. Forbidden is not one: RBAC is fixed without touching the object. */
 const FINAL: ReadonlySet<number> = new Set([400, 405, 406, 413, 415, 422])
 
 function retryOf(code: number): Retry {
@@ -141,7 +141,7 @@ const is = (e: unknown, code: number): boolean => e instanceof ApiError && e.sta
 export const isApiError = (e: unknown): e is ApiError => e instanceof ApiError
 export const isNotFound = (e: unknown): boolean => is(e, 404)
 export const isAlreadyExists = (e: unknown): boolean => e instanceof ApiError && e.reason === 'AlreadyExists'
-/** Somebody else wrote in between, or other managers own the fields. AlreadyExists has the same status and is not one. */
+/** Another client wrote in between, or other managers own the fields. AlreadyExists has the same status and is not one. */
 export const isConflict = (e: unknown): boolean => is(e, 409) && !isAlreadyExists(e)
 /** The resourceVersion or continue token is too old: list again. */
 export const isGone = (e: unknown): boolean => is(e, 410)
@@ -151,9 +151,9 @@ export const isInvalid = (e: unknown): boolean => is(e, 422)
 export const isTooManyRequests = (e: unknown): boolean => is(e, 429)
 export const isTimeout = (e: unknown): boolean => is(e, 504) || is(e, 408)
 export const isServerError = (e: unknown): boolean => e instanceof ApiError && e.status >= 500
-/** The server knows no state as new as the one asked for: a cache behind, or a server that was set back. */
+/** The server's state is older than the requested one: a stale cache, or a server that was restored. */
 export const isTooLargeResourceVersion = (e: unknown): boolean =>
   e instanceof ApiError && e.causes.some((c) => c.reason === 'ResourceVersionTooLarge')
-/** A write whose reply was lost: it may have taken effect, so look before doing it again. */
+/** A write whose reply was lost: it may have taken effect, so read before you repeat it. */
 export const mayHaveApplied = (e: unknown): boolean =>
   e instanceof ConnectionError ? e.applied === 'unknown' : isServerError(e) || isTimeout(e)

@@ -1,4 +1,4 @@
-// Records what happened as Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never holds anybody up.
+// Records Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
 import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -41,7 +41,7 @@ const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Even
 /** As client-go: a burst of 25 for an object, then one in five minutes. */
 const BURST = 25
 const REFILL_MS = 300_000
-/** Objects whose budget is remembered; the longest unheard gives way. */
+/** Objects whose budget is remembered; the least recent is dropped first. */
 const MAX_OBJECTS = 4_096
 /** Events waiting for the server. */
 const MAX_QUEUE = 1_000
@@ -143,7 +143,7 @@ class Recorder implements EventRecorder {
   }
 
   async #send(): Promise<void> {
-    // Give up the turn first: a caller in the middle of its work is not the place to start a request.
+    // Yield first: a caller in the middle of its work must not start a request.
     await Promise.resolve()
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       next.queued = false
@@ -168,7 +168,7 @@ class Recorder implements EventRecorder {
         )
         return
       } catch (e) {
-        // The server has forgotten it meanwhile.
+        // The server has deleted it meanwhile.
         if (!isNotFound(e)) throw e
       }
     }

@@ -1,4 +1,4 @@
-// A cached view of one kind: a store that is kept current, handlers that see every object's latest state, and an honest word on whether it is complete.
+// A cached view of one kind: a store that is kept current, handlers that see every object's latest state, and a flag whether it is complete.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -37,10 +37,10 @@ export interface Informer<T extends KubeObject = KubeObject> {
   /** True once the whole first list is in the store and every handler saw it. */
   readonly isSynced: boolean
   synced(signal?: AbortSignal): Promise<void>
-  /** Time since the server was last heard; for watchdogs, and for whoever must not act on old data. */
+  /** Time since the server last answered; for watchdogs, and for code that must not act on stale data. */
   silentForMs(): number
   readonly isWatching: boolean
-  /** Everything up to this revision is in the store: what was written later by us is not seen yet. */
+  /** Everything up to this revision is in the store: a later write is still pending. */
   readonly resourceVersion: string | undefined
 }
 

@@ -1,4 +1,4 @@
-// Reads a kubeconfig that somebody put into a Secret. It may hold data and nothing that makes this process run, read or trust anything else.
+// Reads a kubeconfig from a Secret. It may hold only data, nothing that makes this process run, read or trust anything else.
 import { parseDocuments } from '#lib/documents.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -98,7 +98,7 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
     return undefined
   }
   onlyFields(value, ROOT_FIELDS, '', report)
-  // All entries are checked, also those that no context uses: what lies there is one edit away from being used.
+  // All entries are checked, also unused ones: a single edit could put them into use.
   const clusters = entries(value, 'clusters', 'cluster', readCluster, report)
   const users = entries(value, 'users', 'user', readUser, report)
   const contexts = entries(value, 'contexts', 'context', readContext, report)
@@ -154,7 +154,7 @@ function entries<T>(
   return out
 }
 
-/** An unknown field may be the next way to make a client do something; it is refused until somebody has looked at it. */
+/** An unknown field may be a new way to make a client do something; it is refused until it has been reviewed. */
 function onlyFields(value: Fields, known: readonly string[], pointer: string, report: Report): void {
   for (const key of Object.keys(value))
     if (!known.includes(key))
@@ -216,7 +216,7 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
   }
 }
 
-/** Addresses that no API server has, and behind which clouds keep the credentials of our own machine. */
+/** Addresses that no API server has, and where clouds serve the credentials of our own machine. */
 const NEVER =
   /^(169\.254\.|0\.0\.0\.0$|\[::\]$|\[fe80:|\[fd00:ec2::254\]|\[::ffff:(a9fe|0:0\])|metadata(\.google\.internal)?\.?$)/i
 

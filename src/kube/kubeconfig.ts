@@ -1,4 +1,4 @@
-// Loads a person's own kubeconfig, or the service account of the pod we run in, through client-node: the only file that loads it, and only when called.
+// Loads a user's own kubeconfig, or the service account of our pod, through client-node: the only file that loads it, and only when called.
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { RequestOptions } from 'node:https'
@@ -12,7 +12,7 @@ import { kubeErrors } from './kube-errors.ts'
 export interface LoadedKubeconfig {
   readonly config: ConnectionConfig
   readonly context: string
-  /** To be shown to the person, loudly. */
+  /** To be shown to the user prominently. */
   readonly warnings: readonly string[]
 }
 

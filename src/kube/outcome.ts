@@ -3,14 +3,14 @@ import { ApiError, ConnectionError, isAlreadyExists, isServerError } from './err
 
 export type WriteOutcome<T> =
   | { readonly kind: 'Applied'; readonly object: T }
-  /** Somebody else wrote in between, or other managers own fields of an apply. */
+  /** Another client wrote in between, or other managers own fields of an apply. */
   | { readonly kind: 'Conflict'; readonly error: ApiError }
-  /** The object is gone or is another one of the same name: what was decided about it does not hold any more. */
+  /** The object was deleted or replaced: decisions about it no longer hold. */
   | { readonly kind: 'Stale'; readonly error: ApiError }
   | { readonly kind: 'Exists'; readonly error: ApiError }
-  /** The server will not have it: permission, validation, admission, or a disruption budget. */
+  /** The server refuses it: permission, validation, admission, or a disruption budget. */
   | { readonly kind: 'Denied'; readonly error: ApiError; readonly retryAfterMs: number | undefined }
-  /** The reply was lost or the server failed: it may or may not have happened. Look before doing it again. */
+  /** The reply was lost or the server failed: it may or may not have happened. Read before you repeat it. */
   | { readonly kind: 'Unknown'; readonly error: ApiError | ConnectionError }
 
 const DENIED: ReadonlySet<number> = new Set([400, 401, 403, 405, 406, 413, 415, 422, 429])

@@ -62,7 +62,7 @@ const WATCH_SECONDS = { least: 300, most: 600 } as const
 const HEALTHY_MS = 10_000
 /** A server that stays behind what we saw was set back for good (restored from a backup): after this its word counts again. */
 const ACCEPT_OLDER_AFTER_MS = 600_000
-/** A server that forgot its history forgot it for everybody: lists are dear, so they come spread out. */
+/** A server that lost its history lost it for all clients: lists are expensive, so they are spread out. */
 const RELIST_SPREAD_MS = 500
 /** Continue tokens that expired in a row; then the list is asked for in one piece. */
 const MAX_EXPIRED_PAGES = 2
@@ -91,13 +91,13 @@ export class Reflector<T extends KubeObject> {
   /** Lists since a watch last brought anything. */
   #fruitlessLists = 0
   #behindSince: number | undefined
-  /** When the server last said anything. */
+  /** When the server last answered. */
   #heardAt: number
-  /** Since when the open watch is quiet. */
+  /** Since when the open watch is silent. */
   #quietSince = 0
-  /** Whether the open watch has brought anything. */
+  /** Whether the open watch has delivered anything. */
   #hasSpoken = false
-  /** The last watch was given up for its silence: a server that only accepts the next one has proved nothing. */
+  /** The last watch was closed for its silence: a server that only accepts the next one has proved nothing. */
   #isSuspect = false
   #listedAt: number | undefined
   #connected = false
@@ -110,7 +110,7 @@ export class Reflector<T extends KubeObject> {
     this.#heardAt = options.clock.monotonic()
   }
 
-  /** Time since the server said anything to us: a list page, an event, a bookmark, that it accepts a watch. */
+  /** Time since the server last answered: a list page, an event, a bookmark, an accepted watch. */
   silentForMs(): number {
     return this.#o.clock.monotonic() - this.#heardAt
   }
@@ -161,7 +161,7 @@ export class Reflector<T extends KubeObject> {
     return this.#retryIn(error, backoffMs(this.#failures, this.#o.random.next(), error))
   }
 
-  /** History that is forgotten once is no failure of the server; history that is forgotten again right after a list is. */
+  /** History that is lost once is no failure of the server; history that is lost again right after a list is. */
   #afterGone(error: unknown): number {
     if (this.#replica.resumeLater()) return 0
     this.#notice({ kind: 'Gone' })

@@ -1,4 +1,5 @@
-// Decides what of a list or a watch is news, and from where a watch can go on. Invariant: an object never goes back to an older version, a deleted one never comes back by a late event.
+// Decides which parts of a list or a watch are new, and where a watch resumes.
+// Invariant: an object never returns to an older version, and a late event never revives a deleted one.
 import type { KubeObject } from '#schema/object.ts'
 import type { WatchEvent } from './client.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
@@ -10,7 +11,7 @@ export interface Change<T extends KubeObject> {
   readonly now: T | undefined
 }
 
-/** Deletions remembered, so that an older event that comes late does not bring an object back. Old ones give way. */
+/** Deletions remembered, so that a late older event does not revive an object. Old ones are dropped. */
 const MAX_TOMBSTONES = 10_000
 /** Events that a new watch asks for again: what was overtaken on the way comes a second time instead of never. */
 const OVERLAP = 16
@@ -25,7 +26,7 @@ export class Replica<T extends KubeObject> {
   #complete: string | undefined
   #overlaps = true
   #listed: Set<string> | undefined
-  /** The server was set back: what it says counts although it is older. */
+  /** The server was restored: its state counts although it is older. */
   #acceptOlder = false
 
   constructor(store: Store<T>, transform: (object: T) => T) {
@@ -33,17 +34,17 @@ export class Replica<T extends KubeObject> {
     this.#transform = transform
   }
 
-  /** The newest revision that is known of. */
+  /** The newest known revision. */
   get highest(): string | undefined {
     return this.#highest
   }
 
-  /** Everything up to here is in the store. Stands still while a list is under way: of what it lists, only a part is there. */
+  /** Everything up to here is in the store. Unchanged during a list, of which only a part has arrived. */
   get complete(): string | undefined {
     return this.#complete
   }
 
-  /** Where a watch goes on, a little before the last event; undefined when a list is needed. */
+  /** Where a watch resumes, a little before the last event; undefined when a list is needed. */
   get resumeAt(): string | undefined {
     const { length } = this.#recent
     if (!this.#overlaps) return this.#recent[length - 1]
@@ -65,7 +66,7 @@ export class Replica<T extends KubeObject> {
     this.#recent = []
   }
 
-  /** A list that is older than what was seen is not the truth: its server lags, or was set back. */
+  /** A list that is older than the observed state is not current: its server lags, or was restored. */
   isTimeTravel(resourceVersion: string): boolean {
     return !this.#acceptOlder && isOlder(resourceVersion, this.#highest)
   }
@@ -87,7 +88,7 @@ export class Replica<T extends KubeObject> {
     return changes
   }
 
-  /** What is cached and was not listed is gone; the last state that we knew is what is delivered. */
+  /** Cached objects that were not listed are deleted; the last known state is delivered. */
   endList(resourceVersion: string): readonly Change<T>[] {
     const changes: Change<T>[] = []
     const listed = this.#listed ?? new Set()
@@ -118,7 +119,7 @@ export class Replica<T extends KubeObject> {
     return changes
   }
 
-  /** A bookmark that is behind says nothing new; one that is ahead makes all before it certain. */
+  /** A bookmark that is behind is ignored; one that is ahead confirms everything before it. */
   #bookmark(revision: string): void {
     if (isOlder(revision, this.#highest)) return
     this.#highest = revision
@@ -139,7 +140,7 @@ export class Replica<T extends KubeObject> {
     const now = this.#transform(object)
     this.#tombstones.delete(key)
     this.#store.set(key, now)
-    // The same name with another uid is another object: the old one ended, though nobody told us.
+    // The same name with another uid is another object: the old one was deleted, though no event said so.
     if (old !== undefined && old.metadata.uid !== now.metadata.uid)
       changes.push({ key, old, now: undefined }, { key, old: undefined, now })
     else changes.push({ key, old, now })

@@ -16,12 +16,12 @@ export type CordonOwners = Readonly<Record<string, CordonClaim>>
 /** The owner of our cordon on the Node of a machine that is being removed. */
 export const REMOVAL_OWNER = 'machine/delete'
 
-/** Owners on one node; more would be a defect of whoever claims. */
+/** Owners on one node; more would be a defect of their programs. */
 const MOST_OWNERS = 32
 
 export type OwnersRead =
   | { readonly kind: 'Owners'; readonly owners: CordonOwners }
-  /** Somebody wrote what we cannot read: nothing may be taken away on such ground. */
+  /** Another client wrote an unreadable value: nothing may be removed on that basis. */
   | { readonly kind: 'Unreadable'; readonly text: string }
 
 export function cordonOwners(node: Node): OwnersRead {
@@ -60,7 +60,7 @@ export function withCordon(node: Node, owner: string, claim: CordonClaim, nowMs:
   return changed(node, { ...alive(before, nowMs), [owner]: claim })
 }
 
-/** What the node looks like without the owner's claim; the taint goes with the last one. Pure. */
+/** The node without the owner's claim; the taint is removed with the last one. Pure. */
 export function withoutCordon(node: Node, owner: string, nowMs: number): Mutation<Node> {
   const read = cordonOwners(node)
   if (read.kind === 'Unreadable')

@@ -1,4 +1,4 @@
-// Moves pods off a node through the Eviction API, one bounded pass at a time. Which pods must go is decided by a pure function; budgets say no for us.
+// Moves pods off a node through the Eviction API, one bounded pass at a time. A pure function decides which pods must go; the API server enforces budgets.
 import type { KubeClient } from '#kube/client.ts'
 import { isObject } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -6,21 +6,21 @@ import { escapeFieldValue } from '#kube/selector.ts'
 import { type Pod, podType } from './objects.ts'
 
 export interface DrainPlan {
-  /** Pods that are told to go now. */
+  /** Pods to evict now. */
   readonly evict: readonly Pod[]
-  /** Pods that were told and are on their way. */
+  /** Pods that are being evicted. */
   readonly going: readonly Pod[]
-  /** Pods that must leave by themselves, or may not be told to. */
+  /** Pods that must end by themselves, or may not be evicted. */
   readonly kept: readonly Pod[]
 }
 
-/** What whoever drains may wish beside the budgets. */
+/** Options of a drain beside the budgets. */
 export interface DrainWishes {
-  /** Overrides what the pods say. */
+  /** Overrides what the pods request. */
   readonly gracePeriodSeconds?: number
-  /** Pods with data in an emptyDir are not told to go: the data would be lost. */
+  /** Pods with data in an emptyDir are not evicted: the data would be lost. */
   readonly keepsEmptyDir?: boolean
-  /** Evict: as elsewhere; Wait: until they end by themselves; Leave: they stay and hold nobody up. `*` stands for all others. */
+  /** Evict: as elsewhere; Wait: until they end by themselves; Leave: they stay and block nothing. `*` matches all others. */
   readonly namespaces?: Readonly<Record<string, 'Evict' | 'Wait' | 'Leave'>>
 }
 
@@ -31,7 +31,7 @@ const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed'])
 const MOST_EVICTIONS = 50
 /** Names in a message; the first few say whose pods they are. */
 const MOST_NAMED = 5
-/** Pods of one node that are looked at; kubelets allow 110 by default and 500 at most in practice. */
+/** Limit of pods read per node; kubelets allow 110 by default and 500 at most in practice. */
 const MOST_PODS = 1_000
 
 /** Mirror pods, pods of daemon sets and finished pods stay: they do not suffer, or come back at once. Pure. */
@@ -65,7 +65,7 @@ const isOfDaemonSet = (p: Pod): boolean =>
 
 export type Drain =
   | { readonly kind: 'Drained' }
-  /** Some are left: look again after a while. `blockedBy` names the first that a budget keeps, `blocked` the first few of all that stay. */
+  /** Some are left: requeue. `blockedBy` names the first that a budget keeps, `blocked` the first few of all that stay. */
   | {
       readonly kind: 'Draining'
       readonly left: number
@@ -73,7 +73,7 @@ export type Drain =
       readonly blockedBy?: string
       readonly blocked?: readonly string[]
     }
-  /** Who is on the node is not known; nothing was done, or not all. */
+  /** The node's pods are unknown; nothing was done, or not all. */
   | { readonly kind: 'Unknown'; readonly error: Error }
 
 export async function podsOn(client: KubeClient, node: string, signal?: AbortSignal): Promise<readonly Pod[]> {
@@ -82,7 +82,7 @@ export async function podsOn(client: KubeClient, node: string, signal?: AbortSig
   return page.items
 }
 
-/** One pass: asks every pod that must go to go, and tells what is left. The node must be cordoned already, and the drain permitted. */
+/** One pass: evicts every pod that must go, and returns what is left. The node must be cordoned already, and the drain permitted. */
 export async function drainPass(
   client: KubeClient,
   node: string,

@@ -1,17 +1,17 @@
-// The out-of-service taint: lets the control plane give up what ran on a node. Only for a machine that is off, and taken back only by whoever put it there.
+// The out-of-service taint: lets the control plane give up the pods of a node. Only for a machine that is off, and removed only by its creator.
 import { TAINTS } from '#api/names.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
 import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
 import { type Node, hasTaint } from './objects.ts'
 
-/** On a Node: who fenced it. The taint of anybody else is never lifted. */
+/** On a Node: who fenced it. Foreign taints are never removed. */
 const FENCE_ANNOTATION = 'kubenode.io/fenced-by'
 const TAINT = { key: TAINTS.outOfService, value: 'nodeshutdown', effect: 'NoExecute' } as const
 
 export const isFencedBy = (node: Node | undefined, owner: string): boolean =>
   node !== undefined && hasTaint(node, TAINTS.outOfService) && node.metadata.annotations?.[FENCE_ANNOTATION] === owner
 
-/** What the node looks like fenced; one that somebody else fenced stays theirs. Pure. */
+/** The node with our fence; a foreign fence stays foreign. Pure. */
 export function withFence(node: Node, owner: string): Mutation<Node> {
   if (hasTaint(node, TAINTS.outOfService)) return { kind: 'Keep' }
   return {

@@ -1,4 +1,4 @@
-// Frees slots of machines under a permit: each is looked at afresh, and let go first where an order under the permit might still come.
+// Frees slots of machines under a permit: each is read again, and released first where an order under the permit might still arrive.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo, withLetGo } from '#api/protocol/let-go.ts'
@@ -12,12 +12,12 @@ export interface Part {
   readonly result: TargetResult
 }
 
-/** What a fresh look at a machine makes of a result. */
+/** How the current state of a machine changes its result. */
 export type Confirmed = 'No' | 'Yes' | 'OnceLetGo'
 
 export type Reported = WriteOutcome<unknown> | { readonly kind: 'Outdated'; readonly reason: string }
 
-/** The permit goes in over the version that was decided on: one that changed since is decided about anew. */
+/** Writes onto the version of the permit that was decided on: if it changed since, decide again. */
 export async function reportConfirmed<P extends Part>(
   tools: PermitTools,
   permit: OperationPermit,

@@ -1,4 +1,4 @@
-// What somebody waits for whose permit is not granted yet: the gate that binds gives the reason, so that nobody has to open the permit to learn it. Pure.
+// What an object waits for while its permit is not granted: the blocking gate gives the reason, so that users need not open the permit. Pure.
 import { REASONS, type Reason } from '#api/catalogue.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 

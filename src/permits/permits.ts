@@ -1,4 +1,4 @@
-// The requester's side of OperationPermits: ask, renew, report, and read the answer. A permit that cannot be read, or says less than Granted, allows nothing.
+// The requester's side of OperationPermits: request, renew, report, and read the answer. A permit that cannot be read, or is not Granted, allows nothing.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
 import type { FieldManager } from '#api/names.ts'
@@ -52,7 +52,7 @@ export interface PermitTools {
   readonly signal?: AbortSignal
 }
 
-/** Asks under a name that follows from what is asked, so that asking twice is asking once. `Exists` is as good as `Applied`. */
+/** Requests under a name derived from the request, so that a second request has no effect. `Exists` is as good as `Applied`. */
 export function requestPermit(
   { client, fieldManager, signal }: PermitTools,
   name: string,
@@ -72,7 +72,7 @@ export function renewPermit(
   return writeSpec(tools, permit, { ...permit.spec, renewTime: microTimestamp(nowMs) })
 }
 
-/** Frees the slots of these targets. What was reported once stays. */
+/** Frees the slots of these targets. A reported result stays. */
 export function reportResults(
   tools: PermitTools,
   permit: OperationPermit,

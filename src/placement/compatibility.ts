@@ -1,4 +1,4 @@
-// Whether a component may go to a version on a machine, by what runs there: what it needs, and what needs it. Asked for each mix of versions once.
+// Whether a component may go to a version on a machine, given what runs there: its requirements, and those of others. Evaluated once per mix of versions.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { Assignment } from '#api/protocol/assignment.ts'
 import { componentObjectName } from '#lib/names.ts'

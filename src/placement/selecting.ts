@@ -1,4 +1,4 @@
-// Selectors as they stand in objects that others wrote: a server does not check every key of theirs, and one that cannot be read must not stop those beside it.
+// Selectors from objects of other clients: a server does not check every key of theirs, and an unreadable one must not stop the others.
 import { messageOf } from '#lib/errors.ts'
 import { type LabelSelector, type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 

@@ -1,4 +1,4 @@
-// Knows the version of the API server, asking it now and then; unknown until it has answered, and again when it has been silent for long.
+// Knows the version of the API server, polling it periodically; unknown until the first answer, and again after a long silence.
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 

@@ -8,7 +8,7 @@ export interface Spreadable {
   readonly machine: Machine
   /** Its hardware class, where more is known of it than what is declared. */
   readonly class?: string
-  /** What `placeOf` says of it, where somebody remembers it. */
+  /** The result of `placeOf`, where the caller caches it. */
   readonly place?: string
 }
 
@@ -101,7 +101,7 @@ function freshOf<T extends Spreadable>(
   return first.values()
 }
 
-/** From each domain in turn, and within it from the next kind of domain in turn; no further than somebody asks. */
+/** From each domain in turn, and within it from the next kind of domain in turn; lazily, only as far as requested. */
 function* inTurns<T extends Spreadable>(groups: readonly Group<T>[], domains: readonly Domain[]): Generator<T> {
   const [domain, ...rest] = domains
   const [only, ...others] = groups

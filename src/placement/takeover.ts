@@ -1,4 +1,4 @@
-// Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets go away. Pure.
+// Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets are deleted. Pure.
 import type { Machine, MachineInput } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { LabelSelector } from '#kube/selector.ts'
@@ -62,7 +62,7 @@ export const canTakeOver = (taker: Taker, made: Made): boolean =>
   needsOtherHost(made.spec, madeFrom(taker).spec) === undefined
 
 export interface LeavingMachines {
-  /** The set that goes away. */
+  /** The set that is deleted. */
   readonly set: string
   readonly count: number
   readonly made: Made

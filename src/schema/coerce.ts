@@ -13,7 +13,7 @@ export interface Coerced {
   readonly problems: readonly FieldError[]
 }
 
-/** What managers own is read by others, not typed here. */
+/** Managed fields have a parser of their own, and are not typed here. */
 const META_SCHEMA: Schema = {
   ...OBJECT_META,
   properties: {
@@ -22,7 +22,7 @@ const META_SCHEMA: Schema = {
   },
 }
 
-/** The metadata of the objects inside of a value; that of the value itself is left to whoever stores it. */
+/** The metadata of the objects inside of a value; that of the value itself is left to the code that stores it. */
 export function coerceEmbedded(schema: Schema, value: unknown): Coerced {
   const unknownFields: string[] = []
   const problems: FieldError[] = []

@@ -37,7 +37,7 @@ function defaulted(schema: Schema, value: unknown): unknown {
   return applyDefaults(schema, value)
 }
 
-/** A copy, so that nobody who changes an object changes its schema. */
+/** A copy, so that changing an object never changes its schema. */
 const freshDefault = (schema: Schema): unknown =>
   applyDefaults(schema, typeof schema.default === 'object' ? structuredClone(schema.default) : schema.default)
 

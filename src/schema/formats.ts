@@ -51,7 +51,7 @@ export function effectiveFormat(type: string | undefined, format: string): strin
   return ''
 }
 
-/** Dashes are optional one by one; version and variant bind the digit they stand at. */
+/** Dashes are optional one by one; version and variant constrain the digit at their position. */
 function uuidOf(version: string, variant: string): Check {
   const digits = (n: number, first = '') => (first === '' ? `[0-9a-f]{${n}}` : `${first}[0-9a-f]{${n - 1}}`)
   const groups = [digits(8), digits(4), digits(4, version), digits(4, variant), digits(12)]
@@ -156,7 +156,7 @@ function isDate(text: string): boolean {
   return day >= 1 && day <= last
 }
 
-/** No leap second; the zone is not looked at more closely than its form. */
+/** No leap second; the zone is checked for its form only. */
 function isDateTime(text: string): boolean {
   const [date = '', time] = text.toLowerCase().split('t')
   if (time === undefined || !isDate(date)) return false

@@ -1,4 +1,4 @@
-// Drops what a schema does not know, and nulls where none may be, as the API server does before it looks at a value; the input is never changed.
+// Removes fields that a schema does not know, and nulls where none may be, as the API server does before validation; the input is never changed.
 import { isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Schema } from './schema.ts'
 

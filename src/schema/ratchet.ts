@@ -1,4 +1,4 @@
-// Which old value a new one is compared with on update: what did not change may stay as wrong as it was.
+// The old value to compare with on update: an unchanged value may stay invalid.
 // Fields correlate by name, items of list maps by their keys, items of other lists not at all.
 import { isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { SchemaNode } from './validate-node.ts'

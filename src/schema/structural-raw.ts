@@ -1,4 +1,4 @@
-// Reads a posted schema that nobody has checked yet: a keyword of the wrong shape is as if absent, and so is one that Go drops as empty.
+// Reads an unchecked posted schema: a keyword of the wrong shape counts as absent, and so does one that Go drops as empty.
 import { isObject } from '#lib/json.ts'
 
 export type Raw = Readonly<Record<string, unknown>>

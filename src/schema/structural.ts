@@ -1,4 +1,4 @@
-// Says why the schema of a CRD is refused, with the fields and words of a kube-apiserver. CEL expressions are not looked at here.
+// Validates the schema of a CRD, with the fields and words of a kube-apiserver. CEL expressions are not checked here.
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { childPath, fieldOf, forbidden, invalid, required, type FieldError } from './field-error.ts'
 import { defaultProblems } from './structural-defaults.ts'
@@ -36,7 +36,7 @@ export function structuralProblems(
   return out
 }
 
-/** Defaults are looked at only under a schema of the right form. */
+/** Defaults are checked only under a schema of the right form. */
 function firstProblems(schema: Raw, path: string): readonly FieldError[] {
   const form = formProblems(schema, path)
   return form.length > 0 ? form : defaultProblems(schema, path)
@@ -68,7 +68,7 @@ const ROOT_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ['x-kubernetes-validations', 'XValidations'],
 ])
 
-/** The first is told, and the type comes before most. */
+/** Only the first is reported, and the type comes before most. */
 function rootProblems(schema: Raw, path: string): readonly FieldError[] {
   const type = text(schema, 'type')
   if (type !== '' && type !== 'object')

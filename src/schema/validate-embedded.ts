@@ -61,7 +61,7 @@ function kindProblems(value: unknown, path: string): readonly FieldError[] {
     : [invalid(path, value, `may have mixed case, but should otherwise match: ${wrong.join(',')}`)]
 }
 
-/** Names that would break a URL path, and what no object could be labelled, annotated or held with. */
+/** Names that would break a URL path, and invalid labels, annotations and finalizers. */
 function metadataProblems(metadata: unknown, path: string): readonly FieldError[] {
   if (!isObject(metadata)) return [invalid(path, metadata, 'must be an object')]
   const text = (field: string, problems: (value: string) => readonly string[]): readonly FieldError[] => {

@@ -1,4 +1,4 @@
-// A schema made ready for checking: keywords read once, patterns compiled, names in maps (so that `__proto__` is a name like any other).
+// A schema prepared for validation: keywords read once, patterns compiled, names in maps (so that `__proto__` is a name like any other).
 import { isObject } from '#lib/json.ts'
 import { compileRegex, RegexError, type Regex } from '#lib/regex.ts'
 import { effectiveFormat, stringFormat } from './formats.ts'
@@ -26,7 +26,7 @@ export interface SchemaNode {
   maxProperties: number | undefined
   properties: ReadonlyMap<string, SchemaNode>
   required: readonly string[]
-  /** 'none': other names are forbidden; undefined: other names are not looked at. */
+  /** 'none': other names are forbidden; undefined: other names are not checked. */
   additional: SchemaNode | 'none' | undefined
   items: SchemaNode | undefined
   allOf: readonly SchemaNode[]

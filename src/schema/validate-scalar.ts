@@ -1,10 +1,10 @@
-// What the keywords on single values say: types with their formats, numbers, strings, enums. Words and oddities are those of kube-apiserver 1.36.
+// Checks the keywords on single values: types with their formats, numbers, strings, enums. Words and oddities are those of kube-apiserver 1.36.
 import { goFloat, goJson, goQuote } from '#lib/go-format.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { invalid, notSupported, tooLong, typeInvalid, type FieldError } from './field-error.ts'
 import type { SchemaNode } from './validate-node.ts'
 
-/** One finding. `text` is how it is told apart: the server reports equal texts once. */
+/** One finding. `text` is its identity: the server reports equal texts once. */
 export interface Problem {
   readonly text: string
   /** undefined: the finding belongs to no field. */

@@ -1,4 +1,4 @@
-// Walks a value along its prepared schema and lists what is wrong, in the order and with the choices of the validator inside kube-apiserver:
+// Walks a value along its prepared schema and lists the problems, in the order and with the choices of the validator inside kube-apiserver:
 // where several schemas could fit (anyOf, oneOf), the findings shown are those of the one that came furthest.
 import { goJson, goQuote } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
@@ -19,7 +19,7 @@ import {
 } from './validate-scalar.ts'
 
 /**
- * Adds findings to `out` and returns a score: how many checks were met on the way. Only anyOf and oneOf look at scores.
+ * Adds findings to `out` and returns a score: how many checks passed on the way. Only anyOf and oneOf use scores.
  * The depth of recursion is that of the schema.
  */
 export function walk(node: SchemaNode, value: unknown, path: string, out: Problem[], old?: Correlation): number {

@@ -1,4 +1,4 @@
-// Says what is wrong with a value under a structural schema, with the fields, causes and words of a kube-apiserver. CEL rules are not looked at here.
+// Validates a value against a structural schema, with the fields, causes and words of a kube-apiserver. CEL rules are not checked here.
 import { childPath, fieldOf, type FieldError } from './field-error.ts'
 import type { Schema } from './schema.ts'
 import { checkEmbedded } from './validate-embedded.ts'
@@ -46,7 +46,7 @@ function valueErrors(node: SchemaNode, value: unknown, base: string, old?: unkno
   return problems.length === 0 ? [] : toErrors(problems, base)
 }
 
-/** Equal texts are told once, as the server does. */
+/** Equal texts are reported once, as the server does. */
 function toErrors(problems: readonly Problem[], base: string): FieldError[] {
   const byText = new Map<string, Problem>()
   for (const p of problems) if (!byText.has(p.text)) byText.set(p.text, p)
@@ -58,12 +58,12 @@ function fieldName(base: string, path: string | undefined): string {
   return relative === '' ? fieldOf(base) : childPath(base, relative)
 }
 
-/** For one look at one value; whoever validates often keeps a validator. */
+/** For a single validation; code that validates often should keep a validator. */
 export function validate(schema: Schema, value: unknown, options?: ValidateOptions): readonly FieldError[] {
   return createValidator(schema).validate(value, options)
 }
 
-/** A default inside a CRD: int-or-string is only what its anyOf says, and what an embedded object lacks is told before all else. */
+/** A default inside a CRD: an int-or-string is whatever its anyOf permits, and missing fields of an embedded object are reported first. */
 export function validateDefault(schema: Schema, value: unknown, path: string): readonly FieldError[] {
   const node = prepareSchema(schema, 'open')
   const errors: FieldError[] = []
@@ -77,7 +77,7 @@ export function validateDefault(schema: Schema, value: unknown, path: string): r
   return errors.length > 0 ? errors : valueErrors(node, value, path)
 }
 
-/** Validators by schema object, made on first use; whoever owns the schemas owns one of these. */
+/** Validators by schema object, made on first use; one cache per owner of schemas. */
 export interface Validators {
   for(schema: Schema): Validator
 }

@@ -1,5 +1,5 @@
-// Secret values that components are configured with: reads the named Secrets, and names what was read by a keyed hash, so that a change shows in the name
-// and nothing of the value does. A value leaves here only to be sealed.
+// Secret values that components are configured with: reads the named Secrets, and names their content by a keyed hash, so that a change shows in the name
+// and nothing of the value does. A value leaves this module only to be sealed.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { ConfiguredComponent, SecretPlace } from '#api/kinds/component-config.ts'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -24,15 +24,15 @@ const HASH_KEY_SECRET = 'kubenode-sealing'
 const HASH_KEY_BYTES = 32
 const HASH_CHARS = 16
 
-/** Nobody watches Secrets, so a change is found by looking again; a burst of looks within this time is one. */
+/** Secrets are not watched, so a change is found by polling; reads within this time share one. */
 export const SECRET_AGE_MS = 15_000
-/** So often who depends on Secrets looks again. */
+/** Polling interval of objects that depend on Secrets. */
 export const SECRET_LOOK_MS = 60_000
 /** Sealed and in base64 it must fit where it is read. */
 const MAX_VALUE_BYTES = 64 * 1_024
 /** Where a reference names no key. */
 const DEFAULT_KEY = 'value'
-/** Secrets of ours are for us: certificates, kubeconfigs, the key of the hashes. */
+/** KubeNode's own Secrets are excluded: certificates, kubeconfigs, the key of the hashes. */
 const OWN_PREFIX = 'kubenode-'
 
 export interface SecretReference {
@@ -52,7 +52,7 @@ export interface WithReferences extends ConfiguredComponent {
   readonly secretRefs?: readonly SecretReference[] | undefined
 }
 
-/** Components whose secret values were found say so in `sealed`; the others stay as they are, and the first of them is told. */
+/** Components with all secret values get `sealed`; the others stay unchanged, and the first of them is reported. */
 export interface Looked<T> {
   readonly components: readonly (T & { readonly sealed?: readonly SecretPlace[] })[]
   readonly missing?: string
@@ -128,7 +128,7 @@ export class SecretValues {
     if (secret === undefined) return missing(`${full} not found`)
     if (secret.type !== undefined && secret.type !== 'Opaque')
       return missing(`${full} is of type ${secret.type}; only Opaque ones are given to components`)
-    // Whoever may commit a set is not for that allowed to read every Secret here: who owns one says that it may be had.
+    // The right to commit a set does not include reading every Secret here: the owner of a Secret must permit its use.
     if (secret.metadata.labels?.[LABELS.forComponents] !== 'true')
       return missing(`${full} is not for components; label it ${LABELS.forComponents}=true if it is`)
     const data = secret.data ?? {}

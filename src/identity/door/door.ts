@@ -1,7 +1,8 @@
-// The door for hosts whose certificates expired while approver or API server was away. It only queues: what it takes in gives no rights, and waits for a
-// person's `kubenode machine readmit` and the approver, who checks the proof again. It knows no transport: the embedded server serves it, a role can too.
+// The door: the endpoint at which hosts rejoin whose certificates expired while approver or API server was down. It only queues: an accepted request gives
+// no rights, and waits for a user's `kubenode machine readmit` and for the approver, who checks the proof again. It is independent of the transport: the
+// embedded server serves it, and a role can too.
 //
-// Bounds: a request is read up to REQUEST_BYTES; rates by place and for all (rates.ts); AT_ONCE in work; one entry a Machine, a new one at most every
+// Bounds: a request is read up to REQUEST_BYTES; rates by place and for all (rates.ts); AT_ONCE in progress; one entry per Machine, a new one at most every
 // EACH_ENTRY_MS; MOST_ENTRIES in all, and only for live Machines whose key on record was proved, so strangers take no place in the queue.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { AGENTS_GROUP, agentKeyGroup, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
@@ -69,7 +70,7 @@ const busy = (status: number, retryAfterSeconds: number, message: string): DoorA
   status,
   body: { state: 'Busy', retryAfterSeconds, message },
 })
-/** The same for whatever is not known here: a stranger learns no names of machines, nor which keys were revoked. */
+/** The same for every unknown name: a stranger learns no names of machines, nor which keys were revoked. */
 const unknown = (): DoorAnswer => refused(403, 'no machine of this name and uid has this key on record')
 
 export class Door {
@@ -182,11 +183,11 @@ export class Door {
     const waiting = new Map((await queue.waiting()).map(({ name, uid }) => [uid, name]))
     for (const uid of this.#entries.keys()) if (!waiting.has(uid) && !this.#inWork.has(uid)) this.#entries.delete(uid)
     for (const [uid, name] of waiting)
-      // Of those that were there before this door was opened nobody knows since when.
+      // For entries older than this process the time is unknown.
       if (!this.#entries.has(uid)) this.#entries.set(uid, { name, at: Number.NEGATIVE_INFINITY })
   }
 
-  /** Remembered by nobody: it says itself when it was given out. */
+  /** Not stored: it contains its own time of issue. */
   #nonce(): string {
     const at = Math.floor(this.#options.clock.monotonic()).toString(36)
     return `${at}.${this.#mark(at)}`

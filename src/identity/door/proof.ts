@@ -1,5 +1,5 @@
 // How a host whose certificate expired proves that it holds the old key: a signature over the request for the next certificate, the Machine, the server and
-// a word that the door gave out just now. Agents make proofs; door, approver and Defender check them, each for itself. Pure.
+// a challenge that the endpoint just issued. Agents make proofs; endpoint, approver and Defender check them independently. Pure.
 import { createHash, createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
 import { isObject } from '#lib/json.ts'
 import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
@@ -9,7 +9,7 @@ export interface DoorFacts {
   readonly uid: string
   /** Of the authority that the agent trusts: a proof for one cluster is none for another. */
   readonly server: string
-  /** From the door, good for some minutes: a proof that was overheard is none later. */
+  /** Issued by the endpoint, valid for some minutes: an intercepted proof is useless later. */
   readonly nonce: string
 }
 
@@ -36,7 +36,7 @@ export function makeProof(oldKeyPem: string, facts: DoorFacts, requestPem: strin
   return { ...facts, key: spki.toString('base64'), signature: signature.toString('base64') }
 }
 
-/** Names of Machines have up to 253 letters, a key of ours 91 bytes, its signature 72. */
+/** Names of Machines have up to 253 characters, our keys 91 bytes, their signatures 72. */
 const LONGEST: Readonly<Record<keyof DoorProof, number>> = {
   machine: 253,
   uid: 64,

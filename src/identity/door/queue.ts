@@ -1,5 +1,5 @@
-// Where what was proved at the door waits: certificate requests in the API server, which outlive door and approver, which people see, and which the cluster
-// sweeps away by itself when nobody answers.
+// Where verified rejoin requests wait: certificate requests in the API server. They survive restarts of endpoint and approver, users see them, and the
+// cluster deletes unanswered ones by itself.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, ANNOTATIONS, DOOR_USER, LABELS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -49,7 +49,7 @@ export class Core {
     return live
   }
 
-  /** Gives the next revision to a change, stores it and tells everybody. Nothing else writes. */
+  /** Gives the next revision to a change, stores it and notifies all listeners. Nothing else writes. */
   commit(kind: FakeKind, change: Commit['type'], next: KubeObject, call: Call | undefined): KubeObject {
     const revision = this.revisions.next
     const object = deepFreeze({ ...next, metadata: { ...next.metadata, resourceVersion: String(revision) } })
@@ -62,7 +62,7 @@ export class Core {
     return object
   }
 
-  /** Called inside every commit, in order. Returns what takes the listener away. */
+  /** Called inside every commit, in order. Returns a function that removes the listener. */
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

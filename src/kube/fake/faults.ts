@@ -28,7 +28,7 @@ export interface Call {
   readonly subresource: string | undefined
   readonly isWrite: boolean
   readonly isDryRun: boolean
-  /** 1, 2, 3 … over all calls of this actor; goes on when the actor restarts under the same name. */
+  /** 1, 2, 3 … over all calls of this actor; continues when the actor restarts under the same name. */
   readonly n: number
   /** The same over its writes alone; 0 on a read. */
   readonly writeN: number
@@ -38,7 +38,7 @@ export interface Call {
 export type Moment = 'before' | 'after'
 
 export type CallFault =
-  /** The process dies here: this call and all later ones of the same client never settle. `FaultPort.crashed` is told. */
+  /** The process dies here: this call and all later ones of the same client never settle. `FaultPort.crashed` is called. */
   | { readonly kind: 'crash'; readonly when: Moment }
   /** The connection breaks (a ConnectionError); after a write its result is unknown to the caller. */
   | { readonly kind: 'lose'; readonly when: Moment }
@@ -68,7 +68,7 @@ export type EventFault =
   /** An ERROR event with this status code takes the place of the event and ends the stream. */
   | { readonly kind: 'error'; readonly code: number }
 
-/** Where a seeded scheduler may hold an actor: before a call is looked at, before its reply is given, before an event is handed over. */
+/** Where a seeded scheduler may pause an actor: before a call is processed, before its reply is returned, before an event is delivered. */
 export type GatePoint =
   | { readonly at: 'call' | 'reply'; readonly call: Call }
   | { readonly at: 'event'; readonly watch: WatchInfo; readonly event: WatchEvent }
@@ -76,9 +76,9 @@ export type GatePoint =
 export interface FaultPort {
   call?(call: Call): CallFault | undefined
   event?(watch: WatchInfo, event: WatchEvent): EventFault | undefined
-  /** The newest revision that this actor may see in reads and watches; what is newer is held back until `FakeKube.horizonMoved()`. */
+  /** The newest revision that this actor may see in reads and watches; newer ones are withheld until `FakeKube.horizonMoved()`. */
   horizon?(actor: string): number | undefined
-  /** Holds the actor until the promise resolves; undefined lets it pass without giving up its turn. */
+  /** Pauses the actor until the promise resolves; undefined lets it continue without losing its turn. */
   gate?(point: GatePoint): Promise<void> | undefined
   crashed?(call: Call): void
 }
@@ -119,7 +119,7 @@ export function onEveryNthCall(match: CallMatch, n: number, fault: CallFault): F
 export const crashAtWrite = (n: number, when: Moment, actor?: string): FaultPort =>
   onNthCall({ writesOnly: true, ...(actor === undefined ? {} : { actor }) }, n, { kind: 'crash', when })
 
-/** F3: what the actor sees stands still at a revision until `thaw`. */
+/** F3: the actor's view stays at a revision until `thaw`. */
 export function frozenView(actor: string, revision: number): FaultPort & { thaw(): void } {
   let frozen = true
   return {

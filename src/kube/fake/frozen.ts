@@ -1,4 +1,4 @@
-// Deep freezing: what the fake stores and hands out is shared, so nobody may change it; a reconcile that tries throws in its tests.
+// Deep freezing: the fake's objects are shared, so callers must not change them; a reconcile that tries throws in its tests.
 
 /** Freezes in place. What is frozen already is not entered again, so sharing structure stays cheap. */
 export function deepFreeze<T>(value: T): T {

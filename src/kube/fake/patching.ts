@@ -82,7 +82,7 @@ export function patchedObject(kind: FakeKind, live: KubeObject, change: Patch): 
 const STATUS: FieldSet = fieldSetOfPaths([['f:status']])
 const ALL_BUT_STATUS: FieldSet = fieldSetOfPaths([['f:spec'], ['f:data'], ['f:metadata']])
 
-/** What the endpoint does not write is owned by nobody who writes through it. */
+/** Fields that the endpoint does not write get no owner from a write through it. */
 function resetFields(kind: FakeKind, subresource: string | undefined): FieldSet | undefined {
   if (subresource === 'status') return ALL_BUT_STATUS
   return kind.status ? STATUS : undefined

@@ -11,7 +11,7 @@ export interface Commit {
   /** The state after; for DELETED the last state, with the revision of the deletion. */
   readonly object: KubeObject
   readonly previous: KubeObject | undefined
-  /** Who did it; undefined for what a test planted by hand. */
+  /** The writer; undefined for objects that a test planted directly. */
   readonly call: Call | undefined
 }
 
@@ -73,7 +73,7 @@ export class Revisions {
     if (shelf.history.length >= this.#window + CUT_CHUNK) this.#cut(shelf, shelf.history.length - this.#window)
   }
 
-  /** Commits after the revision, oldest first. The caller has looked at `floor`. */
+  /** Commits after the revision, oldest first. The caller has checked `floor`. */
   since(kind: string, revision: number): readonly Commit[] {
     const { history } = this.#shelf(kind)
     let low = 0

@@ -20,7 +20,7 @@ const MAX_WAITING = 100_000
 export class FakeWatch {
   readonly info: WatchInfo
   readonly #core: Core
-  /** Asked anew each time: a test may break a stream that is open already. */
+  /** Called each time: a test may break an open stream. */
   readonly #faults: () => FaultPort
   readonly #kind: string
   readonly #matches: Matcher

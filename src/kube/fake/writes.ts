@@ -24,7 +24,7 @@ import { appliedObject, checkSchema, patchedObject, trackedObject } from './patc
 
 /** A server tries that often to find a free name. */
 const GENERATE_TRIES = 8
-/** What a pod gets when nobody says otherwise. */
+/** A pod's default grace period. */
 const DEFAULT_GRACE_SECONDS = 30
 
 const managerOf = (options: WriteOptions): string => options.fieldManager ?? 'kubenode'
@@ -147,7 +147,7 @@ function put(
   return store(core, kind, live, tracked, options.dryRun === true, call)
 }
 
-/** Commits when something changed; an object that lost its last finalizer while being deleted goes away. */
+/** Commits when something changed; an object that lost its last finalizer while being deleted is removed. */
 function store(
   core: Core,
   kind: FakeKind,
@@ -188,7 +188,7 @@ export function apply(
   return store(core, kind, live, next, options.dryRun === true, call)
 }
 
-/** An apply that gives up its last field leaves no entry, so the list may be gone. */
+/** An apply that gives up its last field leaves no entry, so the list may disappear. */
 function withManagers(object: KubeObject, from: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata
   const { managedFields } = from.metadata
@@ -219,7 +219,7 @@ function applyNew(
   return options.dryRun ? fresh : core.commit(kind, 'ADDED', fresh, call)
 }
 
-/** The object as it is left (with finalizers or grace), or undefined when it is gone at once. */
+/** The remaining object (with finalizers or grace), or undefined when it was deleted at once. */
 export function remove(
   core: Core,
   type: ResourceType,

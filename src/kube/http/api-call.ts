@@ -1,4 +1,4 @@
-// What the calls of the client port are in terms of HTTP: method, path and body in, what their answers mean out. Pure.
+// Maps the calls of the client port to HTTP: method, path and body of requests, meaning of answers. Pure.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -112,7 +112,7 @@ export const deleteBody = (o: DeleteOptions) => ({
   ...(o.dryRun ? { dryRun: ['All'] } : {}),
 })
 
-/** A server answers with a Status when the object is gone and with the object when something still holds it. */
+/** A server answers with a Status when the object was deleted, and with the object when a finalizer or grace period keeps it. */
 export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
   if (!isObject(answer) || !isObject(answer['metadata'])) return 'Deleted'
   const { finalizers, deletionGracePeriodSeconds: grace } = answer['metadata']

@@ -58,15 +58,15 @@ export interface HttpClientOptions {
   readonly timeouts?: Partial<Timeouts>
   /** "kubenode-machine/0.1.0"; the server puts it into managedFields where no manager is named, and into its audit log. */
   readonly userAgent?: string
-  /** Most requests in flight in a lane: who has little to say, ten thousand times, opens few connections. */
+  /** Most requests in flight in a lane: ten thousand low-traffic clients open few connections. */
   readonly atOnce?: number
-  /** So long a request waits for a connection that is in use before it opens another. */
+  /** How long a request waits for a connection in use before it opens another. */
   readonly patienceMs?: number
   /** A request has no answer after SLOW_MS, retries included. */
   readonly onSlow?: (method: string, path: string) => void
 }
 
-/** People wait so long without a word. */
+/** How long a user waits without a message. */
 export const SLOW_MS = 3_000
 
 interface Answer {

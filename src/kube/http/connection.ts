@@ -1,14 +1,14 @@
-// How to reach one API server and as whom. Data only: what lives in a file is named here and read (and read again) by credentials.ts.
+// How to reach one API server and with which identity. Data only: files are named here and read (repeatedly) by credentials.ts.
 import { KubeNodeError } from '#lib/errors.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
 export type Source = { readonly data: string } | { readonly file: string }
 
-/** What an exec plugin or another external source of identity answers. */
+/** The answer of an exec plugin or another external source of identity. */
 export interface Identity {
   readonly token?: string
   readonly clientCertificate?: { readonly cert: string; readonly key: string }
-  /** For this long it need not be asked again; absent: until the server refuses it. */
+  /** Valid for this long; absent: until the server refuses it. */
   readonly goodForMs?: number
 }
 
@@ -19,10 +19,10 @@ export interface ConnectionConfig {
   readonly ca?: Source
   readonly clientCertificate?: { readonly cert: Source; readonly key: Source }
   readonly token?: Source
-  /** Asked when it is needed, when it expired, and after a 401. Wins over `token` and `clientCertificate`. */
+  /** Called when first needed, after expiry, and after a 401. Wins over `token` and `clientCertificate`. */
   readonly identity?: () => Promise<Identity>
   readonly tlsServerName?: string
-  /** Only ever from a person's own kubeconfig; the loader says so loudly. */
+  /** Only from a user's own kubeconfig; the loader warns about it. */
   readonly insecureSkipTlsVerify?: boolean
   readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] }
   /** The namespace of the context, for commands that ask for none. */

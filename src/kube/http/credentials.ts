@@ -13,7 +13,7 @@ export interface TlsMaterial {
 
 /** As often as client-go reads tokens again; projected tokens and mounted CAs change on the scale of minutes. */
 const REREAD_MS = 60_000
-/** A source of identity that answers with what is good for no time at all is not asked more often than this. */
+/** A source whose answers expire at once is not asked more often than this. */
 const SHORTEST_LIFE_MS = 1_000
 
 interface Loaded {
@@ -41,7 +41,7 @@ export class Credentials {
     try {
       return await this.#load()
     } catch (e) {
-      // A file that is being replaced may be missing for a moment: what was good a minute ago is tried on.
+      // A file that is being replaced may be missing briefly: the last good content is used until then.
       if (this.#loaded === undefined) throw e
       this.#loaded = { ...this.#loaded, goodUntil: now + SHORTEST_LIFE_MS }
       return this.#loaded

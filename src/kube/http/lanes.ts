@@ -1,4 +1,4 @@
-// How many requests of a kind are in flight: each lane has places of its own, so ten thousand queued writes never make a lease renewal or a status wait. The
+// How many requests of a kind are in flight: each lane has places of its own, so ten thousand queued writes never delay a lease renewal or a status. The
 // sockets belong to all lanes, or every other minute a new one would be made beside one that is open: its handshake is six times what a heartbeat sends.
 import type http from 'node:http'
 import https from 'node:https'
@@ -25,11 +25,11 @@ export function laneOf(t: Traffic): Lane {
   return 'bulk'
 }
 
-/** Requests in flight per lane: enough to fill two cores of an API server, few enough to leave it air. Watches hold a socket each. */
+/** Requests in flight per lane: enough to fill two cores of an API server, few enough not to overload it. Watches hold a socket each. */
 const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 16, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
 /** Waiting requests per lane; beyond it the caller is producing faster than any server takes and must slow down. */
 const MAX_WAITING = 50_000
-/** After a burst so many are kept. */
+/** How many are kept after a burst. */
 const IDLE_SOCKETS = IN_FLIGHT.lease + IN_FLIGHT.prompt + IN_FLIGHT.bulk
 /** Idle sockets are closed before load balancers drop them silently. */
 const IDLE_SOCKET_MS = 30_000
@@ -76,7 +76,7 @@ export class Lanes {
     return Object.values(this.sockets(material).freeSockets).some((idle) => (idle?.length ?? 0) > 0)
   }
 
-  /** Waits for a turn in the lane; the answer gives it back. */
+  /** Waits for a turn in the lane; call the returned function to release it. */
   turn(lane: Lane, signal: AbortSignal | undefined): Promise<() => void> {
     return this.#turns[lane].take(signal)
   }

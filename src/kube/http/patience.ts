@@ -1,5 +1,5 @@
-// Who has little to say waits a moment for a connection that is in use before another one is opened: a handshake is six heartbeats long, and things that are
-// said now and then come together now and then. What hangs holds nobody up for longer than that moment.
+// Low-traffic clients wait briefly for a connection in use before another one is opened: a handshake costs six heartbeats, and occasional requests
+// often coincide. A hanging request delays others no longer than that.
 import type { Clock } from '#lib/clock.ts'
 
 export class Patience {
@@ -13,7 +13,7 @@ export class Patience {
     this.#ms = ms
   }
 
-  /** Answers what is to be called once the connection is free again. */
+  /** Returns the function to call once the connection is free again. */
   async turn(isOneFree: () => boolean, signal: AbortSignal): Promise<() => void> {
     if (this.#ms > 0 && this.#busy > 0 && !isOneFree()) await this.#aMoment(signal)
     this.#busy++

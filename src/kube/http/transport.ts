@@ -51,7 +51,7 @@ export interface WireResponse {
   readonly state: Progress
 }
 
-/** What is known of one exchange while it goes on. */
+/** The state of one exchange in progress. */
 export interface Progress {
   /** The server may have read the request. */
   sent: boolean
@@ -63,7 +63,7 @@ export interface Progress {
   end: () => void
 }
 
-/** Whole answers are held in memory: V8 refuses strings beyond 512 MB, and a page of ours is some megabytes. */
+/** Complete answers are held in memory: V8 refuses strings beyond 512 MB, and our pages have a few megabytes. */
 const MAX_BODY_LENGTH = 256 * 1024 * 1024
 const WATCH_KEEPALIVE_MS = 15_000
 const TLS_REFUSALS = /CERT|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO|ALTNAME|HOSTNAME/
@@ -187,7 +187,7 @@ export class Transport {
       })
       req.on('response', (body) => {
         isAnswered = true
-        // How long a watch may be silent is its reader's business.
+        // How long a watch may be silent is for its reader to decide.
         if (isWatch) req.setTimeout(0)
         const { statusCode = 0, headers } = body
         resolve({ status: statusCode, headers, requestId: headerOf(headers, 'audit-id') ?? requestId, body, state })
@@ -208,7 +208,7 @@ export class Transport {
     })
   }
 
-  /** Once TCP and TLS stand, the server may have read the request; before, it surely has not. */
+  /** Once TCP and TLS are established, the server may have read the request; before, it certainly has not. */
   #watchConnecting(
     request: WireRequest,
     req: http.ClientRequest,
@@ -238,7 +238,7 @@ const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.me
 const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
   new ConnectionError(kubeErrors.KN2002({ what: request.what, missing: what, ms }), applied)
 
-/** What the caller should be told of an exchange that broke. */
+/** The error for the caller of a broken exchange. */
 export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {
   if (request.signal?.aborted) return request.signal.reason
   if (state.cutBy !== undefined) return state.cutBy
@@ -280,7 +280,7 @@ export async function bodyText(request: WireRequest, response: WireResponse): Pr
         )
       text += chunk
     }
-    // An answer may be faster than the word that its request is written, before which the socket serves no other: whoever asks next would open one.
+    // An answer may arrive before the confirmation that its request was written, until which the socket is busy: the next request would open another socket.
     if (!response.state.over) await setImmediate()
   } catch (e) {
     throw reasonOf(request, response.state, e)

@@ -42,7 +42,7 @@ export interface ApplyRequest extends Versioning {
   readonly time: string
   /** The kind of the endpoint; when given, another one in the configuration is refused. */
   readonly kind?: string | undefined
-  /** The zero object of the kind: fields that every object has and that nobody owns for having them. */
+  /** The zero object of the kind: fields that every object has and that therefore have no owner. */
   readonly zero?: JsonMap | undefined
 }
 
@@ -131,14 +131,14 @@ const sameObject = (live: JsonMap, object: JsonMap): boolean => object === live 
 
 type Self = Pick<OwnedFields, 'manager' | 'operation' | 'apiVersion' | 'subresource'>
 
-/** The stored entry lives on while nothing in it changes. */
+/** The stored entry is kept while nothing in it changes. */
 function ownedBySelf(self: Self, last: OwnedFields | undefined, fields: FieldSet): OwnedFields {
   if (last === undefined) return { ...self, time: undefined, fields }
   const isSame = last.apiVersion === self.apiVersion && sameSet(last.fields, fields)
   return isSame ? last : { ...self, time: last.time, fields }
 }
 
-/** Fields of an object that nobody tracked so far get an owner of their own at the first apply. */
+/** Untracked fields of an object get an owner of their own at the first apply. */
 function ownersBefore(request: ApplyRequest, live: JsonMap): Managed {
   const stored = readManagedFields(metaOf(live)['managedFields'], 'storage')
   if (stored.size > 0 || request.live === undefined) return reconciled(request, live, stored)

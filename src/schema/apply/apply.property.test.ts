@@ -79,13 +79,13 @@ function specs(own: 'a' | 'b') {
   return fc.record(fields, { requiredKeys: [] })
 }
 
-/** May hold empty maps and lists: an empty map is owned as such, an empty associative list by nobody. */
+/** May hold empty maps and lists: an empty map is owned as such, an empty associative list has no owner. */
 const looseConfigs = (own: 'a' | 'b') =>
   fc
     .record({ labels: freeMap(own), spec: specs(own), status: specs(own) }, { requiredKeys: [] })
     .map(({ labels, ...parts }) => configOf({ ...parts, metadata: labels === undefined ? {} : { labels } }))
 
-/** Only what has content, so that all is owned by somebody. */
+/** Only values with content, so that every field has an owner. */
 const configs = (own: 'a' | 'b') => looseConfigs(own).map((config) => configOf(withoutHollow(config) as Json))
 
 function withoutHollow(input: unknown): unknown {

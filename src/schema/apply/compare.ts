@@ -1,4 +1,4 @@
-// What a write changes, as sets of fields: values added or modified, and values removed. Parts that both objects share are not looked at.
+// What a write changes, as sets of fields: values added or modified, and values removed. Parts that both objects share are skipped.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Schema } from '../schema.ts'
 import { EMPTY_SET, type FieldSet, insertPath, isEmptySet, recursiveDifference } from './field-set.ts'
@@ -19,7 +19,7 @@ interface Walk {
   readonly path: string[]
 }
 
-/** Changes from one object to another, without the fields that nobody owns. */
+/** Changes from one object to another, without fields that never have an owner. */
 export function compareObjects(schema: Schema | undefined, before: JsonMap, after: JsonMap): Changes {
   const walk: Walk = { changed: {}, removed: {}, path: [] }
   const metaSchema = fieldSchema(schema, 'metadata')

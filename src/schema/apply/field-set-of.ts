@@ -37,7 +37,7 @@ function collectMap(schema: Schema | undefined, map: Record<string, unknown>, ou
   }
 }
 
-/** Null and the empty map have no leaf that could stand for them. */
+/** Null and the empty map have no leaf to represent them. */
 function isHollow(value: unknown): boolean {
   if (value === null) return true
   if (typeof value !== 'object' || Array.isArray(value)) return false

@@ -26,7 +26,7 @@ function lastAppliedOf(object: JsonMap): string | undefined {
   return typeof text === 'string' && text !== '' ? text : undefined
 }
 
-/** Fields that client-side apply set and that nobody changed since; undefined when that cannot be told. */
+/** Fields that client-side apply set and that are unchanged since; undefined when unknown. */
 export function lastAppliedFields(schema: Schema | undefined, live: JsonMap, apiVersion: string): FieldSet | undefined {
   const text = lastAppliedOf(live)
   if (text === undefined) return undefined

@@ -1,4 +1,4 @@
-// metadata.managedFields between the form that is stored and the form that is worked with: reading, identity, order and cap of entries.
+// metadata.managedFields between the stored form and the working form: reading, identity, order and cap of entries.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { ManagedFieldsEntry } from '../object.ts'
 import { EMPTY_SET, type FieldSet, inServerOrder, isEmptySet, parseFieldSet, union } from './field-set.ts'
@@ -29,7 +29,7 @@ export function ownerId({ manager, operation, apiVersion, subresource }: Owner):
   return `${manager}\u0000${operation}\u0000${operation === 'Apply' ? '' : apiVersion}\u0000${subresource}`
 }
 
-/** Entries that a client sent are read anew and made canonical; those in `stored`, if given, are taken as they are. Throws SyntaxError. */
+/** Entries from a client are parsed again and made canonical; those in `stored`, if given, are used unchanged. Throws SyntaxError. */
 export function readManagedFields(entries: unknown, from: 'storage' | 'client', stored?: unknown): Managed {
   const managed = new Map<string, OwnedFields>()
   if (entries === undefined || entries === null) return managed
@@ -75,7 +75,7 @@ export function sameButTimes(a: unknown, b: unknown): boolean {
   return a === b || jsonEqual(timeless(a), timeless(b))
 }
 
-/** Undefined when nobody owns anything: the field is then absent. */
+/** Undefined when no field has an owner: managedFields is then absent. */
 export function writeManagedFields(managed: Managed): readonly ManagedFieldsEntry[] | undefined {
   if (managed.size === 0) return undefined
   return [...managed.values()].toSorted(compareOwned).map(writeEntry)
@@ -148,7 +148,7 @@ export function capUpdaters(managed: Managed): Managed {
   return out
 }
 
-/** Sets what an owner owns; an owner of nothing goes. */
+/** Sets what an owner owns; an owner of nothing is removed. */
 export function withOwned(managed: Map<string, OwnedFields>, owned: OwnedFields): void {
   const id = ownerId(owned)
   if (isEmptySet(owned.fields)) managed.delete(id)

@@ -1,4 +1,4 @@
-// Who owns which fields after a write: what it changed leaves the other owners, what it removed leaves everybody.
+// Who owns which fields after a write: other owners lose changed fields, and removed fields have no owner.
 import type { Schema } from '../schema.ts'
 import { problemsText, typeProblems } from './check.ts'
 import { type Changes, NO_CHANGES, compareObjects, withoutFields } from './compare.ts'
@@ -21,7 +21,7 @@ export interface Versioning {
   readonly resetFields?: FieldSet | undefined
 }
 
-/** An object that does not fit the version in which somebody owns fields of it. */
+/** An object that does not fit the version in which one of its managers owns fields. */
 export class VersionMismatch extends Error {}
 
 export const isServed = ({ apiVersion, versions }: Versioning, version: string): boolean =>

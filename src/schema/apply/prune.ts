@@ -1,4 +1,4 @@
-// What goes from an object because its applier no longer applies it and nobody else owns it.
+// Removes the fields that an applier no longer applies and that have no other owner.
 import { isObject, setOwn } from '#lib/json.ts'
 import {
   EMPTY_SET,
@@ -17,7 +17,7 @@ import { removeFields, withNamedFields } from './remove.ts'
 
 type JsonMap = Readonly<Record<string, unknown>>
 
-/** No object loses its identity, whoever owned what in its metadata. */
+/** No object loses its identity, whatever its managers owned of its metadata. */
 const IDENTITY = fieldSetOfPaths([['f:apiVersion'], ['f:kind'], ['f:metadata', 'f:name']])
 
 interface PruneRequest {
@@ -31,7 +31,7 @@ interface PruneRequest {
   readonly applied: FieldSet
 }
 
-/** Top-level fields do not depend on each other, so only those that lost an owner are looked at. */
+/** Top-level fields are independent, so only those that lost an owner are checked. */
 export function prune(context: Versioning, { merged, managed, last, applied }: PruneRequest): JsonMap {
   if (last === undefined || includes(applied, last.fields) || !isServed(context, last.apiVersion)) return merged
   const names = Object.keys(difference(last.fields, applied)).map((element) => element.slice(2))
@@ -62,8 +62,8 @@ function elementsOf(set: FieldSet, names: readonly string[]): FieldSet {
 }
 
 /**
- * First everything goes that was applied last; then comes back what anybody owns, with what it stands in; of what is then
- * missing only that really goes which was applied last, since whatever stood below it may belong to nobody (defaults).
+ * First everything applied last time is removed; then owned fields are restored with their parents; of the rest only
+ * fields applied last time are really removed, since fields below them may have no owner (defaults).
  */
 function removeUnowned(context: Versioning, merged: JsonMap, last: OwnedFields, managed: Managed): unknown {
   const schema = schemaOfVersion(context, last.apiVersion)

@@ -1,4 +1,4 @@
-// Takes fields out of a value. A map or list that loses all it had becomes null, as the real server leaves it for decoding to drop.
+// Removes fields from a value. A map or list that loses all its content becomes null, as the real server leaves it for decoding to drop.
 import { isObject, setOwn } from '#lib/json.ts'
 import type { Schema } from '../schema.ts'
 import { EMPTY_SET, type FieldSet, childrenOf, isEmptySet, isMember, nodeOf } from './field-set.ts'

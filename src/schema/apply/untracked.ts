@@ -1,4 +1,4 @@
-// The fields that nobody owns: what an object is, and what the server itself keeps.
+// The fields without owners: the object's identity, and the server's own fields.
 import { type FieldSet, difference, fieldSetOfPaths } from './field-set.ts'
 
 export const UNTRACKED_TOP: ReadonlySet<string> = new Set(['apiVersion', 'kind'])

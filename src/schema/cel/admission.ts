@@ -50,7 +50,7 @@ export function admissionScope({
   return { env, variables: programs, problems }
 }
 
-/** For messages: they are made after the decision, and ask nobody. */
+/** For messages: they are built after the decision, and make no requests. */
 export function withoutAuthorizer(scope: AdmissionScope): AdmissionScope {
   const { authorizer: _, ...variables } = scope.env.variables
   return { ...scope, env: { ...scope.env, variables } }
@@ -76,7 +76,7 @@ export function compileAdmission(
   return { ok: false, problem: invalid(path, expression, `must evaluate to ${wanted} but got ${formatType(type)}`) }
 }
 
-/** Compiles an expression whose value changes an object; its type must be the one that is wanted. */
+/** Compiles an expression whose value changes an object; its type must match the expected one. */
 export function compileMutation(expression: string, scope: AdmissionScope, wanted: CelType, path: string): Compiled {
   const compiled = compileCel(expression, scope.env)
   if (!compiled.ok) return { ok: false, problem: invalid(path, expression, `compilation failed: ${compiled.problems}`) }
@@ -173,7 +173,7 @@ export interface MatchCondition {
 
 export type Matched = { readonly matches: boolean } | { readonly error: string }
 
-/** One false decides, whatever failed; only without a false does a failure count. */
+/** One false decides, regardless of failures; a failure counts only without a false. */
 export function matchConditions(conditions: readonly MatchCondition[], evaluation: AdmissionEvaluation): Matched {
   const errors: string[] = []
   for (const { program } of conditions) {

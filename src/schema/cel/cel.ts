@@ -1,4 +1,4 @@
-// The door to CEL: compile an expression against declared names, once; evaluate it as often as wanted, each time within a limit
+// The entry point of CEL: compiles an expression against declared names, once; evaluates it any number of times, each time within a limit
 // of cost. Everything outside the supported language is refused here, with the words of the real compiler.
 //
 // Not supported, so refused: `sortBy`, names in backticks, raw bytes, a comparison beside == or != without parentheses of its own.
@@ -79,7 +79,7 @@ export interface CelLimits {
   readonly costLimit?: number
 }
 
-/** Variables are data of the API, or values of CEL as they are; an absent one is an error for who reads it. */
+/** Variables are data of the API, or CEL values; reading an absent one is an error. */
 export function evaluateCel(
   program: CelProgram,
   variables: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
 // When two values are equal and which comes first, as CEL says: numbers across types, lists of sets without order, lists of
-// maps by key. Work is bounded: `spend` is told of each element that is looked at.
+// maps by key. Work is bounded: `spend` is called for each compared element.
 import { formatType, type ListKind } from './types.ts'
 import {
   BuiltMap,
@@ -118,7 +118,7 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for code points above all other units. */
+/** Surrogates represent code points above all other units. */
 const order = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)
 
 /** Less than, equal, greater than zero; NaN when not ordered; undefined when the types have no order between them. */

@@ -75,7 +75,7 @@ export function containsIp(block: IpBlock, ip: IpAddress): boolean {
   return address.bits === ip.bits && address.value >> host === ip.value >> host
 }
 
-/** Blocks are read on first use: reading an IPv6 address compiles a large regex, which nobody who only starts should pay. */
+/** Ranges are parsed on first use: parsing an IPv6 address compiles a large regex, which would slow every start. */
 const anyOf = (...texts: readonly string[]) => {
   let blocks: readonly IpBlock[] | undefined
   return (ip: IpAddress): boolean => {

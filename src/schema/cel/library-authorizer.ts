@@ -1,4 +1,4 @@
-// `authorizer` in expressions of admission: asks whether somebody may do something, as the server itself would be asked.
+// `authorizer` in admission expressions: checks whether a user may do something, as the server itself would.
 import { method, type Overload } from './functions.ts'
 import { BOOL, objectOf, opaque, STRING, type CelType } from './types.ts'
 import { CelObject, CelOpaque, type CelValue } from './values.ts'
@@ -18,7 +18,7 @@ export interface AccessAnswer {
   readonly reason: string
 }
 
-/** `account`: a service account in place of who sends the request. */
+/** `account`: a service account instead of the requesting user. */
 export type MayThey = (verb: string, question: AccessQuestion, account: Account | undefined) => AccessAnswer
 
 export interface Account {

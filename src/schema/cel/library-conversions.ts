@@ -20,7 +20,7 @@ function uintFromText(text: string): CelValue {
   return /^\d{1,40}$/.test(text) ? uintResult(BigInt(text)) : cannot('string', 'uint')
 }
 
-/** The edges themselves are out: as doubles they stand for numbers that do not fit. */
+/** The limits themselves are excluded: as doubles they represent numbers that do not fit. */
 function intFromDouble(n: number): CelValue {
   const fits = n > -(2 ** 63) && n < 2 ** 63
   return fits ? BigInt(Math.trunc(n)) : new CelError('integer overflow')

@@ -72,7 +72,7 @@ function replace(text: string, old: string, by: string, limit: bigint, run: Run)
   if (limit === 0n) return text
   const pieces = old === '' ? charsOf(text) : text.split(old)
   const max = limit < 0n ? pieces.length + 1 : Number(limit)
-  // A replacement may make much out of little: what is made is paid for before it is.
+  // A replacement may produce a lot from little: its output is charged before it is built.
   run.spend(traversal(Math.min(max, pieces.length + 1) * by.length))
   if (old === '') return replaceBetween(pieces, by, max)
   const done = pieces.slice(0, max + 1).join(by)

@@ -1,4 +1,4 @@
-// URLs in CEL, read as Go reads them: absolute, or a path from the root; what is escaped stays as it was written.
+// URLs in CEL, parsed as Go does: absolute, or a path from the root; escapes are kept as written.
 import { fn, method, type Overload, readsFirst } from './functions.ts'
 import { BOOL, listOf, mapOf, opaque, STRING } from './types.ts'
 import { BuiltMap, CelError, CelList, CelOpaque, type CelValue } from './values.ts'

@@ -1,4 +1,4 @@
-// Literals that can be wrong before anything runs: patterns, durations and times are looked at when the expression is compiled.
+// Literals that can be wrong before anything runs: patterns, durations and times are checked when the expression is compiled.
 import type { Expr, Issue } from './syntax.ts'
 import { isPattern } from './pattern.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP, parseGoDuration, parseTimestamp } from './time.ts'

@@ -68,7 +68,7 @@ const LOOPS: Readonly<Record<string, readonly Loop[]>> = {
   transformMapEntry: [{ kind: 'transformMapEntry', vars: 2, rest: [1, 2] }],
 }
 
-/** The loop or test that the call stands for; undefined when it is a plain call. */
+/** The loop or test for the call; undefined when it is a plain call. */
 export function checkMacro(c: Checker, e: Call, scope: Scope): Node | undefined {
   const [first, second] = e.args
   if (e.target === undefined)

@@ -1,4 +1,4 @@
-// What a program remembers between its evaluations because making it takes long: patterns and time zones. Bounded; the oldest leave.
+// A cache between the evaluations of a program: patterns and time zones. Bounded; the oldest entries are dropped.
 import { compilePattern, type Pattern } from './pattern.ts'
 
 /** More than an expression has literals; what it computes on the way may push them out. */

@@ -1,5 +1,5 @@
-// What expressions that change objects may use beside all others: objects to be merged (`Object.spec{replicas: 3}`), operations of
-// JSON patches (`JSONPatch{op: "add", …}`), and the JSON that such a value stands for.
+// What expressions that change objects may use beside all others: objects to merge (`Object.spec{replicas: 3}`), operations of
+// JSON patches (`JSONPatch{op: "add", …}`), and the JSON of such values.
 import { setOwn } from '#lib/json.ts'
 import type { CelLibrary } from './cel.ts'
 import { fn, readsFirst } from './functions.ts'
@@ -36,7 +36,7 @@ const JSON_PATCH = objectOf(
   new Map([field('op', STRING), field('path', STRING), field('from', STRING), field('value', DYN)]),
 )
 
-/** What an expression of each kind of patch must come to. */
+/** The required result of an expression in each kind of patch. */
 export const APPLY_CONFIGURATION: ObjectType = objectOf(ROOT, new AnyField())
 export const JSON_PATCHES = listOf(JSON_PATCH)
 
@@ -60,7 +60,7 @@ export type AsJson = { readonly ok: true; readonly json: unknown } | { readonly 
 
 class NoJson extends Error {}
 
-/** The JSON that a value stands for; there is none for types, errors and values of libraries. */
+/** The JSON of a value; there is none for types, errors and values of libraries. */
 export function celToJson(value: CelValue): AsJson {
   try {
     return { ok: true, json: jsonOf(value) }
@@ -96,7 +96,7 @@ function fieldsOf(keys: readonly CelValue[], at: (key: CelValue) => CelValue | u
 
 const numberOf = (n: bigint): number | bigint => (Number.isSafeInteger(Number(n)) ? Number(n) : n)
 
-/** Objects inside an object that were made as what stands at another place: one sentence each. */
+/** Nested objects of the wrong type for their position: one sentence each. */
 export function misplacedTypes(value: CelValue, path = ROOT): readonly string[] {
   if (value instanceof CelList) return value.toArray().flatMap((item) => misplacedTypes(item, path))
   if (value instanceof CelMap) return value.keys().flatMap((key) => misplacedTypes(value.get(key) ?? null, path))

@@ -18,7 +18,7 @@ export interface CompiledRule {
   readonly problem: string
   readonly usesOldSelf: boolean
   readonly message: CelProgram | undefined
-  /** Below the value that the rule stands on; empty for the value itself. */
+  /** Below the value that the rule belongs to; empty for the value itself. */
   readonly fieldPath: string
 }
 
@@ -40,7 +40,7 @@ export interface SchemaRules {
 }
 
 export interface RulesOptions {
-  /** Where the schema stands in its definition, for the fields of problems. */
+  /** The path of the schema in its definition, for problems. */
   readonly path?: string
   /** Whether values are whole resources; they are unless told otherwise. */
   readonly place?: SchemaPlace

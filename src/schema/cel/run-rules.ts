@@ -1,5 +1,5 @@
-// Runs the rules of a schema over a value and says what they find, within one budget for the whole object. Rules that compare with
-// oldSelf run on updates only, where the value has a counterpart; other findings about a value that did not change are let go.
+// Runs the rules of a schema over a value and returns their findings, within one budget for the whole object. Rules that compare with
+// oldSelf run on updates only, where the value has a counterpart; other findings about an unchanged value are dropped.
 import { isObject } from '#lib/json.ts'
 import {
   childPath,
@@ -22,7 +22,7 @@ export interface RuleLimits {
   readonly budget?: number
   /** For one evaluation of one rule. */
   readonly costLimit?: number
-  /** Where the value stands in its object. */
+  /** The path of the value in its object. */
   readonly path?: string
 }
 

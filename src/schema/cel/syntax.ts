@@ -256,7 +256,7 @@ function binary(node: ASTNode & { readonly args: [ASTNode, ASTNode] }, op: strin
   return call(OPERATORS[op] ?? op, pos, [convert(left, at), convert(right, at)])
 }
 
-/** In CEL `a == b < c` is `(a == b) < c`; the package binds `<` tighter. Without parentheses nobody can be sure: refused. */
+/** In CEL `a == b < c` is `(a == b) < c`; the package binds `<` tighter. Without parentheses the meaning is ambiguous: refused. */
 function refuseBareRelation(text: string, from: number, right: ASTNode): void {
   const first = (right.args as [ASTNode, ASTNode])[0]
   const upToOperator = text.slice(from, after(text, first.end))

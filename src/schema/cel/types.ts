@@ -1,4 +1,4 @@
-// The types of CEL: what the checker infers, how they print in messages, and when one may stand for another.
+// The types of CEL: what the checker infers, how they print in messages, and when one is assignable to another.
 
 export interface ObjectField {
   /** The key in the data; the key in the map of fields is its escaped form. */

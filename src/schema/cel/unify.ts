@@ -90,7 +90,7 @@ export function substitute(b: Bindings, type: CelType, openToDyn: boolean): CelT
   return type.kind === 'type' && type.of !== undefined ? typeOf(sub(type.of)) : type
 }
 
-/** Exactly the same type; the names of objects stand for their fields. */
+/** Exactly the same type; the names of objects identify their fields. */
 export function sameType(a: CelType, b: CelType): boolean {
   return isWiderOrEqual(a, b) && isWiderOrEqual(b, a)
 }

@@ -1,10 +1,10 @@
-// Applies a JSON patch (RFC 6902) with the leniencies and bounds of kube-apiserver; the target and the operations stay as they were.
+// Applies a JSON patch (RFC 6902) with the tolerances and limits of kube-apiserver; the target and the operations stay unchanged.
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject, jsonEqual, setOwn } from '#lib/json.ts'
 import { jsonSize } from './json-size.ts'
 import { FailedTest, PatchError } from './patch-error.ts'
 
-/** As in kube-apiserver: one request may not keep a core busy for long. */
+/** As in kube-apiserver: one request must not block a core. */
 export const MAX_JSON_PATCH_OPERATIONS = 10_000
 /** As in kube-apiserver: `copy` doubles what it copies, so a few hundred bytes could ask for gigabytes. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024
