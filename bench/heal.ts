@@ -319,7 +319,7 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     if (!cordonedAt.has(name)) cordonedAt.set(name, performance.now())
   })
   const granted = new Set<string>()
-  /** How far the burst has come: a person wants to know who is slow. */
+  /** The progress of the burst, to show which part is slow. */
   const stages = { made: [] as number[], asked: [] as number[], granted: [] as number[] }
   const stopPermits = permits.onChange((old, now) => {
     const name = now?.spec.targets[0]?.name ?? ''

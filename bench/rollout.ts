@@ -49,7 +49,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   try {
     await cluster.start()
     const began = performance.now()
-    // The provider makes its folders; the fleet is planted into them before it looks.
+    // The provider creates its folders; the fleet is planted into them before its first check.
     mkdirSync(`${cluster.hollowDir}/hosts`, { recursive: true })
     const { client, hollowDir } = cluster
     await plantFleet({ client, hollowDir, count: machines, settle: `${SETTLE_MS}ms`, maxUnavailable: LIMIT })

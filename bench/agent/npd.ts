@@ -13,7 +13,7 @@ import { MATCHING, familyMb, kernelConfig, messages } from './detection.ts'
 const ROUNDS = 5
 /** The kernel counts processor time in these. */
 const TICK_MS = 10
-/** Nothing was done for so long: the lines are read. */
+/** The monitor has read all lines once it was idle for this long. */
 const CALM_MS = 500
 const MOST_MS = 120_000
 

@@ -21,7 +21,7 @@ const STARTS = 5
 const SWITCHES = 5
 /** What comes every few minutes (a status that is said again, the clock, the next watch) comes now and then in it. */
 const IDLE_S = 180
-/** After a start the first looks, probes and writes are over. */
+/** By then the first checks, probes and writes after a start are over. */
 const CALM_MS = 15_000
 /** The kernel counts processor time in these. */
 const TICK_MS = 10

@@ -48,7 +48,7 @@ export const agentEventBounds: readonly { readonly expression: string; readonly 
     message: `an agent reports and changes only its own events, as ${AGENT_REPORTER} or ${AGENT_SOURCES_PREFIX}*, with the name of its Machine as instance`,
   },
   {
-    // The uid of a Node is not in a certificate; its name is, and who looks for events of a Node looks for the name.
+    // The uid of a Node is not in a certificate; its name is, and users search the events of a Node by name.
     expression: ofEvents(
       any(
         all(...isAbout('Machine', API_GROUP, 'variables.machine'), `${textOf('regarding.uid')} == variables.uid`),

@@ -14,7 +14,7 @@ import { AGENT_USAGES } from '#identity/agent-request.ts'
 import { LONGEST_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import { all, any, isProgram, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
-/** No program has it: who may let a key come back is a person. */
+/** No program has this right: only a person may let a revoked key return. */
 const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
 
 /** To refuse a key and to let one come back are two rights; neither is a program's. */

@@ -194,7 +194,7 @@ const controllers: RoleEntry = {
   ],
 }
 
-/** Decides who may be an agent, and does nothing else: the annotation that it writes on a Machine is all that policies let it change there. */
+/** Decides which programs may be agents, and does nothing else: the annotation that it writes on a Machine is all that policies let it change there. */
 const approver: RoleEntry = {
   name: 'kubenode:approver',
   subjects: programs('approver'),
@@ -333,7 +333,7 @@ const bootstrappers: RoleEntry = {
   rules: [certificates(['certificatesigningrequests'], ['create', 'get'])],
 }
 
-/** Looks a machine up, and queues what its host proved; a policy keeps it off the requests of others. */
+/** Reads a machine, and queues what its host proved; a policy keeps it from changing requests of others. */
 const door: RoleEntry = {
   name: 'kubenode:door',
   subjects: [{ kind: 'User', name: DOOR_USER }],

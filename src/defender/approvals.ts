@@ -1,4 +1,4 @@
-// What people approve, and who has. An approval counts for one digest: these operations on these targets for this commit, and nothing else.
+// What users approve, and which approvals exist. An approval counts for one digest: these operations on these targets for this commit, and nothing else.
 import { createHash } from 'node:crypto'
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'

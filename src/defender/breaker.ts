@@ -1,5 +1,5 @@
-// The breaker of one policy: closed, it counts failures among the last results; open, it lets only recoveries pass; half open, it lets a few be tried,
-// first one, then five, then ten at once, and closes after so many good rounds. One failure opens it again.
+// The breaker of one policy: closed, it counts failures among the last results; open, it lets only recoveries pass; half open, it permits a few trials, first
+// one, then five, then ten at once, and closes after enough good rounds. One failure opens it again.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { timestamp } from '#lib/clock.ts'

@@ -11,7 +11,7 @@ import { isOpen } from './permit-phase.ts'
 const KEEP_ENDED_MS = 24 * 3_600_000
 /** The interval between two sweeps. */
 const EVERY_MS = 60_000
-/** Deleted at one time; the others follow at the next look. */
+/** Deleted at one time; the others follow in the next sweep. */
 const MOST_DELETED = 50
 
 export interface SweepOptions {

@@ -66,7 +66,7 @@ export function isSaid({ permit, phase, targets }: PermitDecision): boolean {
 const isGrantSaid = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
-/** Recoveries first, then who asked first; the UID decides between equals. */
+/** Recoveries first, then by time of the request; the UID decides between equals. */
 function inTurn(snapshot: Snapshot, permits: readonly OperationPermit[]): readonly OperationPermit[] {
   const ranked = permits.map((permit) => {
     const { creationTimestamp = '', uid = '' } = permit.metadata
@@ -110,7 +110,7 @@ function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
   return { permit, targets, phase: nextPhase(permit, targets, { isRevoked, isExpired }) }
 }
 
-/** Most permits of a burst: each target has its slot, knows it, and has no result yet. Nothing is to be decided about them. */
+/** Most permits of a burst: each target has its slot, its status shows it, and it has no result yet. They need no decision. */
 function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitDecision | undefined {
   const { status, spec, metadata } = permit
   if (status?.phase !== 'Granted' || spec.results !== undefined) return undefined

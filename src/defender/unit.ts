@@ -138,7 +138,7 @@ const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degrad
 const badComponents = (machine: Machine): ReadonlySet<string> =>
   new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
 
-/** Of an agent that has not joined yet nothing is to be heard: that is no silence. */
+/** An agent that has not joined yet sends no heartbeats: that is no silence. */
 function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
   const { phase } = machine.status ?? {}
   const reachable = conditionStatus(machine, 'AgentReachable') ?? 'True'

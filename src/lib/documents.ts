@@ -152,7 +152,7 @@ const keyText = (key: unknown): string => {
 const isKept = (value: number, source = ''): boolean =>
   Number.isFinite(value) && (!/^-?\d+$/.test(source) || BigInt(source) === BigInt(value))
 
-/** Finds nodes of one document; what it looked through once it looks up, so that a problem at every key stays cheap. */
+/** Finds nodes of one document. Nodes are indexed on the first search, so that a problem at every key stays cheap. */
 class Finder {
   readonly #doc: Document
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>()
@@ -162,7 +162,7 @@ class Finder {
     this.#doc = doc
   }
 
-  /** The node at a pointer; of an entry of a map its key, which is what a person looks for. */
+  /** The node at a pointer; for an entry of a map its key, which is what users search for. */
   nodeAt(pointer: string): Node | undefined {
     let node: unknown = this.#doc.contents
     let found: Node | undefined = isCollection(node) || isScalar(node) ? node : undefined

@@ -3,7 +3,7 @@
 export interface Screen {
   /** A step of starting, or something that happened. Stays on the screen. */
   say(line: string): void
-  /** What the fleet looks like now. Replaces what was shown before. */
+  /** The current display. Replaces the previous one. */
   show(lines: readonly string[]): void
   /** Leaves the last picture and stops redrawing. */
   end(): void

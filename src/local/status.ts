@@ -14,7 +14,7 @@ import { isLocked, lockedAt } from './lock.ts'
 
 export interface StatusOptions {
   readonly data: string
-  /** 0: one look. */
+  /** 0: read once, without waiting. */
   readonly waitMs: number
   readonly connect: (kubeconfig: string) => Promise<{ readonly client: KubeClient }>
   /** Called with what is waited for, each time that it changes. */

@@ -1,4 +1,4 @@
-// What the local fleet looks like right now, in a few lines that a person can watch. Pure: objects in, lines out.
+// The current state of the local fleet, in a few lines that a person can watch. Pure: objects in, lines out.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'

@@ -1,4 +1,4 @@
-// What a machine may be called where its name becomes a file or folder, how it is found in a provider's id, and who has a name already.
+// The names a machine may have where its name becomes a file or folder, how a name is found in a provider's id, and which machine has a name already.
 import type { CreateResult } from './port.ts'
 
 const MACHINE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/

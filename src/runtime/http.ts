@@ -30,7 +30,7 @@ export interface Answer {
 const TEXT = 'text/plain; charset=utf-8'
 /** A scraper that is slower than this has lost its connection. */
 const REQUEST_TIMEOUT_MS = 10_000
-/** An answer is ready at once; who does not read it keeps no place for it. */
+/** An answer is ready at once; a client that does not read it must not keep its place. */
 const LONGEST_ANSWER_MS = 2_000
 /** A few scrapers and probes; a flood must not take descriptors from the rest of the process. */
 const MOST_CONNECTIONS = 32

@@ -1,6 +1,6 @@
 // The order in which waiting keys are handed out: first in, first out, urgent keys before others, and yet no other key starves.
 
-/** After so many urgent keys in a row one other key goes, so that a storm of urgent ones delays the rest by a factor, never for ever. */
+/** After this many urgent keys in a row one other key is taken, so that a storm of urgent ones delays the rest by a factor, never for ever. */
 export const URGENT_IN_A_ROW = 8
 
 /** Dead places are swept once they outnumber the live ones by this much: sweeping stays rare and memory bounded. */

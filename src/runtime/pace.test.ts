@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { Pace } from './pace.ts'
 
-/** Begins looks of these lengths one right after the other; answers when each began. */
+/** Runs of these lengths, one right after the other; returns when each began. */
 async function beginnings(lengths: readonly number[], apartMs = 0): Promise<readonly number[]> {
   const clock = new VirtualClock()
   const pace = new Pace(clock)

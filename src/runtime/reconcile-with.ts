@@ -22,7 +22,7 @@ export interface Notice {
 export interface Plan<A extends Action> {
   readonly actions: readonly A[]
   readonly notices: readonly Notice[]
-  /** Milliseconds until a look is due although nothing changed; left out when only a change matters. */
+  /** Milliseconds until the next reconcile is due without a change; left out when only a change matters. */
   readonly requeueAfter?: number
 }
 

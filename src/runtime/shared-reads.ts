@@ -1,5 +1,5 @@
-// Lets those who ask for the same thing at the same moment share one read, and never gives an answer that may be older than the question: who asks while a
-// read is under way waits for the next one, together with all who ask until it begins.
+// Lets callers that request the same thing at the same moment share one read, and never returns an answer older than the question: a caller that comes while a
+// read is running waits for the next one, together with all that come until it begins.
 
 interface Turn<T> {
   readonly now: Promise<T>

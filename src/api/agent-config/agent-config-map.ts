@@ -6,7 +6,7 @@ import { SYSTEM_NAMESPACE } from '../names.ts'
 export const AGENT_CONFIG_NAME = 'kubenode-agent-config'
 /** The one key of its data. */
 export const AGENT_CONFIG_KEY = 'agent.json'
-/** A server stores objects of 1.5 MiB; who has more to say to each node ships a component. */
+/** A server stores objects of up to 1.5 MiB; a longer configuration for each node should be shipped as a component. */
 export const MAX_AGENT_CONFIG_CHARS = 256 * 1024
 
 /** Settings and rules are five levels deep; a monitor in place adds a few. */

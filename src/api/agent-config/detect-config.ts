@@ -11,7 +11,7 @@ export interface MonitorEntry {
   readonly file: string | undefined
   /** The content of such a file, in place. */
   readonly inline: unknown
-  /** Conditions of the file that end when no line confirmed them for so long. */
+  /** Conditions of the file that end when no line confirmed them for this long. */
   readonly clearAfterMs: ReadonlyMap<string, number>
   /** Conditions of the file that end when one of these operations succeeded here and no line came since. */
   readonly clearedBy: ReadonlyMap<string, ReadonlySet<OperationName>>

@@ -13,7 +13,7 @@ export interface LogRule {
   readonly pattern: Regex
   /** A line that says that it is over. */
   readonly clearPattern: Regex | undefined
-  /** Over when no such line came for so long; without it only a reboot or the clear pattern ends it. */
+  /** Ends when no such line came for this long; without it only a reboot or the clear pattern ends it. */
   readonly clearAfterMs: number | undefined
 }
 

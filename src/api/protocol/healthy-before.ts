@@ -54,7 +54,7 @@ interface Read {
   readonly components: readonly RevisedComponent[]
   readonly completed: ReadonlyMap<string, Completed>
 }
-/** Read at each look; annotations are replaced, never changed in place. */
+/** Parsed once per object, although read in each reconcile; annotations are replaced, never changed in place. */
 const READ = new WeakMap<object, Read>()
 const NOTHING: ReadonlyMap<string, Completed> = new Map()
 

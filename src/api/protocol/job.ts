@@ -39,7 +39,7 @@ export type JobFacts = Facts<keyof typeof jobTable.preconditions>
 export const nextJobPhase = (state: JobPhase, event: JobEvent, facts: JobFacts) =>
   nextState(jobTable, { state, event, facts, by: 'kubenode-remedyjob' })
 
-/** The rows of every step, written here for those of the agent; `nextStepState` knows who writes the others. */
+/** The rows of every step, with the agent as the writer; `nextStepState` knows the writer of the others. */
 export const stepTable = defineTable({
   name: 'step',
   field: 'RemedyOperationJob.status.steps[].outcome',

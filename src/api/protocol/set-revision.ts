@@ -36,7 +36,7 @@ interface Content {
   readonly components: readonly RevisedComponent[]
   readonly hash: string
 }
-/** Read for each machine and at each look; the data of a record is replaced, never changed in place. */
+/** Read for each machine in each reconcile; the data of a record is replaced, never changed in place. */
 const READ = new WeakMap<object, Content | 'Unreadable'>()
 
 function contentOf(data: unknown): Content | undefined {

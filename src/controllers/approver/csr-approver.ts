@@ -170,7 +170,7 @@ interface Recording {
   readonly lifeSeconds: number
 }
 
-/** What is to be on record before the answer; undefined when it is, or when there is nothing to record. */
+/** The record to write before the answer; undefined when it is written already, or when there is nothing to record. */
 function recordFor(machine: Machine, decision: CsrDecision, lifeSeconds: number): string | undefined {
   if (decision.kind === 'Deny') return decision.tooLong === true ? recordWithLife(machine, lifeSeconds) : undefined
   if (decision.kind !== 'Approve' || recordedKey(machine) === decision.key) return undefined

@@ -138,7 +138,7 @@ function contentProblem(
   return undefined
 }
 
-/** Either the machine's own valid token, or the machine's own certificate that is to be renewed. */
+/** Either the machine's own valid token, or the machine's own certificate that it renews. */
 function requesterProblem(
   { request, machine, token }: CsrSeen,
   content: RequestContent,

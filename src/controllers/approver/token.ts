@@ -69,7 +69,7 @@ export function tokenFor(machine: Machine, id: string, secret: string, nowMs: nu
   return { ...secretOf(tokenKey(id), machine, data, annotations), type: TOKEN_TYPE }
 }
 
-/** What the machine controller reads of it: the token itself lives where only the approver looks. */
+/** The part that the machine controller reads: the token itself is stored where only the approver can read it. */
 export function handOverOf(token: Secret, machine: Machine, lifeSeconds?: number): Secret {
   const keys = ['token-id', 'token-secret', 'expiration']
   const data = Object.fromEntries(keys.map((k) => [k, Buffer.from(token.data?.[k] ?? '', 'base64').toString('utf8')]))

@@ -332,7 +332,7 @@ function batchWait({ permits }: Seen, now: number): Wait | undefined {
     : wait
 }
 
-/** Nothing of the canary that is still to come fits where it is to go. */
+/** None of the canary's remaining components fits on its machines. */
 function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
   const waiting = trials.filter((t) => t.standing === 'Waiting')
   const why = waiting.map(({ machine, wanted }) => ({ machine, wanted, why: fit.now(machine, wanted) }))

@@ -31,7 +31,7 @@ import type { Seen, Status } from './seen.ts'
 import { MARKING } from './trial.ts'
 
 const fieldManager = FIELD_MANAGERS.canary
-/** Machines report in bursts; one look answers them all. */
+/** Machines report in bursts; one reconcile covers them all. */
 const GATHER_MS = 100
 const BY_REQUESTER = 'canary-requester'
 

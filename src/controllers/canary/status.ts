@@ -1,4 +1,4 @@
-// The status of a canary: its phase, its marks, and how each machine does. Pure; equal looks give equal statuses.
+// The status of a canary: its phase, its marks, and the state of each machine. Pure; equal inputs give equal statuses.
 import { waitingSince } from '#runtime/waiting.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'

@@ -1,4 +1,4 @@
-// Carries out one action of a rollout and decides nothing: whatever opens or frees a slot looks once more at what it rests on.
+// Carries out one action of a rollout and decides nothing: every action that opens or frees a slot first reads its assumptions again.
 import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'

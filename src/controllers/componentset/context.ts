@@ -293,7 +293,7 @@ function needsKey(target: Assignment | undefined, { update, current }: Revisions
 export const downCount = ({ members, reserved }: Context): number =>
   members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0)
 
-/** Machines of a slice of this set that ends with this look: none is a candidate, and none is there yet. What a canary switches is not the set's to wait for. */
+/** Machines of a slice of this set that ends in this reconcile: they are no candidates, and not updated yet. The set does not wait for switches of a canary. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
   members.some(
     ({ health, name }, i) =>

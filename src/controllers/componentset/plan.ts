@@ -73,13 +73,13 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const status = withEdit(statusOf(context, progress), seen.set.status, seen.edit, now)
   const requeueAfter = nextLook(context, slices)
   const notices = [...draft.notices, ...finished(seen, status)]
-  // Asked for last: when something before does not come off, no status names the slice, and its permit would be there beside that of the next look.
+  // Permits are requested last: if an earlier action fails, the status does not yet reference the slice, and the next reconcile would request a second permit.
   const isAsk = ({ kind }: SetAction) => kind === 'Ask'
   const actions = [...draft.actions.filter((x) => !isAsk(x)), ...draft.actions.filter(isAsk)]
   return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
 
-/** Each is a write that names a resourceVersion: the second one to an object would be refused, and comes with the next look. */
+/** Each is a write that names a resourceVersion: a second write to the same object would be rejected, so it waits for the next reconcile. */
 function oncePerRevision(actions: readonly SetAction[], before: readonly SetAction[]): readonly SetAction[] {
   const nameOf = (a: SetAction) => ('revision' in a ? a.revision.metadata.name : undefined)
   const written = new Set(before.map(nameOf))

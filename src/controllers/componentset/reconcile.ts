@@ -35,7 +35,7 @@ const fieldManager = FIELD_MANAGERS.componentSet
 
 /** Machines report in bursts; one reconcile of a set of thousands takes tens of milliseconds and covers them all. */
 const GATHER_MS = 100
-/** So much longer than a look takes is gathered: however large the set, others get most of the time. */
+/** Events are gathered for this multiple of a reconcile's duration: however large the set, other sets get most of the time. */
 const GATHER_PER_LOOK = 20
 /** The longest wait before a reconcile. */
 const MOST_GATHER_MS = 1_000

@@ -1,4 +1,4 @@
-// The status of a set: how far it is, what it waits for, and why. Pure; equal looks give equal statuses.
+// The status of a set: its progress, what it waits for, and why. Pure; equal inputs give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'

@@ -82,7 +82,7 @@ export interface MachinePlan extends Plan<MachineAction> {
   readonly reports?: readonly ComponentStatus[]
   /** The phase that a step under way gives the machine. */
   readonly doing?: 'Draining' | 'Deleting'
-  /** Nothing was found to do. The next look is for a silence, as long as these bounds say, unless another is due before. */
+  /** Nothing to do. The next reconcile is for a silence, after the time in these bounds, unless another is due before. */
   readonly quiet?: { readonly bounds: readonly number[]; readonly otherMs: number | undefined }
 }
 

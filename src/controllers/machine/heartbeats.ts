@@ -45,7 +45,7 @@ export class Heartbeats {
 
 /** A heart that beats each ten seconds with jitter may miss two beats and be late with the third. */
 export const SILENT_AFTER_MS = 40_000
-/** Agent and node both silent for so long: the machine is Lost. */
+/** Agent and node both silent for this long: the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
 
 /** What a host with much memory and many disks takes to boot, firmware and all. */

@@ -1,4 +1,4 @@
-// Reads a Machine and all that its plan rests on: caches, Leases, the provider, and the pods of a node that is to be emptied.
+// Reads a Machine and all inputs of its plan: caches, Leases, the provider, and the pods of a node that must be drained.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { type ComponentConfig, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -252,7 +252,7 @@ function keptMark(canary: ComponentCanary, machine: Machine): readonly Mark[] {
   return mark === undefined ? [] : [{ ...mark, components }]
 }
 
-/** The Secrets are only asked about where something is to be sealed. */
+/** The Secrets are only read when there is a value to seal. */
 async function sealingOf(
   { caches, secretValues }: ObserveTools,
   machine: Machine,

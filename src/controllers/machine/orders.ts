@@ -49,7 +49,7 @@ export interface Order {
 export interface Orders {
   /** With the desired orders. */
   readonly components: readonly ComponentEntry[]
-  /** Given now for the first time: their permits are to be read once more right before. */
+  /** Newly given orders: their permits must be read once more right before. */
   readonly given: readonly Order[]
   /** Ready but for the drain. */
   readonly draining: readonly Order[]

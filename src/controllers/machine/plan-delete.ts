@@ -192,7 +192,7 @@ const removed = (seen: Seen, now: number): MachinePlan =>
 /** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
 const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, now) ?? lastSteps(seen)
 
-/** Together with the finalizer: a look in between would find a node that is to be emptied, and cordon it again. */
+/** Together with the finalizer: a reconcile in between would find a node to drain, and cordon it again. */
 function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
   if (node === undefined || !isHostKept) return []
   const isOurs = handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER)

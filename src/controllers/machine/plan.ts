@@ -254,7 +254,7 @@ function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] 
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
-/** Why something is to be made; undefined when nothing is. */
+/** Why it must be created; undefined when it need not be. */
 function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, joinToken } = seen
   if (host.kind === 'NoProvider') return undefined

@@ -4,7 +4,7 @@ import { QuietLooks } from './quiet-looks.ts'
 
 const BOUNDS = [SILENT_AFTER_MS, LOST_AFTER_MS]
 
-/** A machine whose agent was heard a moment ago, and a look that found nothing to do. */
+/** A machine with a recent heartbeat, and a reconcile that found nothing to do. */
 function looked(otherMs?: number) {
   let now = 0
   const beats = new Heartbeats(() => now)

@@ -36,7 +36,7 @@ export class QuietLooks {
     return Math.min(left, ...lefts(beats, about.bounds).filter((ms) => ms !== undefined))
   }
 
-  /** A look begins: what wakes the machine from now on counts. */
+  /** A reconcile begins: events from now on count. */
   begin(machine: string): void {
     this.#looks.set(machine, {})
   }

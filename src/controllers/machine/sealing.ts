@@ -1,4 +1,5 @@
-// Which secret values are to be sealed for one machine, and what keeps them from it. Pure. A sealed object is good for one key: another key of the agent's makes another.
+// Decides which secret values must be sealed for one machine, and what prevents it. Pure. A sealed object is good for one key: a new key of the agent needs a
+// new object.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'

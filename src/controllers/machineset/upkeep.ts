@@ -4,7 +4,7 @@ import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
 import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
 
-/** A machine counts as available after it has been Ready for so long. */
+/** A machine counts as available after it has been Ready for this long. */
 export const AVAILABLE_AFTER_MS = 10_000
 /** While a permit is open it has to be renewed although nothing changes. */
 const RENEWAL_LOOK_MS = 10_000

@@ -170,7 +170,7 @@ const stillHolds = ({ at, hourLeavesAt = Infinity, dayLeavesAt = Infinity }: Cou
 
 const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`
 
-/** The jobs of one look, as of one time. */
+/** The jobs of one reconcile, as of one time. */
 export class History {
   readonly #book: JobBook
   readonly #now: number

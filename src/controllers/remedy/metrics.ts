@@ -1,4 +1,4 @@
-// How long faults were there before they were seen: from the time that their detector recorded to the look that found a rule true.
+// How long faults existed before they were noticed: from the time that their detector recorded to the evaluation that found a rule true.
 import { Histogram } from 'prom-client'
 import { type RuntimeMetrics, boundedLabel } from '#runtime/metrics.ts'
 

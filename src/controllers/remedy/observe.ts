@@ -48,14 +48,14 @@ export const cachesOf = (informers: Informers): RemedyCaches => ({
   contents: CommittedContents.of(informers),
 })
 
-/** What is remembered between looks; all of it can be made again from the caches. */
+/** State kept between reconciles; all of it can be rebuilt from the caches. */
 export class Observer {
   readonly jobs: JobLedger
   readonly #caches: RemedyCaches
   readonly #metrics: RemedyMetrics
   readonly #book = new RuleBook()
   readonly #verdicts: VerdictBook
-  /** Names of nodes of which there is news since the last look. */
+  /** Names of nodes that changed since the last reconcile. */
   #changed = new Set<string>()
   /** Names of nodes with news of their repairs: a fact about them where a rule asks for it. */
   readonly #worked = new Set<string>()
@@ -72,7 +72,7 @@ export class Observer {
     this.jobs = new JobLedger(caches.jobs)
   }
 
-  /** `wake` is called where a look may find something new. */
+  /** `wake` is called when a reconcile may find something new. */
   listen(wake: (news: 'Now' | 'Later') => void): void {
     const { remediers, revisions, nodes, machines, jobs, holds, contents } = this.#caches
     contents.onChange(() => wake('Now'))

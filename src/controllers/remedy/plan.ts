@@ -206,7 +206,7 @@ function decide(given: Case): Decision {
   const last = lastJob(ofNode)
   const step = askedAgain(given, last) ?? ladderStep({ rule: name, nodeUid: node.uid, spec, since, last })
   const paused = scene.rules.get(name)?.paused
-  // What only looks on says what it would do, so that it can be judged before it is let loose.
+  // A rule in mode Shadow reports what it would do, so that users can judge it before they enable it.
   if (spec.mode === 'Shadow') return passes('ShadowOnly', `no action (mode Shadow); would ${wouldDo(step, given)}`)
   if (node.isObserved === true)
     return passes('ObservedOnly', `no action (the machine is observed only); would ${wouldDo(step, given)}`)
@@ -305,7 +305,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   })
   if (hit !== undefined) return waits(given, hit.reason, hit.message, hit.afterMs ?? LOOK_AGAIN_MS)
   if (dryRun || open === undefined) return undefined
-  // A repair of a lower rule that has not begun gives way; one that has is let finish.
+  // A repair of a lower rule is superseded if it has not begun; otherwise it may finish.
   if (isWaiting(open) && open.metadata.annotations?.[SUPERSEDED_BY] === undefined)
     scene.actions.push({ kind: 'SupersedeJob', reason: `rule ${name} acts on this node first`, job: open, by: name })
   return waits(given, 'JobRunning', `job ${open.metadata.name} is running on this node`)

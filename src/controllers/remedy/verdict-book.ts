@@ -88,7 +88,7 @@ export class VerdictBook {
     return [...this.#bad].flatMap((name) => {
       const entry = this.#entries.get(name)
       if (entry === undefined) return []
-      // Others decide how many are silent together, so that is asked in each look.
+      // The number of silent nodes depends on all of them, so it is evaluated in each reconcile.
       const silence = entry.view.standing.kind === 'Silent' ? this.#peers.massSilence(entry.view) : undefined
       return [silence === undefined ? entry.seen : { ...entry.seen, silence }]
     })

@@ -1,4 +1,4 @@
-// Reads one job and what it rests on: from the caches for every look, and from the server for what lets something happen.
+// Reads one job and its inputs: from the caches for every reconcile, and from the server before an action.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -40,7 +40,7 @@ interface Sample {
   readonly bad: Map<ActiveRule, ReadonlySet<string>>
 }
 
-/** Jobs whose first sight is remembered; the oldest give way and are watched a moment longer. */
+/** Jobs whose first sight is remembered; with more, the oldest are dropped and watched a little longer. */
 const MOST_REMEMBERED = 20_000
 
 export class Observer {

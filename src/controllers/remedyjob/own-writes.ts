@@ -6,7 +6,7 @@ import type { KubeObject } from '#schema/object.ts'
 
 /** Watches bring a write back within milliseconds. */
 export const LAG_MS = 1_000
-/** Objects that are written within that time; the oldest give way. */
+/** Objects written within that time; with more, the oldest are dropped. */
 const MOST_REMEMBERED = 10_000
 
 export class OwnWrites {

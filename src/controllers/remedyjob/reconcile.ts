@@ -49,7 +49,7 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const fieldManager = FIELD_MANAGERS.remedyJob
 /** Plans in one reconcile of a job; a rung has eight operations, of which few are central. */
 const MOST_TURNS = 8
-/** For so long what was read from the server counts as read right now. */
+/** How long data read from the server counts as fresh. */
 const FRESH_MS = 500
 /** Repairs of different nodes do not block each other: most of the time each waits for the server. */
 const WORKERS = 16
@@ -97,7 +97,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     }
   }
 
-  /** A number: not now, but after so many milliseconds. */
+  /** A number: not now, but after this many milliseconds. */
   async function decide(name: string, signal: AbortSignal): Promise<Decided | number | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
@@ -245,7 +245,7 @@ function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string
   return begunIn(status).filter((attempt) => !known.has(attempt))
 }
 
-/** Nothing is to be done at once: it waits, or it is over. */
+/** Nothing to do now: the job waits, or is over. */
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
 

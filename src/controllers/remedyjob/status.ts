@@ -1,4 +1,4 @@
-// The status of a job as the job controller writes it: everything but the agent's own steps. Pure; equal looks give equal statuses.
+// The status of a job as the job controller writes it: everything but the agent's own steps. Pure; equal inputs give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'

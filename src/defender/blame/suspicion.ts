@@ -12,7 +12,7 @@ export interface Suspicion {
   readonly elsewhere: number
 }
 
-/** Two failures that look alike are an accident, three are worth a look. */
+/** Two similar failures can be an accident; from three on they are examined. */
 const LEAST_FAILING = 3
 /** For all cohorts that are tested together: the chance that a fleet is suspected without a cause is one in ten thousand. */
 const CHANCE = 1e-4

@@ -1,4 +1,4 @@
-// What the Defender itself knows about an object that is to be deleted: which permits cover it, whether its Machine is being deleted, whether it serves.
+// What the Defender itself knows about an object to be deleted: which permits cover it, whether its Machine is being deleted, whether it serves.
 import { programAccount, programUser, SOURCE_USER_PREFIX } from '#api/names.ts'
 import { isApprovedPrune, type Pruning } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'

@@ -1,5 +1,5 @@
-// Answers the AdmissionReview of what the approver says to a certificate request: an approval passes when the request is one of an agent, read to the last byte.
-// A policy cannot decode a request, and who has the approver's key approves what it likes.
+// Reviews the approver's answers to certificate requests: an approval passes when the request is one of an agent, checked to the last byte. A policy cannot
+// decode a request, and a stolen approver key could approve anything.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { agentRequestProblem } from '#identity/agent-request.ts'

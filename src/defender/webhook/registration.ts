@@ -15,7 +15,7 @@ export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 /** Written by the Defender, or by controllers on each step: what they write they have checked. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['DefenderLedger', 'Inventory'])
 
-/** `token` is the secret part of the paths: who may read this object may call the webhook. */
+/** `token` is the secret part of the paths: a client that may read this object may call the webhook. */
 export const webhookConfiguration = (address: string, ca: string, token: string): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: webhookConfigurationType.kind,

@@ -19,7 +19,7 @@ import { defenderErrors } from '../defender-errors.ts'
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** The API server asks for an answer within ten seconds. */
 const REQUEST_TIMEOUT_MS = 10_000
-/** How often Node looks for late headers on a connection that asked before. */
+/** How often Node checks for late headers on a connection that sent requests before. */
 const CHECK_MS = 1_000
 /** API servers keep a few connections each. */
 const MOST_CONNECTIONS = 64

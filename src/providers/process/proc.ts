@@ -1,4 +1,5 @@
-// Processes of this machine as /proc tells: who lives, who is the same process still, and which belong to a node. Pids are reused; a pid with its start time is not.
+// Processes of this machine as /proc shows them: which are alive, which are still the same process, and which belong to a node. Pids are reused; a pid with its
+// start time is not.
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { sep } from 'node:path'
 

@@ -1,5 +1,5 @@
-// Hosts that were there before us and stay after us: nothing is made and nothing is ended. A person runs the join command on them. The provider only
-// keeps a note of who has which host; what it forgets is noted again with the next create.
+// Hosts that existed before KubeNode and stay after it: nothing is created and nothing is ended. A user runs the join command on them. The provider only
+// records which machine has which host; a lost record is written again with the next create.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -98,7 +98,7 @@ export class StaticProvider implements Provider {
     return notes.flatMap((n) => (n === undefined ? [] : [hostOf(n)]))
   }
 
-  /** Forgets who has it; the host itself is its owner's. */
+  /** Forgets which machine has it; the host itself stays with its owner. */
   delete(providerID: string): Promise<DeleteResult> {
     const machine = machineOf(providerID)
     if (machine === undefined) return Promise.resolve('Gone')

@@ -15,7 +15,7 @@ const pod = (port?: number) => [
   },
 ]
 
-/** From now on every look that is wanted says this. */
+/** From now on every inspection returns this. */
 function looks(model: RolloutModel, look: Look | undefined): void {
   const before = model.onPlan
   model.onPlan = (made, seen) => {

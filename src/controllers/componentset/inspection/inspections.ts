@@ -23,7 +23,7 @@ export interface Abilities {
 
 export const NO_ABILITIES: Abilities = { http: false, prometheus: false, podProbe: false }
 
-/** One look belongs to one step: what held for the step before says nothing about this one. */
+/** A result belongs to one step: it proves nothing about another. */
 export interface WantedLook {
   readonly key: string
   readonly inspection: Inspection

@@ -1,4 +1,4 @@
-// Does the looks that go over the network: a URL, and a query to Prometheus. Each within a deadline and a size; a look that fails says why.
+// Runs inspections over the network: a URL, and a query to Prometheus. Each has a deadline and a size limit; a failed one states why.
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { type HttpAnswer, type HttpLimits, ask } from '#runtime/outbound/get.ts'

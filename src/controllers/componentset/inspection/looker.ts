@@ -19,7 +19,7 @@ export class Looker {
   readonly #clock: Pick<Clock, 'now'>
   readonly #wake: (set: string) => void
   readonly #stopped = new AbortController()
-  /** By uid of the set, then by key of the look. */
+  /** By uid of the set, then by key of the inspection. */
   readonly #entries = new Map<string, Map<string, Entry>>()
 
   constructor(inspector: Inspector, clock: Pick<Clock, 'now'>, wake: (set: string) => void) {
@@ -51,7 +51,7 @@ export class Looker {
     return known
   }
 
-  /** When a look is due again, while there are any. */
+  /** When an inspection is due again, if there are any. */
   static readonly againMs = AGAIN_MS
 
   forget(uid: string): void {

@@ -91,8 +91,8 @@ interface Reader {
 }
 
 /**
- * What was read of machines that did not change since the last look: thousands are the same each time. A cache lists them in the same order each time
- * but for those that came and went, so most are found where they were.
+ * Readings of machines that did not change since the last reconcile: usually thousands. A cache lists them in the same order each time, except for created and
+ * deleted ones, so most are found at their old index.
  */
 export class ReadingMemo {
   #about = ''

@@ -36,7 +36,7 @@ export interface Reading {
   /** By index of the component in the set. */
   readonly told: readonly (ComponentEntry | undefined)[]
   readonly reported: readonly (ComponentStatus | undefined)[]
-  /** What it was found to be to the last target that was asked about, by index: a reading is asked the same at each look. */
+  /** Its standing towards the last target, by index: each reconcile asks for the same targets. */
   readonly found: (Found | undefined)[]
 }
 

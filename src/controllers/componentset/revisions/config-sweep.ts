@@ -32,7 +32,7 @@ export interface SweepInput extends Referrers {
 }
 
 export interface SweepPlan {
-  /** By UID, for the next look. */
+  /** By UID, for the next sweep. */
   readonly since: ReadonlyMap<string, number>
   readonly remove: readonly ComponentConfig[]
 }

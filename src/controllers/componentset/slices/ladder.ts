@@ -1,7 +1,7 @@
 // The steps of a rollout: how many machines each step may bring to the new version in total. The last step repeats.
 import { type Share, shareOf } from './share.ts'
 
-/** A step closes after so many slices even when it is not full: with a tiny budget a large step would otherwise list hundreds. */
+/** A step closes after this many slices even when it is not full: with a tiny budget a large step would otherwise list hundreds. */
 export const MOST_SLICES_OF_STEP = 10
 
 /** How many steps it takes to bring all machines that count to the version: the last one repeats. */

@@ -22,7 +22,7 @@ import { type Wait, waitingSince } from '../waiting.ts'
 export const MOST_AT_WORK = 20
 /** With those that are inspected and watched; a status lists 64, and some of these have ended. */
 export const MOST_OPEN = 40
-/** A requester that vanished frees its permit after so long; it renews at a third of it. */
+/** The permit of a requester that ended expires after this time; a live one renews it at a third of it. */
 export const LEASE_SECONDS = 120
 /** A refusal is not asked about again at once. */
 const ASK_AGAIN_MS = 60_000

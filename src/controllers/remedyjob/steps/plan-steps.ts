@@ -1,4 +1,4 @@
-// Decides about the steps of a job that runs: whose turn it is, who does it, and when it has failed. One step at a time, each written down before it is done.
+// Decides about the steps of a running job: which is next, what executes it, and when it has failed. One step at a time, each recorded before it is done.
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import { waitForAgent } from './agent-steps.ts'

@@ -25,7 +25,7 @@ export class Beats {
     this.#client = client
   }
 
-  /** Looks once more; a lease that cannot be read is no beat. */
+  /** Reads the lease once more; one that cannot be read is no heartbeat. */
   async isHeard(job: RemedyOperationJob): Promise<boolean> {
     const { machine } = job.spec
     if (machine === undefined) return false
