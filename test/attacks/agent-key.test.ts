@@ -104,7 +104,7 @@ const changesEvent =
     return ask(as(who.agentA), 'PATCH', `${EVENTS}/${name}`, { body })
   }
 const seriesOf = (count: number) => ({ series: { count, lastObservedTime: '2026-01-01T00:00:01.000000Z' } })
-/** Of the Defender, say: nobody else may change it. */
+/** Of the Defender, for example: no other client may change it. */
 const anothersEvent = async ({ admin, who: { agentA } }: AttackWorld, name: string): Promise<string> => {
   const body = event(agentA, name, { reportingController: 'kubenode.io/defender', reportingInstance: 'defender-1' })
   await admin.raw({ method: 'POST', path: EVENTS, body })

@@ -1,5 +1,5 @@
-// Strangers at the door for expired certificates, and thieves of keys of machines, of old ones, and of the door itself: nobody gets a certificate or a place
-// in the queue but a host that proves the key on record of a live Machine, and floods lengthen nobody's wait but their own.
+// Strangers at the rejoin endpoint, and thieves of machine keys, of old ones, and of the endpoint's own: only a host that proves the key on record of
+// a live Machine gets a certificate or a place in the queue, and floods delay only their own requests.
 import https from 'node:https'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -77,7 +77,7 @@ test('S26 the queue gives no rights: nothing is approved until a person says so'
   const wish = { ...of(b), newKey: await newPrivateKey() }
   await knockAs(world.server, wish)
   const [entry] = await queued()
-  // The approver has looked at it: it is asked by name, and another machine's readmission changes nothing.
+  // The approver has processed it: it is requested by name, and another machine's readmission changes nothing.
   await readmitted(['m-a'])
   await systemClock.sleep(300)
   expect((await queued())[0]?.status?.conditions ?? []).toEqual([])
@@ -104,7 +104,7 @@ test('S26 a revoked key is refused at the door, also when it waited already', as
     { fieldManager: 'test' },
   )
   expect(await knockAs(world.server, of(host))).toMatchObject(UNKNOWN)
-  // A person who readmits it by hand, past what the command refuses, lets nobody in: the approver denies what waited.
+  // A user who readmits it by hand, bypassing the command's checks, admits no thief: the approver denies the waiting request.
   const readmit = JSON.stringify({
     uid: uidOf(host),
     until: new Date(world.clock.now() + 3_600_000).toISOString(),

@@ -1,4 +1,4 @@
-// Another user of the machine: reads no key and no object of ours.
+// Another user of the machine: can read no key and no object of KubeNode.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import net from 'node:net'

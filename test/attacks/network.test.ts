@@ -41,7 +41,7 @@ const send = ({ server }: AttackWorld, path: string, { method = 'GET', headers =
 const SECRETS = '/api/v1/secrets'
 
 const MASTER = { user: 'installer', groups: [...MASTERS, 'system:authenticated'] }
-/** By whoever may everything: nothing but a policy is in the way, as no webhook is registered here. */
+/** As a user with all rights: only a policy could refuse it, as no webhook is registered here. */
 const deleteNamespace = ({ ask }: AttackWorld, name: string) =>
   ask(MASTER, 'DELETE', `/api/v1/namespaces/${name}?dryRun=All`)
 const mark = ({ ask }: AttackWorld, name: string, value: 'true' | null) =>

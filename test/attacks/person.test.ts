@@ -37,7 +37,7 @@ const lease = (name: string, spec: object) => ({
   spec,
 })
 
-/** The server has looked at it. */
+/** The server has processed it. */
 const judged = (world: AttackWorld): Promise<Answer> =>
   eventually(
     () => world.ask(world.who.installer, 'GET', `${DEFINITIONS}/leases.coordination.k8s.io`),

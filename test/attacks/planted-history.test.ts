@@ -25,7 +25,7 @@ const revision = (name: string, more: object = {}) => ({
 const NAME = revisionNameOf('base', COMPONENTS)
 const marks = { metadata: { annotations: { [ANNOTATIONS.completed]: healthy } } }
 
-/** Somebody with the role `admin` or `edit` in our namespace. */
+/** A user with the role `admin` or `edit` in KubeNode's namespace. */
 const INSIDE: Who = { user: 'inside', groups: ['system:authenticated'] }
 async function letInside({ admin }: AttackWorld): Promise<void> {
   const [apiVersion, metadata] = [`${RBAC}/v1`, { name: 'inside', namespace: SYSTEM_NAMESPACE }]

@@ -38,7 +38,7 @@ const thrownIn = (place: string): Make =>
   rule('bad.cases.ts', `const e = new Error('no'); e.stack = 'fleet:///${place}:7:1'; throw e`)
 const NOT_TOLD = /^(?!.*outside)(?!.*link).*bad\.cases\.ts: KN1342(?!.*:7\))/s
 
-/** Looked at like any other, and the rest of the folder, too. */
+/** Checked like any other, and the rest of the folder, too. */
 const NOT_READ = /^(?!.*link\.ts).*good\.cases\.ts/s
 
 const ATTEMPTS: readonly Attempt<void>[] = [

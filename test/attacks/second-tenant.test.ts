@@ -11,7 +11,7 @@ const tenant =
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }
 
-/** Somebody was given everything in a namespace of ours, as the administrator of a namespace is. */
+/** A user was given all rights in a namespace of KubeNode, as the administrator of a namespace is. */
 const inside =
   (method: string, path: string, body: object, namespace: string = SYSTEM_NAMESPACE) =>
   async ({ admin, ask }: AttackWorld) => {

@@ -1,4 +1,4 @@
-// The attacker has every word that a certificate needs but the signer's: what the embedded server does not sign, whoever approved it.
+// The attacker has every approval that a certificate needs but the signer's: certificates that the embedded server refuses to sign, whatever their approver.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, machineUidGroup } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'

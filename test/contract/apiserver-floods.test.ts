@@ -1,5 +1,5 @@
-// S24: what one identity floods lengthens its own queue and nobody else's. S29: bodies are bounded before they are read and before they are parsed.
-// Time is never measured: what is refused is counted, and so is who was served meanwhile.
+// S24: a flood by one identity lengthens only its own queue. S29: bodies are bounded before they are read and before they are parsed.
+// Time is never measured: the test counts refusals, and the clients served meanwhile.
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'

@@ -81,7 +81,7 @@ describe('garbage collection', () => {
     await call('POST', '/api/v1/nodes', { metadata: { name: 'guarded', ownerReferences } })
     await call('POST', '/api/v1/nodes', { metadata: { name: 'plain', ownerReferences } })
     await becomes('/api/v1/nodes/plain', 404)
-    // By now the guarded one was looked at in the same pass, and in another one.
+    // By now the guarded one was judged in the same pass, and in another one.
     await call('POST', '/api/v1/nodes', { metadata: { name: 'plain', ownerReferences } })
     await becomes('/api/v1/nodes/plain', 404)
     expect(await codeOf('/api/v1/nodes/guarded')).toBe(200)

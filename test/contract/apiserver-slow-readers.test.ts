@@ -14,7 +14,7 @@ interface Line {
   }
 }
 
-/** More than the buffers of a connection hold on both sides, so that the server feels that nobody reads. */
+/** More than the buffers of a connection hold on both sides, so that the server notices a client that does not read. */
 const LARGE = 700_000
 const PATH = '/api/v1/namespaces/default/configmaps'
 const configMap = (name: string, bytes = LARGE) => ({

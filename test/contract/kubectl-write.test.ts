@@ -525,7 +525,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
       await kubectl.apply([owned(await read('cm', name), `${name}-child`)], N)
       return name
     }
-    // what is owned goes by a loop of a controller manager
+    // a loop of a controller manager deletes dependents
     const cascades = hasLoops ? ['background', 'foreground'] : []
     for (const cascade of cascades)
       test.concurrent(`cascade ${cascade} takes what is owned along`, async () => {

@@ -53,7 +53,7 @@ async function play(config: LogMonitorConfig, lines: readonly string[], old = li
   })
   let count = 0
   const path = join(folder, 'log')
-  // Some of it stands there before, the rest comes after.
+  // Some lines exist before, the rest are appended.
   writeFileSync(path, lines.slice(0, old).join(''))
   const feed = openFeed({
     config,

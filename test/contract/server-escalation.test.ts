@@ -1,4 +1,4 @@
-// S23: nobody gives more than they hold, whichever verb and path they choose: rules, aggregation rules, bindings, impersonation.
+// S23: no user grants more than they hold, by any verb or path: rules, aggregation rules, bindings, impersonation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests, type Reply, type SendOptions } from '#test/support/api-requests.ts'
@@ -91,7 +91,7 @@ describe.each(apiServers)('S23 escalation on $name', ({ start }) => {
     await server.stop()
   })
 
-  /** Somebody who holds these rules everywhere. */
+  /** A user who holds these rules everywhere. */
   async function userWith(...rules: readonly Rule[]): Promise<string> {
     const user = fresh('thief')
     await api.made(ROLES, { metadata: { name: user }, rules })

@@ -273,7 +273,7 @@ describe('as time goes by', () => {
   let aged: RunningServer
   const clock = fastClock(FAST)
   beforeAll(async () => {
-    // certificates are judged by the clock of whoever reads them
+    // certificates are judged by the reader's clock
     const credentials = newCredentials(systemClock.now(), [])
     // a request may wait as long as on any other server: 30 seconds of this clock are 8 milliseconds
     const limits = { longestWaitMs: DEFAULT_LIMITS.longestWaitMs * FAST }

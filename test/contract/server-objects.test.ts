@@ -133,7 +133,7 @@ describe.each(apiServers)('objects on $name', ({ start }) => {
     test.concurrent('what only the server knows is its own: uid, time, version', async () => {
       const o = await make({ uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z', generation: 7, selfLink: 'x' })
       expect(o.metadata.uid).toMatch(/^[0-9a-f-]{36}$/)
-      // nobody counts generations of this kind, so it is what the client says
+      // this kind has no generations, so the client's value is kept
       expect([o.metadata.creationTimestamp?.startsWith('2001'), o.metadata.generation]).toEqual([false, 7])
     })
     test.concurrent('a resourceVersion may not be sent', async () => {

@@ -1,4 +1,4 @@
-// What nobody should send and somebody will: paths, queries, headers, bodies and patches that are odd, each answered as a
+// Malformed requests that clients will send all the same: paths, queries, headers, bodies and patches that are odd, each answered as a
 // kube-apiserver answers it, and none of them with more work than its length is worth.
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'

@@ -37,7 +37,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       metadata: { name },
       spec,
     })
-    /** Somebody who may do this with Leases. */
+    /** A user who may do this with Leases. */
     const someone = async (verbs: readonly string[]): Promise<string> => {
       const name = fresh('user')
       const group = 'rbac.authorization.k8s.io'
@@ -397,7 +397,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       'list',
       'watch',
     ])
-    // what is there may still change: its finalizers most of all
+    // existing objects may still change: their finalizers most of all
     expect((await api.patch('merge', `${widgets}/held`, { metadata: { labels: { a: 'b' } } })).code).toBe(200)
     expect((await api.get(at)).code).toBe(200)
     expect((await api.patch('merge', `${widgets}/held`, { metadata: { finalizers: null } })).code).toBe(200)

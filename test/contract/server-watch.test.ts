@@ -213,7 +213,7 @@ describe.each(apiServers)('watches of $name', ({ start }) => {
       for (let i = 0; i < 3; i++) await api.made(path, configMap(`n${i}`))
       const watch = await api.watch('/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=1')
       const first = watch.until((l) => l.length > 0)
-      // a server that still has all its history goes on from there
+      // a server that still has all its history resumes from there
       await api.made('/api/v1/namespaces/default/configmaps', configMap(fresh('later')))
       const [line] = await first
       watch.close()

@@ -1,4 +1,4 @@
-// `kubenode apiserver backup | restore | check` on a server at work: one moment, the same identity, no revision twice, exit codes that scripts can rely on.
+// `kubenode apiserver backup | restore | check` on a running server: one moment, the same identity, no revision twice, exit codes that scripts can rely on.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ describe('a backup of a server at work', () => {
     expect([names.includes('before'), names.includes('after')]).toEqual([true, false])
     const who = await restored.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', {}, { token })
     expect(who.body['status']).toMatchObject({ userInfo: { username: 'system:serviceaccount:default:robot' } })
-    // nobody takes an old revision for a new one
+    // no client takes an old revision for a new one
     const { resourceVersion = '' } = lost.metadata
     expect(Number(list.body.metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion))
     const watch = await restored.watch(`${PATH}?watch=true&resourceVersion=${resourceVersion}`)

@@ -296,7 +296,7 @@ describe('the server on a disk that fails', () => {
         made.map((n) => requests.patch('merge', `${PATH}/${n}`, { data: { fill: 'y'.repeat(300_000) } })),
       )
       expect(many.map((r) => r.code)).toContain(507)
-      // what is no larger than before has its place: heartbeats go on
+      // objects that do not grow still fit: heartbeats continue
       expect((await requests.patch('merge', `${PATH}/before`, { data: { fill: 'same size!' } })).code).toBe(200)
       expect((await requests.post(`${PATH}?dryRun=All`, configMap('dry'))).code).toBe(201)
       const named = async () => namesIn((await requests.get(PATH)).body)

@@ -41,7 +41,7 @@ interface Run {
   readonly between?: Between
   /** Runs in place of the server. */
   readonly script?: string
-  /** A round goes on until then: a machine under load may be slow to show a fault. */
+  /** A round continues until then: a machine under load may be slow to show a fault. */
   readonly isShown?: () => boolean
 }
 
@@ -71,7 +71,7 @@ async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script, i
       await Promise.race([sleep(5), working])
       if (isPaused || clients.entries.length < pauseAt) continue
       isPaused = true
-      // everybody's calls are under way then, and answered late: none may be told something old
+      // all clients then have calls in flight, answered late: none may get old data
       await running.pause(200)
     }
     clients.rest()
@@ -86,7 +86,7 @@ async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script, i
   return clients.entries
 }
 
-/** What is wrong, and where the whole history was left for whoever looks into it. */
+/** The violation, and where the whole history was saved for analysis. */
 function explained(history: readonly Entry[]): readonly string[] {
   const problems = violations(history)
   if (problems.length === 0) return problems
@@ -128,7 +128,7 @@ interface Mutant {
   readonly faults: () => number
 }
 
-/** So many that one at least is no watch's last event, and no read of a key that nobody changed. */
+/** Enough that at least one is no watch's last event, and no read of an unchanged key. */
 const FAULTS = 10
 
 function spoiltLines(spoil: (line: WatchLine) => readonly WatchLine[]): Mutant {

@@ -1,4 +1,4 @@
-// Archives that nobody packed: the agent's reader takes one that holds plain files and folders only, or refuses it with KN8020 before it writes anything of that entry.
+// Malformed archives: the agent's reader accepts one that holds plain files and folders only, or refuses it with KN8020 before it writes any byte of that entry.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

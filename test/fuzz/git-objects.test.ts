@@ -1,4 +1,4 @@
-// Git objects that git never wrote, loose, packed and as deltas: a reader gets bytes with the hash that names them, or a registered error; the folder stays as it was.
+// Git objects that git never wrote, loose, packed and as deltas: a reader gets bytes that match their hash, or a registered error; the folder is unchanged.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -97,7 +97,7 @@ function packEntry(random: Random, { type, content }: Made, earlier: readonly Ma
     return { oid, type: TYPE_NUMBER[type] ?? 3, size: size(content.length), deflated: deflated(random, content) }
   const base = random.pick(bases)
   const delta = deltaOf(random, base.content, content)
-  // Of itself, of something that is not there, or as it should be.
+  // Of itself, of a missing object, or valid.
   const named = random.below(20) === 0 ? random.pick([oid, 'f'.repeat(40)]) : hashOf(base.type, base.content)
   return { oid, type: 7, base: named, size: size(delta.length), deflated: deflated(random, delta) }
 }

@@ -1,4 +1,4 @@
-// Whatever anybody writes as a rule, and whatever a node reports, the engine answers: no crash, no hang, no code run, no prototype touched (S10, S11, S12).
+// For any text as a rule, and any report of a node, the engine answers: no crash, no hang, no code run, no prototype touched (S10, S11, S12).
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compileRule } from '#policy/compile-rule.ts'

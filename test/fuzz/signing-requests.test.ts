@@ -1,4 +1,4 @@
-// Certificate requests that no agent made: the approver approves one exact identity, and whoever signs and uses the certificate reads the same.
+// Certificate requests that no agent made: the approver approves one exact identity, and signers and users of the certificate read the same.
 import { createHash, createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { newAuthority, signRequest, type KeyAndCertificate } from '#lib/x509/certificates.ts'
@@ -58,7 +58,7 @@ const subjectOf = (cn: string, ...organizations: readonly string[]): Buffer =>
     der(TAG.set, pair('550403', TAG.utf8String, cn)),
   )
 
-/** Signed with the key in it: what is wrong is wrong in spite of a good signature. */
+/** Signed with its own key: the defect remains despite a valid signature. */
 function request(subject: Buffer, attributes: Buffer = der(0xa0)): Buffer {
   const info = sequence(der(TAG.integer, Buffer.from([0])), subject, spki, attributes)
   return sequence(info, sequence(objectId('2a8648ce3d040302')), bitString(sign('sha256', info, privateKey)))
@@ -199,7 +199,7 @@ async function one(random: Random): Promise<string> {
     expect(decision.kind).not.toBe('Approve')
     return 'denied'
   }
-  // An approver of another version may say yes to all of these. Whoever signs must see the same, or refuse.
+  // An approver of another version may approve all of these. The signer must read the same, or refuse.
   expect(commonNames).toEqual([agentUser(name)])
   const text = Buffer.from(posted, 'base64').toString('utf8')
   let signer: ReturnType<typeof readSigningRequest>
@@ -217,7 +217,7 @@ async function one(random: Random): Promise<string> {
   expect([dnsNames, ipAddresses, otherNames]).toEqual([[], [], false])
   expect(key).toBe(createHash('sha256').update(requestParts(text).publicKey.whole).digest('hex'))
   if (!signatureValid) return 'signer refuses'
-  // And the certificate must say it to those who have never heard of either reader.
+  // And the certificate must mean the same to a third reader.
   const validity = { now: Date.now(), days: 1 }
   const issued = new X509Certificate(signRequest(authority, text, { usages: ['client auth'], validity }))
   const subject = issued.toLegacyObject().subject as unknown as Record<string, string | string[] | undefined>

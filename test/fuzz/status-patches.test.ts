@@ -1,4 +1,4 @@
-// Whatever an agent writes over the status of its Machine and its jobs: what it may not say stays as it was, what is stored is valid, the rest is refused with a Status.
+// Anything an agent writes to the status of its Machine and its jobs: forbidden fields stay unchanged, stored objects are valid, the rest is refused.
 import { Agent, request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

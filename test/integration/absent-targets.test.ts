@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
   await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
-  // Admission lets only their owners make these, and nobody what is not served at all; no command here names one.
+  // Only their owners may create these, and no client can create a kind that is not served; no command here names one.
   const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory']
   const isRefused = (kind: (typeof KINDS)[number]) =>
     owned.includes(kind.kind) || unservedFields(kind).some(({ path }) => path.length === 1)

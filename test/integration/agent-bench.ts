@@ -1,4 +1,4 @@
-// What agent tests share: an API server over HTTPS, somebody who signs certificates and grants permits, an artifact folder, and agents as real processes.
+// What agent tests share: an API server over HTTPS, a test signer of certificates and granter of permits, an artifact folder, and agents as real processes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

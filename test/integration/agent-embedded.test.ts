@@ -209,7 +209,7 @@ test('S16 a secret value that was sealed for the machine reaches the file that i
   )
   const path = join(bench.nodeFolder, 'root/etc/vault.conf')
   expect(readFileSync(path, 'utf8')).toBe(`p=${MARKER}\n`)
-  // The file itself, and the copy from which it is restored when somebody changes it; both for their owner alone.
+  // The file itself, and the copy from which a modified one is restored; both readable only by their owner.
   const holding = [...new Set(filesWith(bench.folder, MARKER).map((f) => realpathSync(f)))]
   expect(holding.map((f) => f.replace(/^.*\/slots\/[^/]+\//, '')).toSorted()).toEqual([
     'files/0/vault.conf',

@@ -1,5 +1,5 @@
-// A real agent on a node that somebody freezes by a file while the API server is unavailable: nothing is begun, what crashes runs again, and when the file is
-// gone everything goes on by itself.
+// A real agent on a node that a user freezes by a file while the API server is unavailable: nothing is begun, crashed processes restart, and when the file is
+// deleted everything resumes by itself.
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ const processOf = (): number | undefined => {
   return (JSON.parse(readFileSync(path, 'utf8')) as { id: { pid: number } }).id.pid
 }
 
-/** Requests are cut off, as with a server that is gone; those that are open too. */
+/** Requests are cut off, as with a server that stopped; open ones too. */
 function setAway(isAway: boolean): void {
   bench.server.interfere = isAway ? (_, response) => (response.destroy(), true) : undefined
   if (isAway) bench.server.dropConnections()

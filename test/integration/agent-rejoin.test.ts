@@ -1,4 +1,4 @@
-// A cluster that was away for longer than a certificate lives, or that moved: its machines join again by another bundle, and lose nothing.
+// A cluster that was unreachable for longer than a certificate lives, or that moved: its machines rejoin with another bundle, and lose nothing.
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ test('S2 an agent whose certificate ran out takes the next bundle, and what it r
   const bundle = { ...bench.joinBundle(), token: 'ghijkl.0123456789abcdef' }
   writeFileSync(path, JSON.stringify(bundle))
   const deaf = bench.run()
-  // A token that the server does not know yet keeps nobody from looking after the node.
+  // A token that the server does not know yet does not stop the agent from managing the node.
   await eventually(
     'a warning',
     () => bench.logOf(deaf),

@@ -1,4 +1,4 @@
-// An agent whose certificate lives for seconds: it asks for the next one as itself, in time, and goes on.
+// An agent whose certificate lives for seconds: it requests the next one with its own identity, in time, and keeps running.
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A component that runs and is unwell: seen by its probes, shown on the Node, told as an event, left running, and started again by a repair with a permit.
+// A component that runs and is unhealthy: detected by its probes, shown on the Node, reported as an event, left running, and restarted by a permitted repair.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

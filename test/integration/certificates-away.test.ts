@@ -42,7 +42,7 @@ test(
     await world.serve()
     for (const host of hosts) expect(await heartbeat(host)).toBe(false)
     const { run, said } = person()
-    // The approver is away still: what is queued waits for it, and a person sees it.
+    // The approver is still down: the queued requests wait for it, and a user sees them.
     await world.untilPassing(
       async () => {
         await run({ list: true })
@@ -68,7 +68,7 @@ test(
       async () => hosts.every((h) => expiresAt(h) > world.clock.now()),
       (isRenewed) => isRenewed,
     )
-    // Nobody visited a host: no bundle, no token.
+    // No host was touched: no bundle, no token.
     expect([hosts.map(hasBundle), (await tokens()).items.length]).toEqual([[false, false, false], 0])
     expect(hosts.map((h) => h.said.some((s) => s.startsWith('waiting to be readmitted')))).toEqual([true, true, true])
     // What a person said is over once they are back: the next absence needs another word.

@@ -1,5 +1,5 @@
 // The Defender's webhook against the embedded server with the rights that it is shipped with: what no CRD can say is refused at apply
-// with our numbered problems, and a Defender that is away holds nobody up.
+// with our numbered problems, and a Defender that is down blocks no write.
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -483,7 +483,7 @@ test('S26 an agent reports while its Machine lives and its key is not revoked, a
   agent.close()
 })
 
-/** What a join token asked for, for somebody to answer. */
+/** A request made with a join token, waiting for approval. */
 async function requestOf(subject: Parameters<typeof signingRequest>[1]): Promise<CertificateRequest> {
   const impersonate = { user: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', BOOTSTRAP_GROUP] }
   const request = Buffer.from(await signingRequest(await newPrivateKey(), subject)).toString('base64')

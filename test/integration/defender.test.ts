@@ -1,4 +1,4 @@
-// The defender role against an API server over HTTPS, with the rights that it is shipped with: it decides, it explains, a freeze stops it, a restart goes on.
+// The defender role against an API server over HTTPS, with the rights that it is shipped with: it decides, it explains, a freeze stops it, a restart resumes.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'

@@ -1,5 +1,5 @@
-// A component that somebody changed on a node, from the change to its end: the real agent of a real process says so and touches nothing, the set asks for a
-// slice, the Defender grants it, the machine is told to switch, and what runs is what is installed again.
+// A component that was modified on a node, from the change to its repair: the real agent reports it and touches nothing, the set requests a
+// slice, the Defender grants it, the machine gets a switch order, and the installed version runs again.
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// A service of a real systemd that freezes, fails or is stopped by somebody, as the health checks of the agent find it and what they do about it.
+// A service of a real systemd that freezes, fails or is stopped by a user, as the health checks of the agent find it and what they do about it.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

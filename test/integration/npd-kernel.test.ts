@@ -132,7 +132,7 @@ test('a process that the kernel kills for memory is told', async (context) => {
 
 const run = (program: string, ...args: readonly string[]): string => execFileSync(program, args, { encoding: 'utf8' })
 
-/** A small file system of our own; what happens to it happens to nobody else. */
+/** A small file system of this test; errors on it affect no other. */
 async function withFileSystem(options: string, use: (mount: string, device: string) => Promise<void>): Promise<void> {
   const image = join(folder, 'image')
   const mount = join(folder, 'mount')

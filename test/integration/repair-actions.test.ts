@@ -1,4 +1,4 @@
-// S21: what a repair can do is a closed list with typed arguments, which the server holds everybody to; and each repair says why, on whose word, and what it kept.
+// S21: the server enforces a closed list of repair steps with typed arguments; and each repair records its reason, its requester, and its evidence.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'

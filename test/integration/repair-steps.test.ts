@@ -226,7 +226,7 @@ test('a component that was healthy all along proves nothing: its agent must be h
   for (let beat = 1; ; beat++) {
     const spec = { renewTime: microTimestamp(systemClock.now()) }
     await bench.admin.patch(leaseType, name, { type: 'merge', value: { spec } })
-    // Something that the job looks at.
+    // An object that the job checks.
     await bench.setCondition('n-6', 'NTPProblem', beat % 2 === 0 ? 'True' : 'False')
     const { phase } = (await bench.jobOf('n-6'))?.status ?? {}
     if (phase === 'Done' || beat > 60) break

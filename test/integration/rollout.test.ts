@@ -130,7 +130,7 @@ afterAll(async () => {
   await api.close()
 }, 60_000)
 
-/** Whatever a server takes although nobody can read it: keys of labels in a map are not looked at by its schema. */
+/** A server accepts unreadable values here: its schema does not check keys of labels in a map. */
 const UNREADABLE = { matchLabels: { 'no key!': 'x' } }
 
 async function plantPoison(): Promise<void> {

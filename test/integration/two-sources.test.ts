@@ -1,4 +1,4 @@
-// S27: two FleetSources write the same clusters. Neither overwrites, prunes or forges what is the other's, and each goes on when the other is hostile or broken.
+// S27: two FleetSources write the same clusters. Neither overwrites, prunes or forges the other's objects, or stops when the other is hostile or broken.
 import { afterEach, expect, test } from 'vitest'
 import { ONLY_IN_FULL, isFull } from '#test/support/full.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -34,7 +34,7 @@ const CLUSTER_BINDING = rbac('ClusterRoleBinding', 'clusterrolebindings')
 const by = { fieldManager: 'test', force: true } as const
 const EVERYTHING = ['get', 'list', 'create', 'patch', 'update', 'delete']
 
-/** All rights on ConfigMaps of one namespace, as somebody binds them who lets a tenant in. */
+/** All rights on ConfigMaps of one namespace, as an administrator grants them to a tenant. */
 async function letWrite(client: KubeClient, source: string, namespace: string): Promise<void> {
   const metadata = { namespace, name: source }
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: EVERYTHING }]
@@ -194,7 +194,7 @@ object({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'noted', namespa
     'absent',
   ])
 
-  // The one that was there goes on, and what the hostile one takes back is not deleted.
+  // The existing source continues, and objects that the hostile one withdraws are not deleted.
   b.repository.commit(fleet(`config('shared/a', '2'); config('platform/p', '1')`, HUB))
   await has('shared/a', '2')
   second.commit(fleet(`config('shop/b', '2')`))
@@ -203,7 +203,7 @@ object({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'noted', namespa
   const mine = (await client.list(inventory)).items.filter((i) => i.spec.source === 'kubenode-system/shop')
   expect(mine.flatMap((i) => i.spec.refs.map((r) => r.name))).toEqual(['b'])
 
-  // A forged Inventory that is there, whoever wrote it, deletes nothing either.
+  // An existing forged Inventory, by any author, deletes nothing either.
   const [shard] = mine
   const refs = [...(shard?.spec.refs ?? []), { group: '', kind: 'ConfigMap', namespace: 'shared', name: 'a' }]
   await client.update(inventory, { ...shard!, spec: { ...shard!.spec, refs } }, { fieldManager: 'thief' })
@@ -285,7 +285,7 @@ const managersOf = (object: KubeObject | undefined) => object?.metadata.managedF
 test('S27 objects of a release that had one manager for all sources are marked, and lose what git drops', async ({
   skip,
 }) => {
-  // Sync looks at what rests once a minute.
+  // Sync checks idle clusters once a minute.
   if (!isFull) skip(ONLY_IN_FULL)
   const { b, client, has } = await twoSources(null)
   b.repository.commit(fleet(`config('shared/a', '1', { keep: 'x', gone: 'x' })`, HUB))

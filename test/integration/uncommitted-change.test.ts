@@ -304,7 +304,7 @@ test('the deleted Nodes of machines at work come back, and that of a machine tha
   const before = await nodes()
   const [going, ...stay] = (await machines()).map((m) => m.metadata.name ?? '')
   if (going === undefined) throw new Error('no machine')
-  // A finalizer of somebody else keeps the Machine while it goes.
+  // A foreign finalizer keeps the Machine while it is deleted.
   const mine = (finalizers: readonly string[]) =>
     admin.patch(machineType, { name: going }, { type: 'merge', value: { metadata: { finalizers } } as never })
   const own = (await admin.get(machineType, { name: going }))?.metadata.finalizers ?? []

@@ -1,5 +1,5 @@
-// For each gate that can hold a repair back: it is made with a real policy, hold or file on a real server, kubenode why-not names it, the printed command is
-// carried out as a person would, and the repair goes on.
+// For each gate that can block a repair: it is set up with a real policy, hold or file on a real server, kubenode why-not names it, the printed command is
+// run as a user would, and the repair continues.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -206,9 +206,9 @@ test.each(gates)(
     expect(await isCordoned(node)).toBe(false)
     await carryOut(found?.command ?? '')
     await sayFrozen(node)
-    // What was refused for good is asked for anew half a minute later, or when a person asks.
+    // A repair refused for good is requested again half a minute later, or on a user's request.
     if (id === 'Protected') {
-      // Stamps are whole seconds: nobody reads what was printed and asks within the second in which it happened.
+      // Timestamps are whole seconds: a user never reads the output and requests a retry within the same second.
       await systemClock.sleep(1_100)
       await kubenode(['repair', `node/${node}`, '--reason', 'it may be touched now'])
     }

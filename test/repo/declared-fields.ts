@@ -5,7 +5,7 @@ import type { Place } from '#test/support/language-server.ts'
 import { ROOT } from './source-files.ts'
 
 export interface DeclaredField extends Place {
-  /** cluster network.podCIDR: the file of the kind, then the names from the constant they stand in. */
+  /** cluster network.podCIDR: the file of the kind, then the names from the constant that contains them. */
   readonly id: string
   /** By a mark on itself or around it. */
   readonly isUnserved: boolean

@@ -1,4 +1,4 @@
-// An environment variable has one meaning, and none that programs of ours are given by others of ours.
+// An environment variable has one meaning, and never that of a variable that KubeNode programs pass to each other.
 import type { Command, Option } from 'commander'
 import { expect, test } from 'vitest'
 import { buildProgram } from '#cli/program.ts'

@@ -1,4 +1,4 @@
-// Every field of every kind is read or written by some part, or stands in the table of those that are not. The type checker is asked, since many kinds share a name.
+// Every field of every kind is read or written by some part, or is listed in the table of those that are not. Uses the type checker, since many kinds share a name.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const isExcused = ({ id, isUnserved }: DeclaredField): boolean =>
 const isOurs = (file: string): boolean =>
   file.startsWith('src/') && !file.startsWith('src/api/kinds/') && !isTest(file) && !file.includes('/testing/')
 
-/** The ids of those that no file of ours names. */
+/** The ids that no file of KubeNode names. */
 async function unusedOf(asked: readonly DeclaredField[]): Promise<readonly string[]> {
   const server = await LanguageServer.start(ROOT)
   try {

@@ -46,7 +46,7 @@ describe('the lockfile', () => {
   })
 
   it('has no package with an install script', () => {
-    // fsevents is for macOS alone, where nothing of ours needs what its script builds.
+    // fsevents is for macOS alone, where KubeNode does not need what its script builds.
     const scripts = locked().filter(([path, entry]) => entry.hasInstallScript === true && !path.endsWith('/fsevents'))
     expect(scripts.map(([path]) => path)).toEqual([])
   })

@@ -6,7 +6,7 @@ export const ROOT = resolve(import.meta.dirname, '../..')
 
 export interface Import {
   readonly specifier: string
-  /** Path from the root when it is a file of ours. */
+  /** Path from the root when it is one of the repository's files. */
   readonly file: string | undefined
   readonly typeOnly: boolean
 }

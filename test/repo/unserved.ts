@@ -44,7 +44,7 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',
 }
 
-/** Parts of a marked field that stand in a constant of their own. */
+/** Parts of a marked field that are in a constant of their own. */
 export const PARTS_OF_UNSERVED = ['cluster resources', 'cluster controlPlane', 'cluster addon', 'machine ssh'] as const
 
 /** Used by way of a type of its own with the same names: the file that names them. */

@@ -1,5 +1,5 @@
-// Takes out of answers what differs from run to run: names made for the run, uids, versions, times, addresses, tokens.
-// What is left is comparable with the recordings, which were treated alike.
+// Removes from answers what differs from run to run: names made for the run, uids, versions, times, addresses, tokens.
+// The rest is comparable with the recordings, which were treated alike.
 import { createHash } from 'node:crypto'
 
 type Json = unknown

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 export interface Target {
   readonly url: string
   readonly ca: string
-  /** Of somebody in system:masters. */
+  /** Of a user in system:masters. */
   readonly cert: string
   readonly key: string
   stop(): Promise<void>

@@ -13,7 +13,7 @@ import { HostMachine, noMachines } from './machine.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
 const AGENT = '/mnt/agent'
-/** The network is shared with this machine: a port that nobody else has. */
+/** The network is shared with this machine: an otherwise unused port. */
 const PORT = 39_100
 const ETCD_PORT = 39_379
 const EXPORTER = 'node-exporter'
@@ -178,7 +178,7 @@ beforeAll(async () => {
   await bench.publish(exporter('1.9.0', programOf(young, 'usr/bin/prometheus-node-exporter')))
   const containerd = programOf(runtime[0] ?? '', 'usr/bin/containerd')
   await bench.publish(runtimeRelease('1.6.20', containerd))
-  // Another version as far as anybody can tell, and one that works.
+  // Looks like another version, and one that works.
   await bench.publish(runtimeRelease('1.6.21', Buffer.concat([containerd, Buffer.from([0])])))
   await bench.publish(etcd('3.4.23', programOf(stores[0] ?? '', 'usr/bin/etcd')))
   await bench.publish(etcd('3.5.16', programOf(stores[1] ?? '', 'usr/bin/etcd')))
@@ -299,7 +299,7 @@ describe('an agent on a host with systemd', () => {
       (p) => machine().run('ls', '-d', p).code,
     )
     expect([systemctl('is-active', 'kubenode-etcd'), ...left]).toEqual(['inactive', 2, 2])
-    // What it kept is nobody's to throw away.
+    // No other program may delete what it kept.
     expect(machine().run('ls', '/var/lib/etcd-of-test/member').code).toBe(0)
   })
 

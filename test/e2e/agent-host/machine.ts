@@ -1,4 +1,4 @@
-// One machine with a real systemd as its first process, over a shared Debian tree; what is written in it is its own and goes with it.
+// One machine with a real systemd as its first process, over a shared Debian tree; its changes are its own and are deleted with it.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import {
   existsSync,
@@ -46,7 +46,7 @@ export class HostMachine {
   #child: ChildProcess | undefined
   #isOver = false
 
-  /** `binds`: folders of ours that the machine reads, as `ours:theirs`. */
+  /** `binds`: folders of this host that the machine reads, as `ours:theirs`. */
   constructor(binds: readonly string[]) {
     this.#binds = binds
     for (const name of ['upper', 'work', 'root']) mkdirSync(join(this.folder, name))

@@ -1,4 +1,4 @@
-// An agent on a host with systemd goes to another copy of itself and comes back from copies that do not work: its unit and what it runs are not touched.
+// An agent on a host with systemd switches to another copy of itself and is reverted from copies that do not work: its unit and its components are not touched.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'

@@ -1,4 +1,4 @@
-// F29: the agent is killed by the kernel at one of its changes of the disk, and again at the next, during upgrade and going back. What is found is the old
+// F29: the kernel kills the agent at one of its disk changes, and again at the next, during upgrade and revert. Afterwards the node has the old
 // version or the new one, and the next agent finishes what was begun.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { noStrace } from '../../support/strace.ts'

@@ -1,4 +1,4 @@
-// F29: the agent is killed by the kernel at one of its changes of the disk while it joins and installs for the first time. What is found is nothing or the
+// F29: the kernel kills the agent at one of its disk changes while it joins and installs for the first time. Afterwards the node has nothing or the
 // whole version, and the next agent joins and installs to the end.
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)
 })
 
-/** As a provider does it that makes the machine anew. */
+/** As a provider that creates the machine again. */
 async function freshNode(): Promise<void> {
   await once(bench.run(bench.nodeFolder, '--stop'), 'exit')
   rmSync(bench.nodeFolder, { recursive: true, force: true })

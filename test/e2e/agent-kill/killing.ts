@@ -80,7 +80,7 @@ export class KillBench extends AgentBench {
     return wasKilled
   }
 
-  /** The next agent, whom nobody kills, until the story is over. */
+  /** The next agent, which is not killed, until the scenario is over. */
   async finish(isOver: () => Promise<boolean>): Promise<void> {
     const agent = this.run()
     try {

@@ -1,5 +1,5 @@
-// F29: the agent is killed by the kernel at one of its changes of the disk while it does a step of a repair. The step ends with an outcome that is true, a step
-// that may do harm is not done twice, and nothing but what it was for is touched.
+// F29: the kernel kills the agent at one of its disk changes while it runs a step of a repair. The step ends with its true outcome, a step
+// that may do harm is not repeated, and only its target is touched.
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// F29: the agent is killed by the kernel at one of its changes of the disk while it goes over to another copy of itself: the old one, which writes down what
-// shall run, or the new one, which is on trial. The new copy runs in the end, and what the agent runs is not touched.
+// F29: the kernel kills the agent at one of its disk changes while it switches to another copy of itself: the old one, which records the copy
+// to run, or the new one, which is on trial. In the end the new copy runs, and the agent's components are not touched.
 import { existsSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'

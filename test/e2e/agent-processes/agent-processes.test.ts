@@ -1,4 +1,4 @@
-// What the agent asks of whoever runs components, asked of both: our own supervisor with processes of this machine, and systemd in one of its own.
+// The supervisor port, tested on both implementations: our own supervisor with processes of this machine, and systemd in a machine of its own.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -156,7 +156,7 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
     await until('the crash', () => seen.includes('c Crashed'))
   })
 
-  /** By a shell that kills itself, or by somebody else. */
+  /** By a shell that kills itself, or by another program. */
   test.each([
     ['killed from outside', 'sleep 1000', 'SIGKILL', 'ended by SIGKILL', false],
     ['told to end from outside', 'exec sleep 1000', 'SIGTERM', 'ended by SIGTERM', false],

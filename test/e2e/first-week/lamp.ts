@@ -1,4 +1,4 @@
-// A component of somebody's own, as the documentation has them make it: a folder, a statement, packed and signed with their own key.
+// A user's own component, made as documented: a folder, a statement, packed and signed with their own key.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestFleet } from '../whole-way/fleet.ts'

@@ -1,4 +1,4 @@
-// A rule of somebody's own, as the documentation has them write it: the rule, its cases beside it, and a line that declares it.
+// A user's own rule, written as documented: the rule, its cases beside it, and a line that declares it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { timestamp } from '#lib/clock.ts'

@@ -1,4 +1,4 @@
-// A whole fleet on a disk that fills up and stays full: nothing ends, what is killed starts again, and it goes on when there is room.
+// A whole fleet on a disk that fills up and stays full: nothing exits, killed processes restart, and work continues when there is room.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -112,7 +112,7 @@ test('F43 a fleet on a full disk', { timeout: 2 * PATIENCE_MS }, async (context)
   await fleet.settled()
   expect(programs().filter(({ pid }) => !again.some((line) => line.startsWith(`${pid} `)))).toEqual([])
 
-  // The terminal closes, which is told more than once.
+  // The terminal closes, which is signaled more than once.
   filler = new Filler(join(data, 'fill'))
   const ended = fleet.end('SIGHUP')
   await fleet.end('SIGHUP')

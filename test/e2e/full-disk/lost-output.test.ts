@@ -1,4 +1,4 @@
-// Every program with a standard error that cannot be written: it works, and ends when it is told to.
+// Every program with a standard error that cannot be written: it works, and exits when asked to.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'

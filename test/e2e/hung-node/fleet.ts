@@ -1,4 +1,4 @@
-// A small cluster on an embedded server with the controllers and the Defender at work: one systemd machine with the real agent, and hollow nodes beside it,
+// A small cluster on an embedded server with running controllers and Defender: one systemd machine with the real agent, and hollow nodes beside it,
 // so that one node in trouble is one of many.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -127,7 +127,7 @@ export class HungNodeFleet {
     return informers
   }
 
-  /** As `kubenode run` makes it, with an injector that hears of every power-off. */
+  /** As `kubenode run` makes it, with an injector that is notified of every power-off. */
   async #startProvider(): Promise<void> {
     const { dir, agentConfig, onPowerOff } = this.#o
     const entry = '/opt/kubenode/checkout/src/cli/agent-main.ts'
@@ -218,7 +218,7 @@ export class HungNodeFleet {
   }
 }
 
-/** A start takes a second; where one part of it stands still, it is named. */
+/** A start takes a second; if one part of it hangs, it is named. */
 async function inTime<T>(what: string, started: Promise<T>): Promise<T> {
   const over = new AbortController()
   const late = systemClock.sleep(60_000, over.signal).then(() => {

@@ -64,7 +64,7 @@ beforeAll(async () => {
   fleet = new HungNodeFleet({
     dir,
     agentConfig,
-    // As it is shipped: nobody would shorten its times in an emergency either.
+    // As shipped: its times would not be shortened in an emergency either.
     rule: kernelDeadlock,
     onPowerOff: async (machine) => {
       poweredOff.push(`${machine} ${injected.isFrozen ? 'while it hung' : 'while it worked'}`)

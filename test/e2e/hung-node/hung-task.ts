@@ -46,7 +46,7 @@ export class FreezableDisk {
     return this.#isFrozen
   }
 
-  /** From now on whoever writes there hangs, and the kernel says so soon. */
+  /** From now on any writer there hangs, and the kernel reports it soon. */
   freeze(): void {
     run('fsfreeze', '--freeze', this.#mount)
     this.#isFrozen = true
@@ -55,7 +55,7 @@ export class FreezableDisk {
     writeFileSync(WARNINGS, '100')
   }
 
-  /** What hangs for a moment elsewhere on this host is not told any more. */
+  /** Tasks that hang briefly elsewhere on this host are no longer reported. */
   quieten(): void {
     for (const [path, value] of this.#settings) writeFileSync(path, value)
     this.#settings = []
@@ -68,7 +68,7 @@ export class FreezableDisk {
     this.#isFrozen = false
   }
 
-  /** Whatever happened before: nothing of it stays. */
+  /** Whatever happened before: nothing of it is left. */
   dispose(): void {
     this.quieten()
     spawnSync('fsfreeze', ['--unfreeze', this.#mount])

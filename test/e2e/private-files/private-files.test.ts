@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(parent, { recursive: true, force: true })
 }, 60_000)
 
-/** Nodes are machines with users and modes of their own; what counts is that nobody else gets in. */
+/** Nodes are machines with users and modes of their own; the test checks that other users cannot enter. */
 function* walk(path: string): Iterable<string> {
   yield path
   const stat = lstatSync(path, { throwIfNoEntry: false })

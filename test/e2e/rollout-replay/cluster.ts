@@ -68,7 +68,7 @@ export class ProcessCluster {
     return join(this.folder, `${role}.kubeconfig`)
   }
 
-  /** As somebody who runs the program would; again after `kill`. */
+  /** Starts the program as a user would; again after `kill`. */
   run(role: Role, { onEnd }: RunOptions = {}): number {
     const own = role === 'controllers' ? ['--providers', this.#providersFile()] : []
     const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]

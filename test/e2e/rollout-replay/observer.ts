@@ -1,4 +1,4 @@
-// Watches every Machine during a rollout: who wrote how often, and how many were at work at once.
+// Watches every Machine during a rollout: how often each client wrote, and how many were switching at once.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -17,7 +17,7 @@ import { hostFile } from '#providers/hollow/hosts.ts'
 export const SET = 'base'
 export const COMPONENT = 'beacon'
 const POOL = { 'kubenode.io/pool': 'workers' }
-/** What beats for Nodes is no part of a rollout; bench apiserver has it. These Nodes were heard of in the far future. */
+/** Heartbeats of Nodes are no part of a rollout; bench apiserver has them. These Nodes have a last heartbeat in the far future. */
 const LONG_HEARD_MS = 7 * 86_400_000
 /** Creates in flight. */
 const AT_ONCE = 32

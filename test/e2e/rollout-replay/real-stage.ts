@@ -159,7 +159,7 @@ export class RealStage implements Stage, Ground {
         { type: 'merge', value: { status } },
         { subresource: 'status', fieldManager: FIELD_MANAGERS.agent },
       )
-      // The watch may not have told of the status yet, which is what the agent takes for its disk.
+      // The watch may not have delivered the status yet, which the agent takes for its disk.
       fleet.add(name, 'boot', made)
     })
   }
@@ -207,7 +207,7 @@ export class RealStage implements Stage, Ground {
     })
     this.#last = mine
     mine.catch(() => undefined)
-    // Nobody on a stage looks at what comes back.
+    // The stage discards the results.
     return undefined as T
   }
 }

@@ -1,5 +1,5 @@
-// Two processes of a role, the first of which is stopped in the middle of a rollout for longer than its leadership lasts and then goes on as if nothing had
-// happened: whatever it still believes, nothing is done twice and no machine too many is disturbed.
+// Two processes of a role, the first of which is stopped in the middle of a rollout for longer than its leadership lasts and then resumes as if nothing had
+// happened: whatever it still believes, no action is repeated and no machine too many is disrupted.
 import { existsSync, readFileSync } from 'node:fs'
 import { kill } from 'node:process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -96,7 +96,7 @@ describe('F15 a leader that is stopped past its lease and goes on', () => {
       )
       kill(pid, 'SIGCONT')
       await until('the end', status, (s) => s?.phase === 'Complete' && s.counts?.updated === MACHINES, WITHIN_MS)
-      // It sees that it leads no more, and ends for somebody to start it again.
+      // It notices that it no longer leads, and exits so that its supervisor restarts it.
       await until(
         'its end',
         async () => isGone(pid),

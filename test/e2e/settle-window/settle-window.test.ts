@@ -54,7 +54,7 @@ const complete = (version: Version) =>
     WITHIN_MS,
   )
 
-/** Whether the set was ever blocked, as somebody who looks all the time sees it. */
+/** Whether the set was ever blocked, to an observer who watches all the time. */
 async function blocksSeen(signal: AbortSignal): Promise<readonly string[]> {
   const seen = new Set<string>()
   while (!signal.aborted) {

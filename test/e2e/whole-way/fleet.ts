@@ -26,7 +26,7 @@ export class TestFleet {
     this.checkout = realpathSync(mkdtempSync(join(tmpdir(), 'kubenode-way-')))
     this.data = data ?? join(this.checkout, '.kubenode')
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${ROOT}`, this.checkout])
-    // What is tested is the work tree, committed or not.
+    // The work tree is tested, committed or not.
     const git = (...args: string[]) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' })
     const changed =
       `${git('diff', '--name-only', '--diff-filter=d', 'HEAD')}${git('ls-files', '-o', '--exclude-standard')}`
@@ -84,7 +84,7 @@ export class TestFleet {
     return ended
   }
 
-  /** Not in one piece: whoever watches the fleet meanwhile must hear of it as it happens. */
+  /** Asynchronously: watchers of the fleet must receive events as they happen. */
   run(command: string, cwd = this.checkout): Promise<Shell> {
     return new Promise((done, fail) => {
       const child = spawn('bash', ['-euc', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS })
@@ -97,7 +97,7 @@ export class TestFleet {
 
   /** Waits until the fleet is as its newest commit says. */
   async settled(): Promise<void> {
-    // Nobody waits for a fleet that is not being started.
+    // Fails at once if no fleet is being started.
     await until('the fleet is being started', () => existsSync(join(this.data, 'lock')) || undefined, PATIENCE_MS)
     const { code, out } = await this.run(
       `bin/kubenode local status --wait --timeout ${PATIENCE_MS / 1000}s --data ${this.data}`,

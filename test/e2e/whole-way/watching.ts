@@ -20,7 +20,7 @@ export interface Observer {
   stop(): Promise<void>
 }
 
-/** A machine that installs for the first time disrupts nobody. */
+/** A machine that installs for the first time disrupts no workload. */
 const isBetween = (m: Machine): boolean =>
   (m.status?.components ?? []).some((c) => c.version !== undefined && isSwitching(c.state))
 

@@ -30,7 +30,7 @@ const versionsOf = (cluster: string, component: string): string[] =>
     .machines()
     .map((m) => m.status?.components?.find((c) => c.name === component)?.version ?? 'none')
 
-/** A new version that dies before its probes have held is a failure of the version, whoever killed it; the journal says so before it starts. */
+/** A new version that dies before its probes have passed is a failure of the version, whatever killed it; the journal says so before it starts. */
 function isOnProbation({ command }: Found): boolean {
   const [, node, component] = /^node (\S+)\/root\/opt\/.*\/(\w+)\.mjs/.exec(command) ?? []
   if (node === undefined || component === undefined) return false
@@ -82,7 +82,7 @@ describe('the whole way', () => {
 
     const why = await type(bad)
     expect(why).toContain('is Blocked')
-    // The first machine tried it and went back; nobody else, and no later stage, ever ran it.
+    // The first machine tried it and was reverted; no other machine, and no later stage, ever ran it.
     expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
     expect([...observer('prod').versionsSeen('beacon')].sort()).toEqual(['1.0.0', '1.1.0'])
 
