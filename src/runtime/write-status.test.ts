@@ -1,0 +1,200 @@
+import { applyObject } from '#kube/apply.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { type CallFault, noFaults } from '#kube/fake/faults.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { seededRandom } from '#lib/random.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { updateExactly } from './preconditions.ts'
+
+interface Status {
+  readonly phase?: string
+  readonly seen?: string
+}
+interface Widget extends KubeObject {
+  readonly status?: Status
+}
+
+const type: ResourceType<Widget> = {
+  group: 'test.io',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: false,
+}
+const KEY = { name: 'w' }
+const head = { apiVersion: 'test.io/v1', kind: 'Widget' }
+const made = { ...head, metadata: { name: 'w' }, spec: { n: 1 } }
+const fieldManager = 'writer'
+const force = { fieldManager, force: true, subresource: 'status' } as const
+
+type Write = (client: KubeClient, seen: Widget, status: Status) => Promise<{ readonly kind: string } | undefined>
+
+/** How each caller writes a status. */
+const CALLERS: Readonly<Record<string, Write>> = {
+  Machine: async (client, seen, status) =>
+    jsonEqual(seen.status, status)
+      ? undefined
+      : outcomeOf(() =>
+          client.apply(type, { ...head, metadata: { name: 'w', uid: seen.metadata.uid ?? '' }, status }, force),
+        ),
+  'MachineComponentSet, ComponentCanary': async (client, seen, status) => {
+    if (jsonEqual(seen.status, status)) return undefined
+    const { name, resourceVersion } = seen.metadata
+    return applyObject(client, type, { ...head, metadata: { name, resourceVersion }, status } as never, force)
+  },
+  RemedyOperationJob: async (client, seen, status) => {
+    if (jsonEqual(seen.status, status)) return undefined
+    const { name, uid, resourceVersion } = seen.metadata
+    return applyObject(client, type, { ...head, metadata: { name, uid, resourceVersion }, status } as never, force)
+  },
+  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy': async (client, seen, status) =>
+    jsonEqual(seen.status, status)
+      ? undefined
+      : updateExactly(client, type, { ...seen, status }, { subresource: 'status', fieldManager }),
+  'FleetSource, Release': async (client, seen, status) => {
+    if (jsonEqual(seen.status, status)) return undefined
+    await client.apply(type, { ...head, metadata: { name: 'w' }, status }, force)
+    return { kind: 'Applied' }
+  },
+}
+
+interface World {
+  readonly fake: FakeKube
+  readonly fail: (fault: CallFault) => void
+}
+
+interface Case {
+  /** In the status when it was read, of another writer. */
+  readonly foreign?: Status
+  readonly wanted?: Status
+  /** Between the reading of the object and the write of its status. */
+  readonly meanwhile?: (world: World) => void
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  nothing: {},
+  'it is as it should be': { wanted: { phase: 'Old' } },
+  'its spec was changed': { meanwhile: ({ fake }) => void fake.poke(type, KEY, { spec: { n: 2 } }) },
+  'another writer set a field of the status': {
+    meanwhile: ({ fake }) => void fake.poke(type, KEY, { status: { seen: 'x' } }, 'status'),
+  },
+  'a field of another writer was in the status before': { foreign: { seen: 'x' } },
+  'it was deleted': { meanwhile: ({ fake }) => fake.uproot(type, KEY) },
+  'it was deleted and made again': {
+    meanwhile: ({ fake }) => {
+      fake.uproot(type, KEY)
+      fake.plant(type, made)
+    },
+  },
+  'the reply is lost': { meanwhile: ({ fail }) => fail({ kind: 'lose', when: 'after' }) },
+  'the server refuses it': { meanwhile: ({ fail }) => fail({ kind: 'refuse', when: 'before', code: 403 }) },
+  'the server is busy': { meanwhile: ({ fail }) => fail({ kind: 'refuse', when: 'before', code: 429 }) },
+}
+
+async function answerOf(
+  write: Write,
+  { foreign, wanted = { phase: 'New' }, meanwhile = () => undefined }: Case,
+): Promise<string> {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type, status: true }], bookmarkEveryMs: 0 })
+  fake.plant(type, made)
+  fake.poke(type, KEY, { status: { phase: 'Old', ...foreign } }, 'status')
+  const seen = fake.peek(type, KEY) as Widget
+  meanwhile({
+    fake,
+    fail: (fault) => {
+      fake.faults = { ...noFaults, call: (call) => (call.isWrite ? fault : undefined) }
+    },
+  })
+  const answer = await write(fake.client({ actor: 'a' }), seen, wanted).then(
+    (outcome) => outcome?.kind ?? 'Same',
+    (error: unknown) => `throws ${(error as { status?: number }).status ?? 'lost'}`,
+  )
+  const { status } = (fake.peek(type, KEY) ?? {}) as Partial<Widget>
+  return `${answer} ${status === undefined ? 'none' : JSON.stringify(status)}`
+}
+
+const NEW = '{"phase":"New"}'
+const OLD = '{"phase":"Old"}'
+const NEW_SEEN = '{"phase":"New","seen":"x"}'
+const OLD_SEEN = '{"phase":"Old","seen":"x"}'
+
+type Answers = Readonly<Record<keyof typeof CASES, string>>
+
+/** What each caller answers, and the status that then stands on the server. */
+const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
+  Machine: {
+    nothing: `Applied ${NEW}`,
+    'it is as it should be': `Same ${OLD}`,
+    'its spec was changed': `Applied ${NEW}`,
+    'another writer set a field of the status': `Applied ${NEW_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
+    'it was deleted': 'Stale none',
+    'it was deleted and made again': 'Stale none',
+    'the reply is lost': `Unknown ${NEW}`,
+    'the server refuses it': `Denied ${OLD}`,
+    'the server is busy': `Denied ${OLD}`,
+  },
+  'MachineComponentSet, ComponentCanary': {
+    nothing: `Applied ${NEW}`,
+    'it is as it should be': `Same ${OLD}`,
+    'its spec was changed': `Conflict ${OLD}`,
+    'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
+    'it was deleted': 'Stale none',
+    'it was deleted and made again': 'Conflict none',
+    'the reply is lost': `Unknown ${NEW}`,
+    'the server refuses it': `Denied ${OLD}`,
+    'the server is busy': `Denied ${OLD}`,
+  },
+  RemedyOperationJob: {
+    nothing: `Applied ${NEW}`,
+    'it is as it should be': `Same ${OLD}`,
+    'its spec was changed': `Conflict ${OLD}`,
+    'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
+    'it was deleted': 'Stale none',
+    'it was deleted and made again': 'Stale none',
+    'the reply is lost': `Unknown ${NEW}`,
+    'the server refuses it': `Denied ${OLD}`,
+    'the server is busy': `Denied ${OLD}`,
+  },
+  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy': {
+    nothing: `Applied ${NEW}`,
+    'it is as it should be': `Same ${OLD}`,
+    'its spec was changed': `Conflict ${OLD}`,
+    'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW}`,
+    'it was deleted': 'Stale none',
+    'it was deleted and made again': 'Stale none',
+    'the reply is lost': `Unknown ${NEW}`,
+    'the server refuses it': `Denied ${OLD}`,
+    'the server is busy': `Denied ${OLD}`,
+  },
+  'FleetSource, Release': {
+    nothing: `Applied ${NEW}`,
+    'it is as it should be': `Same ${OLD}`,
+    'its spec was changed': `Applied ${NEW}`,
+    'another writer set a field of the status': `Applied ${NEW_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
+    'it was deleted': 'throws 404 none',
+    'it was deleted and made again': `Applied ${NEW}`,
+    'the reply is lost': `throws lost ${NEW}`,
+    'the server refuses it': `throws 403 ${OLD}`,
+    'the server is busy': `throws 429 ${OLD}`,
+  },
+}
+
+describe('the status of an object', () => {
+  for (const [caller, write] of Object.entries(CALLERS))
+    test(`of ${caller}: what becomes of a write`, async () => {
+      const answers: Record<string, string> = {}
+      for (const [name, one] of Object.entries(CASES)) answers[name] = await answerOf(write, one)
+      expect(answers).toEqual(ANSWERS[caller])
+    })
+})
