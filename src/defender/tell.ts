@@ -8,7 +8,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { updateExactly } from '#runtime/preconditions.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import { approvalNeed } from './approvals.ts'
 import type { Caches } from './caches.ts'
 import { DecisionCounts } from './decision-counts.ts'
@@ -20,6 +20,7 @@ import type { Snapshot } from './snapshot.ts'
 import { isWorthWriting, permitStatus } from './status.ts'
 import { Untold } from './untold.ts'
 
+const fieldManager = FIELD_MANAGERS.defender
 /** Permits written at the same time; the server has other things to do. */
 const WRITES_AT_ONCE = 16
 /** `seen` of a waiting permit is updated at most this often. */
@@ -75,8 +76,8 @@ export class Teller {
     const wanted = permitStatus(decision, approvalsOf(permit, snapshot), { now, expiresAt: now + left })
     const isDue = clock.monotonic() - (written?.at ?? -Infinity) >= REFRESH_MS
     if (!isWorthWriting(permit, wanted) && !(isDue && isOutdated(permit.status, wanted))) return true
-    const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
-    const outcome = await updateExactly(client, operationPermit, { ...permit, status: wanted }, how)
+    const outcome = await writeStatus({ client, type: operationPermit, object: permit, status: wanted, fieldManager })
+    if (outcome === undefined) return true
     if (outcome.kind === 'Applied') {
       this.#written.set(uid, { over: resourceVersion, at: clock.monotonic() })
       this.#untold.forget(uid)
@@ -105,8 +106,8 @@ export class Teller {
       const sinceMs = at - (written?.at ?? -Infinity)
       const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, sinceMs })
       if (status === undefined) continue
-      const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
-      const outcome = await updateExactly(client, defenderPolicy, { ...policy, status }, how)
+      const outcome = await writeStatus({ client, type: defenderPolicy, object: policy, status, fieldManager })
+      if (outcome === undefined) continue
       if (outcome.kind === 'Applied') this.#written.set(uid, { over, at: clock.monotonic() })
       else isHeard = false
     }

@@ -32,6 +32,13 @@ describe('conditions', () => {
     expect([said, fell].map((c) => c[0]?.lastTransitionTime)).toEqual([timestamp(T0), timestamp(T0 + 120_000)])
   })
 
+  it('a time that a clock set back left in the future starts again, and so does one that cannot be read', () => {
+    const first = setCondition(undefined, ready(), T0 + 3_600_000)
+    const unreadable = first.map((c) => ({ ...c, lastTransitionTime: 'soon' }))
+    const times = [first, unreadable].map((c) => setCondition(c, ready(), T0)[0]?.lastTransitionTime)
+    expect(times).toEqual([timestamp(T0), timestamp(T0)])
+  })
+
   it('a message is one line of at most 200 characters, cut between characters', () => {
     const [c] = setCondition(undefined, ready('True', `a\n b ${'😀'.repeat(400)}`), T0)
     expect(c?.message.startsWith('a b 😀')).toBe(true)

@@ -50,10 +50,16 @@ function conditionOf(wanted: WantedCondition, old: Condition | undefined, nowMs:
     status: wanted.status,
     reason: wanted.reason,
     message: shortened(wanted.message),
-    lastTransitionTime: old?.status === wanted.status ? old.lastTransitionTime : timestamp(nowMs),
+    lastTransitionTime:
+      old?.status === wanted.status && isPast(old.lastTransitionTime, nowMs)
+        ? old.lastTransitionTime
+        : timestamp(nowMs),
     ...(wanted.observedGeneration === undefined ? {} : { observedGeneration: wanted.observedGeneration }),
   }
 }
+
+/** A clock that was set back must not leave a time in the future: what has to last a while would never have lasted. An unreadable time is none. */
+const isPast = (time: string, nowMs: number): boolean => Date.parse(time) <= nowMs
 
 /** Most messages are one tidy line already. */
 const ODD_SPACE = /^\s|[^\S ]|\s\s|\s$/
@@ -61,8 +67,6 @@ const ODD_SPACE = /^\s|[^\S ]|\s\s|\s$/
 /** Cut between characters, never inside one; white space is folded so that a message stays one line. */
 function shortened(message: string): string {
   const line = ODD_SPACE.test(message) ? message.replaceAll(/\s+/g, ' ').trim() : message
-  // No text has more characters than it has units.
-  if (line.length <= MAX_CONDITION_MESSAGE) return line
   // There are never more characters than units: most messages need not be split.
   if (line.length <= MAX_CONDITION_MESSAGE) return line
   const letters = [...line]

@@ -1,15 +1,12 @@
-import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { type CallFault, noFaults } from '#kube/fake/faults.ts'
-import { outcomeOf } from '#kube/outcome.ts'
 import { seededRandom } from '#lib/random.ts'
-import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
-import { updateExactly } from './preconditions.ts'
+import { writeStatus, writtenOrThrow } from './write-status.ts'
 
 interface Status {
   readonly phase?: string
@@ -27,39 +24,29 @@ const type: ResourceType<Widget> = {
   namespaced: false,
 }
 const KEY = { name: 'w' }
-const head = { apiVersion: 'test.io/v1', kind: 'Widget' }
-const made = { ...head, metadata: { name: 'w' }, spec: { n: 1 } }
+const made = { apiVersion: 'test.io/v1', kind: 'Widget', metadata: { name: 'w' }, spec: { n: 1 } }
 const fieldManager = 'writer'
-const force = { fieldManager, force: true, subresource: 'status' } as const
 
-type Write = (client: KubeClient, seen: Widget, status: Status) => Promise<{ readonly kind: string } | undefined>
+type Write = (client: KubeClient, object: Widget, status: Status) => Promise<{ readonly kind: string } | undefined>
 
 /** How each caller writes a status. */
 const CALLERS: Readonly<Record<string, Write>> = {
-  Machine: async (client, seen, status) =>
-    jsonEqual(seen.status, status)
-      ? undefined
-      : outcomeOf(() =>
-          client.apply(type, { ...head, metadata: { name: 'w', uid: seen.metadata.uid ?? '' }, status }, force),
-        ),
-  'MachineComponentSet, ComponentCanary': async (client, seen, status) => {
-    if (jsonEqual(seen.status, status)) return undefined
-    const { name, resourceVersion } = seen.metadata
-    return applyObject(client, type, { ...head, metadata: { name, resourceVersion }, status } as never, force)
+  Machine: (client, object, status) => {
+    const shared = { before: object.status, over: 'Object' } as const
+    return writeStatus({ client, type, object, status, fieldManager, shared })
   },
-  RemedyOperationJob: async (client, seen, status) => {
-    if (jsonEqual(seen.status, status)) return undefined
-    const { name, uid, resourceVersion } = seen.metadata
-    return applyObject(client, type, { ...head, metadata: { name, uid, resourceVersion }, status } as never, force)
+  RemedyOperationJob: (client, object, status) => {
+    const shared = { before: object.status, over: 'Version' } as const
+    return writeStatus({ client, type, object, status, fieldManager, shared })
   },
-  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy': async (client, seen, status) =>
-    jsonEqual(seen.status, status)
-      ? undefined
-      : updateExactly(client, type, { ...seen, status }, { subresource: 'status', fieldManager }),
-  'FleetSource, Release': async (client, seen, status) => {
-    if (jsonEqual(seen.status, status)) return undefined
-    await client.apply(type, { ...head, metadata: { name: 'w' }, status }, force)
-    return { kind: 'Applied' }
+  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy, MachineComponentSet, ComponentCanary': (
+    client,
+    object,
+    status,
+  ) => writeStatus({ client, type, object, status, fieldManager }),
+  'FleetSource, Release': async (client, object, status) => {
+    const outcome = await writeStatus({ client, type, object, status, fieldManager })
+    return writtenOrThrow(outcome) === undefined ? outcome : { kind: 'Applied' }
   },
 }
 
@@ -140,18 +127,6 @@ const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
     'the server refuses it': `Denied ${OLD}`,
     'the server is busy': `Denied ${OLD}`,
   },
-  'MachineComponentSet, ComponentCanary': {
-    nothing: `Applied ${NEW}`,
-    'it is as it should be': `Same ${OLD}`,
-    'its spec was changed': `Conflict ${OLD}`,
-    'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
-    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
-    'it was deleted': 'Stale none',
-    'it was deleted and made again': 'Conflict none',
-    'the reply is lost': `Unknown ${NEW}`,
-    'the server refuses it': `Denied ${OLD}`,
-    'the server is busy': `Denied ${OLD}`,
-  },
   RemedyOperationJob: {
     nothing: `Applied ${NEW}`,
     'it is as it should be': `Same ${OLD}`,
@@ -164,7 +139,7 @@ const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
     'the server refuses it': `Denied ${OLD}`,
     'the server is busy': `Denied ${OLD}`,
   },
-  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy': {
+  'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy, MachineComponentSet, ComponentCanary': {
     nothing: `Applied ${NEW}`,
     'it is as it should be': `Same ${OLD}`,
     'its spec was changed': `Conflict ${OLD}`,
@@ -179,11 +154,11 @@ const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
   'FleetSource, Release': {
     nothing: `Applied ${NEW}`,
     'it is as it should be': `Same ${OLD}`,
-    'its spec was changed': `Applied ${NEW}`,
-    'another writer set a field of the status': `Applied ${NEW_SEEN}`,
-    'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
-    'it was deleted': 'throws 404 none',
-    'it was deleted and made again': `Applied ${NEW}`,
+    'its spec was changed': `throws 409 ${OLD}`,
+    'another writer set a field of the status': `throws 409 ${OLD_SEEN}`,
+    'a field of another writer was in the status before': `Applied ${NEW}`,
+    'it was deleted': 'Stale none',
+    'it was deleted and made again': 'Stale none',
     'the reply is lost': `throws lost ${NEW}`,
     'the server refuses it': `throws 403 ${OLD}`,
     'the server is busy': `throws 429 ${OLD}`,
@@ -197,4 +172,25 @@ describe('the status of an object', () => {
       for (const [name, one] of Object.entries(CASES)) answers[name] = await answerOf(write, one)
       expect(answers).toEqual(ANSWERS[caller])
     })
+
+  test('that never came from a server is a bug of the caller', async () => {
+    const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds: [{ type, status: true }] })
+    const write = writeStatus({ client: fake.client({ actor: 'a' }), type, object: made, status: {}, fieldManager })
+    await expect(write).rejects.toThrow(/KN3020/)
+  })
+
+  test('is sent without the rest of its object, which may hold values that were filled in', async () => {
+    const sent: unknown[] = []
+    const client = { update: async (_: unknown, object: unknown) => sent.push(object) } as unknown as KubeClient
+    const object = { ...made, metadata: { name: 'w', uid: 'u', resourceVersion: '7' }, spec: { secret: 'x' } }
+    await writeStatus({ client, type, object, status: { phase: 'New' }, fieldManager })
+    expect(sent).toEqual([
+      {
+        apiVersion: 'test.io/v1',
+        kind: 'Widget',
+        metadata: { name: 'w', uid: 'u', resourceVersion: '7' },
+        status: { phase: 'New' },
+      },
+    ])
+  })
 })

@@ -10,8 +10,6 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { assertNever } from '#lib/errors.ts'
-import { jsonEqual } from '#lib/json.ts'
-import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { CommittedContents } from '#declared/committed.ts'
@@ -25,6 +23,7 @@ import { Controller } from '#runtime/controller.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { recheck } from '#runtime/preconditions.ts'
 import { type ActionOutcome, type Notice, outdated, reconcileWith } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { type CanaryAction, type CanaryPlan, plan, resultOf } from './plan.ts'
 import type { Seen, Status } from './seen.ts'
@@ -125,17 +124,16 @@ function setup(context: ControllerContext): RunningModule {
         return results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined
       },
       writeStatus: async ({ status, notices }, { canary, isHeld, edit }, { signal }) => {
-        const isBehind = isHeld === true && edit === undefined
-        if (isBehind || jsonEqual(canary.status, status)) return undefined
-        const { name, resourceVersion } = canary.metadata
-        const object = { apiVersion: canary.apiVersion, kind: canary.kind, metadata: { name, resourceVersion }, status }
-        const outcome = await applyObject(client, componentCanary, object as never, {
+        if (isHeld === true && edit === undefined) return undefined
+        const outcome = await writeStatus({
+          client,
+          type: componentCanary,
+          object: canary,
+          status,
           fieldManager,
-          force: true,
-          subresource: 'status',
           signal,
         })
-        if (outcome.kind === 'Applied')
+        if (outcome?.kind === 'Applied')
           for (const { reason, message } of notices)
             events.record(canary, { type: 'Normal', reason, action: 'TryOut', note: message })
         return outcome

@@ -4,7 +4,6 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { applyObject } from '#kube/apply.ts'
 import { isOlder } from '#kube/resource-version.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { CommittedContents } from '#declared/committed.ts'
@@ -15,6 +14,7 @@ import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import type { SetAction } from './actions.ts'
@@ -104,18 +104,17 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
       status: (seen, planned, results) => verdictAfter(seen, planned as SetPlan, results, clock.now()),
       writeStatus: async ({ status, notices }, { set, isHeld, edit }, { signal }) => {
-        const isBehind = isHeld === true && edit === undefined
-        if (isBehind || jsonEqual(set.status, status)) return undefined
-        const { name, resourceVersion } = set.metadata
-        // The version goes along: a status that was decided on another one must not overwrite its slices.
-        const object = { apiVersion: set.apiVersion, kind: set.kind, metadata: { name, resourceVersion }, status }
-        const outcome = await applyObject(client, machineComponentSet, object as never, {
+        if (isHeld === true && edit === undefined) return undefined
+        const outcome = await writeStatus({
+          client,
+          type: machineComponentSet,
+          object: set,
+          status,
           fieldManager,
-          force: true,
-          subresource: 'status',
           signal,
         })
-        if (outcome.kind !== 'Applied') return outcome
+        if (outcome?.kind !== 'Applied') return outcome
+        const { name } = set.metadata
         const isCacheBehind = isOlder(
           caches.sets.get(name ?? '')?.metadata.resourceVersion,
           outcome.object.metadata.resourceVersion,

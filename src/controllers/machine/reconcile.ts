@@ -1,5 +1,4 @@
 // The Machine controller: observe, plan, act, status, wired.
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -13,7 +12,7 @@ import type { Part } from '#runtime/manager.ts'
 import { requeueAfter } from '#runtime/outcome.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { SharedReads } from '#runtime/shared-reads.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { newlyExpiring } from './certificate.ts'
 import { type MachineTools, act } from './act.ts'
@@ -87,14 +86,9 @@ function setup(context: ControllerContext): RunningModule {
           action: 'Reconcile',
           note: expiring.message,
         })
-      return outcomeOf(() =>
-        client.apply<Machine>(machineType, statusObject(machine, status), {
-          fieldManager,
-          subresource: 'status',
-          force: true,
-          signal,
-        }),
-      )
+      // Its agent reports into the same status whenever something changes: a version would be lost to it all the time.
+      const shared = { before, over: 'Object' } as const
+      return writeStatus({ client, type: machineType, object: machine, status, fieldManager, signal, shared })
     },
     onPlan: ({ notices }, key) => {
       const machine = caches.machines.get(key)
@@ -188,14 +182,6 @@ function ownStatusOf(machine: Machine): OwnStatus {
     conditions: ownConditions(machine),
   }
 }
-
-/** By uid, so that a status never lands on another machine of the same name. */
-const statusObject = ({ metadata: { name = '', uid } }: Machine, status: OwnStatus): KubeObject => ({
-  apiVersion: API_GROUP_VERSION,
-  kind: machineType.kind,
-  metadata: { name, ...(uid !== undefined && { uid }) },
-  status,
-})
 
 /** The program that creates a provider runs it; this controller only listens to it. */
 function providerParts({ config, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {

@@ -1,12 +1,11 @@
 // The MachineSet controller: observe, plan, act, status, wired; and what wakes it.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
-import { jsonEqual } from '#lib/json.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
 import { Controller } from '#runtime/controller.ts'
-import { updateExactly } from '#runtime/preconditions.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import { cachesOf, observe, requestingSet, setsOf } from './observe.ts'
@@ -44,10 +43,8 @@ function setup(context: ControllerContext): RunningModule {
         (seen.isHeld === true && seen.edit === undefined)
           ? undefined
           : withEdit(statusOf(seen, planned, results, clock.now()), seen.set.status, seen.edit, clock.now()),
-      writeStatus: async (status, { set }) =>
-        jsonEqual(set.status, status)
-          ? undefined
-          : updateExactly(client, machineSet, { ...set, status }, { subresource: 'status', fieldManager }),
+      writeStatus: (status, { set }, { signal }) =>
+        writeStatus({ client, type: machineSet, object: set, status, fieldManager, signal }),
       onPlan: ({ notices }, key) => {
         const set = caches.sets.get(key)
         for (const { reason, message } of notices)

@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { Controller, type ControllerOptions } from '#runtime/controller.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
-import { updateExactly } from '#runtime/preconditions.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import type { RuleVerdict } from './plan.ts'
 import { isUrgent, statusOf } from './status.ts'
 
@@ -89,12 +89,12 @@ export class Teller {
     const status = statusOf({ ...verdict, reading: { ...verdict.reading, remedier } }, failed, clock.now())
     const generation = verdict.reading.remedier.metadata.generation
     const whole = generation === undefined ? status : { ...status, observedGeneration: generation }
-    if (jsonEqual(remedier.status, whole)) return done
     const leftMs = this.#leftMs(name)
-    if (leftMs > 0 && !isUrgent(remedier.status, whole)) return requeueAfter(leftMs)
-    const options = { subresource: 'status', fieldManager: FIELD_MANAGERS.remedy, signal }
-    const written = await updateExactly(client, nodeRemedier, { ...remedier, status: whole }, options)
-    if (written.kind === 'Stale') return done
+    const isLater = leftMs > 0 && !isUrgent(remedier.status, whole)
+    if (isLater) return jsonEqual(remedier.status, whole) ? done : requeueAfter(leftMs)
+    const own = { type: nodeRemedier, fieldManager: FIELD_MANAGERS.remedy }
+    const written = await writeStatus({ client, ...own, object: remedier, status: whole, signal })
+    if (written === undefined || written.kind === 'Stale') return done
     if (written.kind !== 'Applied') return retry(written.error)
     this.#toldAt.set(name, clock.monotonic())
     return done

@@ -1,5 +1,4 @@
 // The job controller: handles one job at a time, decides from caches, and decides again with fresh reads from the server before it acts.
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -7,7 +6,6 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { applyObject } from '#kube/apply.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { isFencedBy } from '#nodes/fence.ts'
@@ -16,6 +14,7 @@ import { isRenewalDue } from '#permits/permits.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
+import { writeStatus } from '#runtime/write-status.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
@@ -85,7 +84,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
       const { went, failure, permit = decided.seen.permit } = await carryOut(decided.seen, planned, signal, line)
       const seen = await observer.lookAhead({ ...decided.seen, permit }, went.result, signal)
       const { status, last } = settle(seen, planned, went)
-      const written = await writeStatus(seen, status, signal)
+      const written = await record(seen, status, signal)
       if (failure !== undefined) return retry(failure)
       if (written.kind === 'Failed') return retry(written.error)
       const goesOn = went.result !== undefined && went.result.went.outcome === undefined
@@ -160,14 +159,19 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   }
 
   /** Under the version that was decided about: what another process wrote since is never overwritten. */
-  async function writeStatus(seen: Seen, status: JobStatus, signal: AbortSignal): Promise<Written> {
+  async function record(seen: Seen, status: JobStatus, signal: AbortSignal): Promise<Written> {
     const { job } = seen
-    if (jsonEqual(ownStatus(seen), status)) return { kind: 'Same' }
-    const { resourceVersion } = job.metadata
-    const metadata = { name: nameOf(job), uid: uidOf(job), ...(resourceVersion !== undefined && { resourceVersion }) }
-    const object = { apiVersion: API_GROUP_VERSION, kind: remedyOperationJob.kind, metadata, status }
-    const options = { fieldManager, force: true, subresource: 'status', signal }
-    const written = await applyObject(client, remedyOperationJob, object, options)
+    const shared = { before: ownStatus(seen), over: 'Version' } as const
+    const written = await writeStatus({
+      client,
+      type: remedyOperationJob,
+      object: job,
+      status,
+      fieldManager,
+      signal,
+      shared,
+    })
+    if (written === undefined) return { kind: 'Same' }
     if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
     own.note(written.object)
     for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)

@@ -1,6 +1,5 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
 import { inParallel } from '#lib/pool.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
@@ -9,7 +8,7 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
-import { jsonEqual } from '#lib/json.ts'
+import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
@@ -62,7 +61,7 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) return done
   if (source === undefined || pipeline === undefined) {
     const missing = source === undefined ? `FleetSource ${sourceName}` : `ReleasePipeline ${pipelineName}`
-    await writeStatus(
+    await report(
       parts,
       release,
       { ...release.status },
@@ -91,7 +90,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   const { clock } = parts.context
   const rendered = newerThan(parts, release) === undefined ? await rendering(work) : undefined
   if (rendered !== undefined && 'problem' in rendered) {
-    await writeStatus(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
+    await report(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
   const looks =
@@ -121,7 +120,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   for (const [cluster, report] of looks) tell(parts, release, cluster, report)
   if (plan.status.phase !== release.status?.phase)
     log.info('release', { phase: plan.status.phase, reason: plan.status.waitingFor?.predicate ?? 'Progressing' })
-  await writeStatus(parts, release, plan.status, conditionsOf(plan, newer), signal)
+  await report(parts, release, plan.status, conditionsOf(plan, newer), signal)
   // Objects just recorded as begun are applied at once.
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
@@ -333,7 +332,7 @@ function conditionsOf({ status }: ReleasePlan, newer: string | undefined): reado
   ]
 }
 
-async function writeStatus(
+async function report(
   parts: HubParts,
   release: Release,
   wanted: ReleaseStatus,
@@ -341,16 +340,10 @@ async function writeStatus(
   signal: AbortSignal,
 ): Promise<void> {
   const { context } = parts
-  const { generation, namespace = '', name = '' } = release.metadata
+  const { generation } = release.metadata
   const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
   const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
-  if (jsonEqual(status, release.status)) return
-  const object = { apiVersion: API_GROUP_VERSION, kind: 'Release', metadata: { namespace, name }, status }
-  const written = await context.client.apply(releaseKind, object, {
-    fieldManager: FIELD_MANAGERS.sync,
-    force: true,
-    subresource: 'status',
-    signal,
-  })
-  parts.written.remember(written)
+  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync }
+  const written = writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
+  if (written !== undefined) parts.written.remember(written)
 }

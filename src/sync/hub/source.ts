@@ -8,12 +8,12 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
+import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
-import { jsonEqual } from '#lib/json.ts'
 import { lookAtCluster, type LookReport } from '../cluster/look.ts'
 import { revertedCommit } from '../git/revision.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
@@ -82,7 +82,7 @@ export async function reconcileSource(
     await render(parts, pass)
     await declare(parts, pass, signal)
   }
-  await writeStatus(parts, pass, signal)
+  await report(parts, pass, signal)
   const trouble = troubleIn(pass.conditions)
   const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
   if (trouble !== undefined && told !== trouble.message)
@@ -290,11 +290,11 @@ async function forget(
 const MAX_ERRORS = 10
 const MAX_ERROR_CHARS = 1_024
 
-async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Promise<void> {
+async function report(parts: HubParts, pass: Pass, signal: AbortSignal): Promise<void> {
   const { context } = parts
   const { source, fetched, rendered } = pass
   const now = context.clock.now()
-  const { generation, namespace = '', name = '' } = source.metadata
+  const { generation } = source.metadata
   const before = source.status
   const wanted = [...pass.conditions, overall(pass.conditions)].map((c) =>
     generation === undefined ? c : { ...c, observedGeneration: generation },
@@ -313,14 +313,8 @@ async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Pr
       : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
-  if (jsonEqual(status, before)) return
-  const object = { apiVersion: API_GROUP_VERSION, kind: 'FleetSource', metadata: { namespace, name }, status }
-  await context.client.apply(fleetSource, object, {
-    fieldManager: FIELD_MANAGERS.sync,
-    force: true,
-    subresource: 'status',
-    signal,
-  })
+  const own = { client: context.client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync }
+  writtenOrThrow(await writeStatus({ ...own, object: source, status, signal }))
 }
 
 const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'Rendered', 'Applied'])
