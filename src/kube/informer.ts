@@ -32,6 +32,10 @@ export interface Informer<T extends KubeObject = KubeObject> {
   addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
   /** An index may be added at any time; the first of a name stays. */
   addIndex(name: string, indexer: Indexer<T>): void
+  /** What the server answered to a write of ours stands in the store, and is told to handlers, before the watch brings it. */
+  assume(written: T): void
+  /** The same for an object that the server answered is gone; one that is still being deleted is not. */
+  assumeDeleted(object: T): void
   /** Until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
   /** True once the whole first list is in the store and every handler saw it. */
@@ -55,6 +59,9 @@ class CachedView<T extends KubeObject> implements Informer<T> {
   readonly #deliveries = new Set<Delivery<T>>()
   readonly #notice: (notice: InformerNotice) => void
   readonly #waiters = new Set<() => void>()
+  readonly #selection: Selection
+  readonly #undelivered: (readonly Change<T>[])[] = []
+  #isDelivering = false
   #listed = false
   #synced = false
 
@@ -62,6 +69,7 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     this.type = options.type
     this.store = new Store(indexers, (error) => notice({ kind: 'HandlerFailed', error }))
     this.#notice = notice
+    this.#selection = options.selection ?? {}
     this.#reflector = new Reflector({
       ...options,
       store: this.store,
@@ -84,6 +92,14 @@ class CachedView<T extends KubeObject> implements Informer<T> {
 
   addIndex(name: string, indexer: Indexer<T>): void {
     this.store.addIndex(name, indexer)
+  }
+
+  assume(written: T): void {
+    if (this.#isSelected(written)) this.#reflector.assume(written)
+  }
+
+  assumeDeleted(object: T): void {
+    if (this.#isSelected(object)) this.#reflector.assumeDeleted(object)
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -124,8 +140,21 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     return this.#reflector.resourceVersion
   }
 
+  /** Of what is outside of the selection no watch would ever tell again; by labels and fields only the server knows. */
+  #isSelected({ metadata }: T): boolean {
+    const { namespace, labelSelector, fieldSelector } = this.#selection
+    if (labelSelector !== undefined || fieldSelector !== undefined) return false
+    return namespace === undefined || namespace === metadata.namespace
+  }
+
+  /** In the order in which they came into the store, also when a handler writes while it is told. */
   #deliver(changes: readonly Change<T>[]): Promise<void> | undefined {
-    for (const change of changes) for (const delivery of this.#deliveries) delivery.push(change)
+    if (changes.length > 0) this.#undelivered.push(changes)
+    if (this.#isDelivering) return undefined
+    this.#isDelivering = true
+    for (let next = this.#undelivered.shift(); next !== undefined; next = this.#undelivered.shift())
+      for (const change of next) for (const delivery of this.#deliveries) delivery.push(change)
+    this.#isDelivering = false
     const full = [...this.#deliveries].map((d) => d.room()).filter((p) => p !== undefined)
     return full.length === 0 ? undefined : Promise.all(full).then(() => undefined)
   }

@@ -124,6 +124,14 @@ export class Reflector<T extends KubeObject> {
     return this.#replica.complete
   }
 
+  assume(object: T): void {
+    void this.#o.onChanges(this.#replica.assume(object))
+  }
+
+  assumeDeleted(object: T): void {
+    void this.#o.onChanges(this.#replica.assumeDeleted(object))
+  }
+
   /** Resolves when the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, startSpreadMs = 0 } = this.#o

@@ -2,6 +2,7 @@
 // Invariant: an object never returns to an older version, and a late event never revives a deleted one.
 import type { KubeObject } from '#schema/object.ts'
 import type { WatchEvent } from './client.ts'
+import { PendingWrites, hasOrder } from './pending-writes.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
 import { keyOf, type Store } from './store.ts'
 
@@ -20,12 +21,15 @@ export class Replica<T extends KubeObject> {
   readonly #store: Store<T>
   readonly #transform: (object: T) => T
   readonly #tombstones = new Map<string, string>()
+  readonly #pending = new PendingWrites()
   /** Revisions of the last events, in the order in which they came. */
   #recent: string[] = []
   #highest: string | undefined
   #complete: string | undefined
   #overlaps = true
   #listed: Set<string> | undefined
+  /** Of the list that is under way. */
+  #listedAsOf = ''
   /** The server was restored: its state counts although it is older. */
   #acceptOlder = false
 
@@ -73,6 +77,8 @@ export class Replica<T extends KubeObject> {
 
   beginList(resourceVersion: string, acceptOlder: boolean): void {
     this.#listed = new Set()
+    this.#listedAsOf = resourceVersion
+    this.#pending.beginList(acceptOlder)
     this.#acceptOlder = acceptOlder
     this.#highest = acceptOlder ? resourceVersion : newerOf(this.#highest, resourceVersion)
     if (acceptOlder) this.#tombstones.clear()
@@ -83,7 +89,7 @@ export class Replica<T extends KubeObject> {
     for (const item of items) {
       const key = keyOf(item)
       this.#listed?.add(key)
-      this.#put(key, item, changes)
+      this.#show(key, item, changes, this.#listedAsOf)
     }
     return changes
   }
@@ -92,7 +98,12 @@ export class Replica<T extends KubeObject> {
   endList(resourceVersion: string): readonly Change<T>[] {
     const changes: Change<T>[] = []
     const listed = this.#listed ?? new Set()
-    for (const key of this.#store.keys()) if (!listed.has(key)) this.#drop(key, resourceVersion, changes)
+    for (const key of this.#store.keys())
+      if (!listed.has(key) && !this.#pending.isNewerThan(resourceVersion, key)) {
+        this.#pending.noteOver(key)
+        this.#drop(key, resourceVersion, changes)
+      }
+    this.#pending.endList(resourceVersion)
     this.#listed = undefined
     this.#acceptOlder = false
     this.#complete = this.#highest
@@ -109,9 +120,14 @@ export class Replica<T extends KubeObject> {
     const changes: Change<T>[] = []
     const key = keyOf(event.object)
     const revision = event.object.metadata.resourceVersion ?? ''
-    if (event.type === 'DELETED') {
-      if (!isOlder(revision, this.#store.at(key)?.metadata.resourceVersion)) this.#drop(key, revision, changes)
-    } else this.#put(key, event.object, changes)
+    if (event.type !== 'DELETED') this.#show(key, event.object, changes)
+    else {
+      this.#pending.noteEnd(event.object.metadata.uid)
+      if (!isOlder(revision, this.#store.at(key)?.metadata.resourceVersion)) {
+        this.#pending.noteOver(key)
+        this.#drop(key, revision, changes)
+      }
+    }
     this.#recent.push(revision)
     if (this.#recent.length > OVERLAP) this.#recent.shift()
     this.#highest = newerOf(this.#highest, revision)
@@ -124,8 +140,52 @@ export class Replica<T extends KubeObject> {
     if (isOlder(revision, this.#highest)) return
     this.#highest = revision
     this.#complete = revision
-    this.#recent = [revision]
+    this.#recent = this.#pending.isContradictedAt(revision) ? [] : [revision]
     this.#overlaps = true
+  }
+
+  /** What the server answered to a write of ours: it stands until the server shows this version, a newer one, or an end. */
+  assume(object: T): readonly Change<T>[] {
+    const key = keyOf(object)
+    const { uid, resourceVersion } = object.metadata
+    const old = this.#store.at(key)?.metadata.resourceVersion
+    const isNewer = hasOrder(resourceVersion) && (old === undefined || isOlder(old, resourceVersion))
+    if (!isNewer || this.#pending.isDeleted(uid) || this.#isBuried(key, resourceVersion)) return []
+    if (!this.#pending.noteWritten(key, resourceVersion)) return []
+    const changes: Change<T>[] = []
+    this.#set(key, object, changes)
+    return changes
+  }
+
+  /** The server answered that the object is gone; `object` is what we deleted. */
+  assumeDeleted(object: T): readonly Change<T>[] {
+    const key = keyOf(object)
+    const { uid, resourceVersion } = object.metadata
+    const old = this.#store.at(key)?.metadata
+    if (uid === undefined || !hasOrder(resourceVersion) || this.#isBuried(key, resourceVersion)) return []
+    if (old !== undefined && old.uid !== uid && !isOlder(old.resourceVersion, resourceVersion)) return []
+    if (!this.#pending.noteDeleted(key, { uid, revision: resourceVersion })) return []
+    const changes: Change<T>[] = []
+    this.#drop(key, newerOf(old?.resourceVersion, resourceVersion), changes)
+    return changes
+  }
+
+  /** Takes over what the server shows, unless we know of something newer that we did ourselves. */
+  #show(key: string, object: T, changes: Change<T>[], asOf?: string): void {
+    const { uid, resourceVersion: revision } = object.metadata
+    if (uid !== undefined && this.#pending.isDeleted(uid)) {
+      if (asOf === undefined || !this.#pending.isBackInList(uid)) return
+      this.#tombstones.delete(key)
+      return this.#set(key, object, changes)
+    }
+    // A list that is newer than a deletion and shows the object knows better.
+    if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
+    const old = this.#store.at(key)?.metadata.resourceVersion
+    const isPending = this.#pending.has(key)
+    if (this.#pending.outdates(key, { revision, ...(asOf !== undefined && { asOf }) })) return
+    // Only a list that must have seen our write shows something older: it never came to be.
+    if (isPending && isOlder(revision, old)) return this.#set(key, object, changes)
+    this.#put(key, object, changes)
   }
 
   #put(key: string, object: T, changes: Change<T>[]): void {
@@ -133,10 +193,18 @@ export class Replica<T extends KubeObject> {
     const old = this.#store.at(key)
     if (!this.#acceptOlder) {
       const order = compareResourceVersions(revision, old?.metadata.resourceVersion)
-      if (order !== undefined && order <= 0) return
-      const deleted = this.#tombstones.get(key)
-      if (deleted !== undefined && (isOlder(revision, deleted) || revision === deleted)) return
+      if ((order !== undefined && order <= 0) || this.#isBuried(key, revision)) return
     } else if (old !== undefined && revision === old.metadata.resourceVersion) return
+    this.#set(key, object, changes)
+  }
+
+  #isBuried(key: string, revision: string | undefined): boolean {
+    const deleted = this.#tombstones.get(key)
+    return deleted !== undefined && (isOlder(revision, deleted) || revision === deleted)
+  }
+
+  #set(key: string, object: T, changes: Change<T>[]): void {
+    const old = this.#store.at(key)
     const now = this.#transform(object)
     this.#tombstones.delete(key)
     this.#store.set(key, now)

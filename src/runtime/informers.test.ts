@@ -68,6 +68,53 @@ describe('shared informers', () => {
     await informers.stop()
   })
 
+  test('what we wrote is in the cache at once, told once, and not told again by the watch', async () => {
+    const { clock, fake, informers } = world()
+    const nodes = informers.of(NODE)
+    informers.start()
+    await nodes.synced()
+    const told: (string | undefined)[] = []
+    nodes.onChange((before, now) => void told.push(`${before?.metadata.name} ${now?.metadata.name}`))
+    const made = await fake.client({ actor: 'us' }).create(NODE, node('a', 'east'))
+    nodes.assume(made)
+    expect(nodes.get('a')?.metadata.uid).toBe(made.metadata.uid)
+    await clock.advance(1_000)
+    expect(told).toEqual(['undefined a'])
+    await fake.client({ actor: 'us' }).delete(NODE, { name: 'a' })
+    nodes.assumeDeleted(made)
+    expect(nodes.get('a')).toBeUndefined()
+    await clock.advance(1_000)
+    expect(told).toEqual(['undefined a', 'a undefined'])
+    await informers.stop()
+  })
+
+  test('nothing is assumed where only the server knows whether the watch will ever tell of it', async () => {
+    const { informers } = world()
+    const made = { ...node('a', 'east'), metadata: { name: 'a', namespace: 'x', uid: 'u', resourceVersion: '900' } }
+    const selections = [{ labelSelector: 'zone=west' }, { fieldSelector: 'metadata.name=b' }, { namespace: 'y' }]
+    const caches = [...selections, { namespace: 'x' }].map((selection) => informers.of(SECRET, { selection }))
+    for (const cache of caches) cache.assume(made)
+    expect(caches.map((cache) => cache.list().length)).toEqual([0, 0, 0, 1])
+    await informers.stop()
+  })
+
+  test('a handler that writes while a list is told hears of each object in the order of its versions', async () => {
+    const { fake, informers } = world()
+    for (const name of ['a', 'b']) fake.plant(NODE, node(name, 'east'))
+    const nodes = informers.of(NODE)
+    const told: string[] = []
+    nodes.onChange((_, now) => {
+      const b = nodes.get('b')
+      if (now?.metadata.name === 'a' && b !== undefined)
+        nodes.assume(fake.poke(NODE, { name: 'b' }, { metadata: { labels: { zone: 'west' } } }))
+    })
+    nodes.onChange((_, now) => void told.push(`${now?.metadata.name} ${now?.metadata.labels?.['zone']}`))
+    informers.start()
+    await nodes.synced()
+    expect(told).toEqual(['a east', 'b east', 'b west'])
+    await informers.stop()
+  })
+
   test('managedFields are not kept', async () => {
     const { fake, informers } = world()
     await fake.client({ actor: 'user' }).apply(NODE, node('a', 'east'), { fieldManager: 'user' })

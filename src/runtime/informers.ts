@@ -23,6 +23,9 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
   byIndex(index: string, value: string): readonly T[]
   /** `old` undefined: created; `now` undefined: deleted. Cached objects are reported as created first. Returns a function that removes the handler. */
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void
+  /** After a write of ours that succeeded: nobody who reads this cache decides on what was before it. Never call it with what may not have been written. */
+  assume(written: T): void
+  assumeDeleted(object: T): void
   /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
   readonly isSynced: boolean
   synced(signal?: AbortSignal): Promise<void>
@@ -151,6 +154,14 @@ class Cache<T extends KubeObject = KubeObject> implements SharedInformer<T> {
 
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void {
     return this.informer.addHandler(handler, options)
+  }
+
+  assume(written: T): void {
+    this.informer.assume(written)
+  }
+
+  assumeDeleted(object: T): void {
+    this.informer.assumeDeleted(object)
   }
 
   get isSynced(): boolean {
