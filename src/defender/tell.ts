@@ -40,15 +40,15 @@ export class Teller {
   readonly #options: TellerOptions
   readonly #decisions = new DecisionCounts()
   readonly #untold = new Untold()
-  /** By UID: the version over which we wrote last, so that a cache that is behind does not make us write again. */
-  readonly #written = new Map<string, { readonly over: string; readonly at: number }>()
+  /** By UID: when we wrote last. */
+  readonly #writtenAt = new Map<string, number>()
 
   constructor(options: TellerOptions) {
     this.#options = options
   }
 
   forget({ metadata }: KubeObject): void {
-    this.#written.delete(metadata.uid ?? '')
+    this.#writtenAt.delete(metadata.uid ?? '')
     this.#untold.forget(metadata.uid ?? '')
   }
 
@@ -66,20 +66,20 @@ export class Teller {
   }
 
   async #tellOne(decided: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
-    const { client, clock, log, leases, mayWrite } = this.#options
+    const { client, caches, clock, log, leases, mayWrite } = this.#options
     const decision = this.#untold.complete(decided)
     const { permit } = decision
-    const { uid = '', resourceVersion = '' } = permit.metadata
-    const written = this.#written.get(uid)
-    if (written?.over === resourceVersion || !mayWrite()) return true
+    const { uid = '' } = permit.metadata
+    if (!mayWrite()) return true
     const left = leases.left(uid) ?? permit.spec.leaseSeconds * 1_000
     const wanted = permitStatus(decision, approvalsOf(permit, snapshot), { now, expiresAt: now + left })
-    const isDue = clock.monotonic() - (written?.at ?? -Infinity) >= REFRESH_MS
+    const isDue = clock.monotonic() - (this.#writtenAt.get(uid) ?? -Infinity) >= REFRESH_MS
     if (!isWorthWriting(permit, wanted) && !(isDue && isOutdated(permit.status, wanted))) return true
-    const outcome = await writeStatus({ client, type: operationPermit, object: permit, status: wanted, fieldManager })
+    const own = { client, type: operationPermit, cache: caches.permits, fieldManager }
+    const outcome = await writeStatus({ ...own, object: permit, status: wanted })
     if (outcome === undefined) return true
     if (outcome.kind === 'Applied') {
-      this.#written.set(uid, { over: resourceVersion, at: clock.monotonic() })
+      this.#writtenAt.set(uid, clock.monotonic())
       this.#untold.forget(uid)
       this.#options.metrics?.decided(decision)
       return true
@@ -98,17 +98,16 @@ export class Teller {
     for (const compiled of policies) {
       const policy: DefenderPolicy | undefined = caches.policies.get(compiled.name)
       const uid = policy?.metadata.uid ?? ''
-      const over = policy?.metadata.resourceVersion ?? ''
-      const written = this.#written.get(uid)
-      if (policy === undefined || written?.over === over || !mayWrite()) continue
+      if (policy === undefined || !mayWrite()) continue
       const at = clock.monotonic()
       const decisions = this.#decisions.of(compiled.name, at)
-      const sinceMs = at - (written?.at ?? -Infinity)
+      const sinceMs = at - (this.#writtenAt.get(uid) ?? -Infinity)
       const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, sinceMs })
       if (status === undefined) continue
-      const outcome = await writeStatus({ client, type: defenderPolicy, object: policy, status, fieldManager })
+      const own = { client, type: defenderPolicy, cache: caches.policies, fieldManager }
+      const outcome = await writeStatus({ ...own, object: policy, status })
       if (outcome === undefined) continue
-      if (outcome.kind === 'Applied') this.#written.set(uid, { over, at: clock.monotonic() })
+      if (outcome.kind === 'Applied') this.#writtenAt.set(uid, clock.monotonic())
       else isHeard = false
     }
     return isHeard

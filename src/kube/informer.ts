@@ -32,8 +32,8 @@ export interface Informer<T extends KubeObject = KubeObject> {
   addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
   /** An index may be added at any time; the first of a name stays. */
   addIndex(name: string, indexer: Indexer<T>): void
-  /** What the server answered to a write of ours stands in the store, and is told to handlers, before the watch brings it. */
-  assume(written: T): void
+  /** What the server answered to a write of ours stands in the store, and is told to handlers, before the watch brings it. False when that cannot be. */
+  assume(written: T): boolean
   /** The same for an object that the server answered is gone; one that is still being deleted is not. */
   assumeDeleted(object: T): void
   /** Until the signal aborts; never rejects. */
@@ -94,8 +94,8 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     this.store.addIndex(name, indexer)
   }
 
-  assume(written: T): void {
-    if (this.#isSelected(written)) this.#reflector.assume(written)
+  assume(written: T): boolean {
+    return this.#isSelected(written) && this.#reflector.assume(written)
   }
 
   assumeDeleted(object: T): void {

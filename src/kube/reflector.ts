@@ -124,8 +124,10 @@ export class Reflector<T extends KubeObject> {
     return this.#replica.complete
   }
 
-  assume(object: T): void {
-    void this.#o.onChanges(this.#replica.assume(object))
+  assume(object: T): boolean {
+    const changes = this.#replica.assume(object)
+    if (changes !== undefined) void this.#o.onChanges(changes)
+    return changes !== undefined
   }
 
   assumeDeleted(object: T): void {

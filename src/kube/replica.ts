@@ -144,14 +144,18 @@ export class Replica<T extends KubeObject> {
     this.#overlaps = true
   }
 
-  /** What the server answered to a write of ours: it stands until the server shows this version, a newer one, or an end. */
-  assume(object: T): readonly Change<T>[] {
+  /**
+   * What the server answered to a write of ours: it stands until the server shows this version, a newer one, or an end. Undefined when it cannot be taken in,
+   * and nothing of it is known here.
+   */
+  assume(object: T): readonly Change<T>[] | undefined {
     const key = keyOf(object)
     const { uid, resourceVersion } = object.metadata
     const old = this.#store.at(key)?.metadata.resourceVersion
-    const isNewer = hasOrder(resourceVersion) && (old === undefined || isOlder(old, resourceVersion))
-    if (!isNewer || this.#pending.isDeleted(uid) || this.#isBuried(key, resourceVersion)) return []
-    if (!this.#pending.noteWritten(key, resourceVersion)) return []
+    if (!hasOrder(resourceVersion) || (old !== undefined && !hasOrder(old))) return undefined
+    const isPast = old !== undefined && !isOlder(old, resourceVersion)
+    if (isPast || this.#pending.isDeleted(uid) || this.#isBuried(key, resourceVersion)) return []
+    if (!this.#pending.noteWritten(key, resourceVersion)) return undefined
     const changes: Change<T>[] = []
     this.#set(key, object, changes)
     return changes

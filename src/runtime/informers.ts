@@ -23,8 +23,11 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
   byIndex(index: string, value: string): readonly T[]
   /** `old` undefined: created; `now` undefined: deleted. Cached objects are reported as created first. Returns a function that removes the handler. */
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void
-  /** After a write of ours that succeeded: nobody who reads this cache decides on what was before it. Never call it with what may not have been written. */
-  assume(written: T): void
+  /**
+   * After a write of ours that succeeded: nobody who reads this cache decides on what was before it. Never call it with what may not have been written. False: the
+   * cache cannot take it in, and shows it when the watch brings it.
+   */
+  assume(written: T): boolean
   assumeDeleted(object: T): void
   /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
   readonly isSynced: boolean
@@ -156,8 +159,8 @@ class Cache<T extends KubeObject = KubeObject> implements SharedInformer<T> {
     return this.informer.addHandler(handler, options)
   }
 
-  assume(written: T): void {
-    this.informer.assume(written)
+  assume(written: T): boolean {
+    return this.informer.assume(written)
   }
 
   assumeDeleted(object: T): void {

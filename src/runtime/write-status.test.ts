@@ -83,21 +83,23 @@ const CASES: Readonly<Record<string, Case>> = {
   'the server is busy': { meanwhile: ({ fail }) => fail({ kind: 'refuse', when: 'before', code: 429 }) },
 }
 
-async function answerOf(
-  write: Write,
-  { foreign, wanted = { phase: 'New' }, meanwhile = () => undefined }: Case,
-): Promise<string> {
+function world(foreign?: Status): World & { readonly seen: Widget } {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type, status: true }], bookmarkEveryMs: 0 })
   fake.plant(type, made)
   fake.poke(type, KEY, { status: { phase: 'Old', ...foreign } }, 'status')
-  const seen = fake.peek(type, KEY) as Widget
-  meanwhile({
-    fake,
-    fail: (fault) => {
-      fake.faults = { ...noFaults, call: (call) => (call.isWrite ? fault : undefined) }
-    },
-  })
+  const fail = (fault: CallFault) => {
+    fake.faults = { ...noFaults, call: (call) => (call.isWrite ? fault : undefined) }
+  }
+  return { fake, fail, seen: fake.peek(type, KEY) as Widget }
+}
+
+async function answerOf(
+  write: Write,
+  { foreign, wanted = { phase: 'New' }, meanwhile = () => undefined }: Case,
+): Promise<string> {
+  const { fake, fail, seen } = world(foreign)
+  meanwhile({ fake, fail })
   const answer = await write(fake.client({ actor: 'a' }), seen, wanted).then(
     (outcome) => outcome?.kind ?? 'Same',
     (error: unknown) => `throws ${(error as { status?: number }).status ?? 'lost'}`,
@@ -177,6 +179,22 @@ describe('the status of an object', () => {
     const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds: [{ type, status: true }] })
     const write = writeStatus({ client: fake.client({ actor: 'a' }), type, object: made, status: {}, fieldManager })
     await expect(write).rejects.toThrow(/KN3020/)
+  })
+
+  test('is told to the cache only when the server answered that it is written', async () => {
+    const told: Record<string, number> = {}
+    for (const [name, { meanwhile = () => undefined, wanted = { phase: 'New' } }] of Object.entries(CASES)) {
+      const { fake, fail, seen } = world()
+      meanwhile({ fake, fail })
+      const assumed: Widget[] = []
+      const cache = { assume: (o: Widget) => assumed.push(o) > 0 }
+      const object = seen
+      await writeStatus({ client: fake.client({ actor: 'a' }), type, cache, object, status: wanted, fieldManager })
+      for (const o of assumed) expect(o.metadata.resourceVersion).toBe(fake.peek(type, KEY)?.metadata.resourceVersion)
+      told[name] = assumed.length
+    }
+    const nothing = Object.fromEntries(Object.keys(CASES).map((name) => [name, 0]))
+    expect(told).toEqual({ ...nothing, nothing: 1, 'a field of another writer was in the status before': 1 })
   })
 
   test('is sent without the rest of its object, which may hold values that were filled in', async () => {

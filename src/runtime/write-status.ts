@@ -5,6 +5,7 @@ import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ResourceType, apiVersionOf } from '#schema/resource.ts'
+import type { SharedInformer } from './informers.ts'
 import { preconditionsOf } from './preconditions.ts'
 
 export interface StatusWrite<T extends KubeObject> {
@@ -14,6 +15,8 @@ export interface StatusWrite<T extends KubeObject> {
   readonly object: T
   readonly status: object
   readonly fieldManager: string
+  /** Where the object was read, if it was there: it knows of the write before the watch tells of it. */
+  readonly cache?: Pick<SharedInformer<T>, 'assume'>
   readonly signal?: AbortSignal | undefined
   /** Set where others write into the same status. Left out, the status is ours as a whole, and what others put into it goes with the next write. */
   readonly shared?: SharedStatus
@@ -28,7 +31,7 @@ export interface SharedStatus {
 
 /** Undefined: it is written already. Nothing is ever tried again here: after a conflict the status is computed from what is there then. */
 export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): Promise<WriteOutcome<T> | undefined> {
-  const { client, type, object, status, fieldManager, signal, shared } = write
+  const { client, type, object, status, fieldManager, cache, signal, shared } = write
   if (jsonEqual(shared === undefined ? object['status'] : shared.before, status)) return undefined
   const { uid, resourceVersion } = preconditionsOf(object)
   const { name, namespace } = object.metadata
@@ -41,11 +44,13 @@ export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): 
   // The rest of the object stays here: it may hold values that were filled in after it was read.
   const sent = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, status }
   const options = { fieldManager, subresource: 'status', ...(signal !== undefined && { signal }) }
-  return outcomeOf(() =>
+  const outcome = await outcomeOf(() =>
     shared === undefined
       ? client.update<T>(type, sent as unknown as T, options)
       : client.apply<T>(type, sent as unknown as KubeObject, { ...options, force: true }),
   )
+  if (outcome.kind === 'Applied') cache?.assume(outcome.object)
+  return outcome
 }
 
 /** For callers whose queue tries again what throws. An object that is gone needs no status. */

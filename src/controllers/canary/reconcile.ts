@@ -128,6 +128,7 @@ function setup(context: ControllerContext): RunningModule {
         const outcome = await writeStatus({
           client,
           type: componentCanary,
+          cache: caches.canaries,
           object: canary,
           status,
           fieldManager,

@@ -62,14 +62,12 @@ export interface ObserveTools {
   readonly looker: Looker
   readonly serverVersion: ServerVersion
   readonly secretValues: SecretValues
-  /** The set, or what is known to have become of it since. */
-  readonly newest: (set: MachineComponentSet) => MachineComponentSet
   readonly contents: CommittedContents
   readonly now: () => number
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion, secretValues, newest, contents, now }: ObserveTools,
+  { caches, client, looker, serverVersion, secretValues, contents, now }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
@@ -77,7 +75,7 @@ export async function observe(
   requireFresh([...Object.values(caches), ...contents.caches])
   const cached = caches.sets.get(name)
   if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined
-  const { object: found, edit, isHeld } = contents.view(newest(cached), now())
+  const { object: found, edit, isHeld } = contents.view(cached, now())
   const uid = found.metadata.uid ?? ''
   const kept = caches.revisions.byIndex(BY_OWNER, uid)
   const { set, missingSecret } = await withSecrets(found, readableRevisions(found, kept), secretValues, signal)

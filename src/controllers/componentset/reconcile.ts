@@ -4,7 +4,6 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { isOlder } from '#kube/resource-version.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -63,17 +62,8 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
-  /** The sets as last written, until the cache has them: a decision on an older copy would be rejected after a whole reconcile. */
-  const written = new Map<string, MachineComponentSet>()
-  caches.sets.onChange((before, now) => void written.delete((now ?? before)?.metadata.name ?? ''))
-  const newest = (set: MachineComponentSet): MachineComponentSet => {
-    const own = written.get(set.metadata.name ?? '')
-    const isNewer =
-      own?.metadata.uid === set.metadata.uid && isOlder(set.metadata.resourceVersion, own?.metadata.resourceVersion)
-    return own !== undefined && isNewer ? own : set
-  }
   const contents = CommittedContents.of(context.informers)
-  const observing = { caches, client, looker, serverVersion, secretValues, newest, contents, now: () => clock.now() }
+  const observing = { caches, client, looker, serverVersion, secretValues, contents, now: () => clock.now() }
   let gatherMs = GATHER_MS
   const planning: typeof plan = (...about) => {
     const from = clock.monotonic()
@@ -108,18 +98,13 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
         const outcome = await writeStatus({
           client,
           type: machineComponentSet,
+          cache: caches.sets,
           object: set,
           status,
           fieldManager,
           signal,
         })
         if (outcome?.kind !== 'Applied') return outcome
-        const { name } = set.metadata
-        const isCacheBehind = isOlder(
-          caches.sets.get(name ?? '')?.metadata.resourceVersion,
-          outcome.object.metadata.resourceVersion,
-        )
-        if (isCacheBehind) written.set(name ?? '', outcome.object)
         for (const { reason, message, severity = 'Normal' } of notices)
           events.record(set, { type: severity, reason, action: 'RollOut', note: message })
         return outcome

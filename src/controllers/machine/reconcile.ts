@@ -88,7 +88,8 @@ function setup(context: ControllerContext): RunningModule {
         })
       // Its agent reports into the same status whenever something changes: a version would be lost to it all the time.
       const shared = { before, over: 'Object' } as const
-      return writeStatus({ client, type: machineType, object: machine, status, fieldManager, signal, shared })
+      const cache = caches.machines
+      return writeStatus({ client, type: machineType, cache, object: machine, status, fieldManager, signal, shared })
     },
     onPlan: ({ notices }, key) => {
       const machine = caches.machines.get(key)

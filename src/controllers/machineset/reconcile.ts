@@ -44,7 +44,7 @@ function setup(context: ControllerContext): RunningModule {
           ? undefined
           : withEdit(statusOf(seen, planned, results, clock.now()), seen.set.status, seen.edit, clock.now()),
       writeStatus: (status, { set }, { signal }) =>
-        writeStatus({ client, type: machineSet, object: set, status, fieldManager, signal }),
+        writeStatus({ client, type: machineSet, cache: caches.sets, object: set, status, fieldManager, signal }),
       onPlan: ({ notices }, key) => {
         const set = caches.sets.get(key)
         for (const { reason, message } of notices)

@@ -1,4 +1,4 @@
-// The jobs as far as this process can know them: what the cache shows, and what it does not show yet of what was read or made. Limits bear no cache that lags.
+// The jobs as far as this process can know them: what the cache shows, and what was read or made, of which it is told at once. Limits bear no cache that lags.
 import { listAll } from '#kube/list-all.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -13,7 +13,7 @@ const nameOf = ({ metadata }: RemedyOperationJob): string => metadata.name ?? ''
 
 export class JobLedger {
   readonly #cache: SharedInformer<RemedyOperationJob>
-  /** What the cache shows, and what it does not show yet. That may be older, never less: an open job that has ended meanwhile only makes us wait. */
+  /** What the cache shows, by node and by rule. */
   readonly #book = new JobBook()
   /** Another leader may have created jobs before this term began, and a write whose reply was lost may have succeeded. */
   #isSure = false
@@ -37,15 +37,14 @@ export class JobLedger {
 
   /** All jobs of the server. */
   noteRead(jobs: readonly RemedyOperationJob[]): void {
-    for (const job of jobs) if (this.#cache.get(nameOf(job)) === undefined) this.#book.put(nameOf(job), job)
-    this.#isSure = true
+    const areKnown = jobs.map((job) => this.#cache.assume(job))
+    this.#isSure = areKnown.every((isKnown) => isKnown)
   }
 
   /** `job` is what the server answered; without it the job was there already, and the server must be asked. */
   noteMade(name: string, job: RemedyOperationJob | undefined): void {
     if (this.#cache.get(name) !== undefined) return
-    if (job === undefined) this.noteDoubt()
-    else this.#book.put(name, job)
+    if (job === undefined || !this.#cache.assume(job)) this.noteDoubt()
   }
 
   noteDoubt(): void {

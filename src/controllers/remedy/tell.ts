@@ -92,7 +92,7 @@ export class Teller {
     const leftMs = this.#leftMs(name)
     const isLater = leftMs > 0 && !isUrgent(remedier.status, whole)
     if (isLater) return jsonEqual(remedier.status, whole) ? done : requeueAfter(leftMs)
-    const own = { type: nodeRemedier, fieldManager: FIELD_MANAGERS.remedy }
+    const own = { type: nodeRemedier, cache: remediers, fieldManager: FIELD_MANAGERS.remedy }
     const written = await writeStatus({ client, ...own, object: remedier, status: whole, signal })
     if (written === undefined || written.kind === 'Stale') return done
     if (written.kind !== 'Applied') return retry(written.error)

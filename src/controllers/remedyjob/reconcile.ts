@@ -7,6 +7,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { isOlder } from '#kube/resource-version.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { isFencedBy } from '#nodes/fence.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -23,7 +24,6 @@ import { BY_MACHINE, BY_NODE, BY_RULE, cachesOf } from './caches.ts'
 import type { JobTools } from './steps/do-step.ts'
 import type { JobAction, JobPlan, StepResult } from './actions.ts'
 import { GATHER_MS, Observer } from './observe.ts'
-import { LAG_MS, OwnWrites } from './own-writes.ts'
 import { plan } from './plan.ts'
 import { type JobStatus, type JobStep, type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
 import { type Went, ownStatus, statusOf, withStatus } from './status.ts'
@@ -61,7 +61,6 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, log, metrics, events, config } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, context)
-  const own = new OwnWrites(clock)
   const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
   const { providers, outbound } = config
   const tools: JobTools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
@@ -100,7 +99,6 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   async function decide(name: string, signal: AbortSignal): Promise<Decided | number | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
-    if (own.isBehind(seen.job)) return LAG_MS
     const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
     const mayWait = phaseOf(seen.job) === 'AwaitingPermit' && !isLeaseShort(seen, clock.now())
@@ -119,8 +117,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     let went: Went = {}
     let permit: OperationPermit | undefined
     for (const action of planned.actions) {
-      // The event of what we wrote ourselves wakes every job of the machine.
-      if (action.kind === 'ListJobs' && own.isBehind(action.machine)) continue
+      // Another job of the machine has been listed since: this is decided again on what is listed now.
+      if (action.kind === 'ListJobs' && isListedAnew(action.machine)) continue
       if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
       const outcome = await parts.act(tools, action, seen, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
@@ -129,10 +127,16 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
         return { went: { trouble: messageOf(failure) }, failure }
       }
       if (OF_PERMITS.has(action.kind)) permit = outcome.object as OperationPermit | undefined
-      if (action.kind === 'ListJobs') own.note(outcome.object as Machine)
+      if (action.kind === 'ListJobs') caches.machines.assume(outcome.object as Machine)
       if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
     }
     return { went, permit }
+  }
+
+  function isListedAnew({ metadata, spec }: Machine): boolean {
+    const now = caches.machines.get(nameOf({ metadata }))
+    const isNewer = now !== undefined && isOlder(metadata.resourceVersion, now.metadata.resourceVersion)
+    return isNewer && !jsonEqual(spec.jobs, now.spec.jobs)
   }
 
   /** What follows from what was done without anything being done in between is written together with it: one phase at most. */
@@ -165,6 +169,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     const written = await writeStatus({
       client,
       type: remedyOperationJob,
+      cache: caches.jobs,
       object: job,
       status,
       fieldManager,
@@ -173,7 +178,6 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     })
     if (written === undefined) return { kind: 'Same' }
     if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
-    own.note(written.object)
     for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)
     if (status.outcome !== undefined && job.status?.outcome === undefined)
       events.record(job, {

@@ -15,7 +15,6 @@ import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { Renders } from './renders.ts'
-import { WrittenReleases } from './written-releases.ts'
 
 export interface HubParts {
   readonly context: SyncContext
@@ -28,7 +27,6 @@ export interface HubParts {
   readonly renders: Renders
   readonly connections: Connections
   readonly locks: ClusterLocks
-  readonly written: WrittenReleases
   /** By source and track: what the hub is known to be as. */
   readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
   /** The hub itself, as a target; with a user, objects are read and written as that user. */
@@ -50,7 +48,6 @@ export function hubParts(context: SyncContext): HubParts {
     ),
     connections: new Connections(context),
     locks: new ClusterLocks(),
-    written: new WrittenReleases(),
     hubDone: new Map(),
     hub: new HubConnections(context),
   }
@@ -71,15 +68,10 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
   }
 }
 
-/** As last written, even if the cache has not seen it yet: what a Release has begun affects the next one. */
 export const releasesIn = (
-  { releases, written }: Pick<HubParts, 'releases' | 'written'>,
+  { releases }: Pick<HubParts, 'releases'>,
   namespace: string | undefined,
-): readonly Release[] =>
-  releases
-    .list()
-    .filter((r) => r.metadata.namespace === namespace)
-    .map((r) => written.newest(r))
+): readonly Release[] => releases.list().filter((r) => r.metadata.namespace === namespace)
 
 /** UIDs of the newest holds that request a retry of a Release. */
 export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, now: number): readonly string[] {

@@ -50,8 +50,7 @@ const MISSING_MS = 10_000
 const DRIFT_MS = 60_000
 
 export async function reconcileRelease(parts: HubParts, key: string, context: ReconcileContext): Promise<Outcome> {
-  const cached = parts.releases.get(keyParts(key))
-  const release = cached && parts.written.newest(cached)
+  const release = parts.releases.get(keyParts(key))
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
   const { namespace } = release.metadata
   const { source: sourceName, pipeline: pipelineName } = release.spec
@@ -343,7 +342,7 @@ async function report(
   const { generation } = release.metadata
   const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
   const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
-  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync }
-  const written = writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
-  if (written !== undefined) parts.written.remember(written)
+  // What a Release has begun binds the next one, also before the watch tells of it.
+  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.releases }
+  writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
 }

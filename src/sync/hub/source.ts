@@ -264,9 +264,13 @@ async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSign
     },
   }
   try {
-    await parts.context.client.create(release, made as Release, { fieldManager: FIELD_MANAGERS.sync, signal })
+    const created = await parts.context.client.create(release, made as Release, {
+      fieldManager: FIELD_MANAGERS.sync,
+      signal,
+    })
+    parts.releases.assume(created)
   } catch (error) {
-    // The cache has not seen it yet: it is the one we wanted to create.
+    // An earlier create succeeded although its answer was lost: it is the release that this one would be.
     if (!isAlreadyExists(error)) throw error
   }
   return undefined
@@ -313,7 +317,7 @@ async function report(parts: HubParts, pass: Pass, signal: AbortSignal): Promise
       : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
-  const own = { client: context.client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync }
+  const own = { client: context.client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources }
   writtenOrThrow(await writeStatus({ ...own, object: source, status, signal }))
 }
 
