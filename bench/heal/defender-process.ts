@@ -1,5 +1,5 @@
 // The Defender as a separate process, as in production: its work must not slow down the others.
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -15,7 +15,11 @@ const client = new HttpKubeClient({
 })
 const tools = { clock: systemClock, random: systemRandom, log: silentLogger, metrics: createMetrics() }
 const informers = createInformers({ client, ...tools, startSpreadMs: 0 })
-const parts = await createDefenderRole({ identity: 'bench', cluster: 'bench' }).setup({ client, informers, ...tools })
+const { parts = [] } = await defenderModule({ identity: 'bench', cluster: 'bench' }).setup({
+  client,
+  informers,
+  ...tools,
+})
 informers.start()
 await informers.synced()
 for (const part of parts) await part.start(new AbortController().signal)

@@ -2,28 +2,15 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
-import type { Informers } from '#runtime/informers.ts'
-import type { Part } from '#runtime/manager.ts'
-import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import type { Module, ModuleContext, RunningModule } from '#runtime/module.ts'
 import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
 import { DefenderTime } from './defender-time.ts'
 import { createGuard } from './guard/guard.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
 import { WebhookPart, type WebhookOptions } from './webhook/part.ts'
-
-export interface DefenderContext {
-  /** Fenced by leadership where there is an election. */
-  readonly client: KubeClient
-  readonly informers: Informers
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
-  readonly metrics: Pick<RuntimeMetrics, 'registry'>
-}
 
 export interface DefenderConfig {
   /** The name of the cluster, to ignore holds on other clusters. */
@@ -36,18 +23,12 @@ export interface DefenderConfig {
   readonly webhook?: WebhookOptions
 }
 
-export interface DefenderRole {
-  readonly name: 'defender'
-  /** Asks for caches and makes loops; starts nothing. */
-  setup(context: DefenderContext): Promise<readonly Part[]>
-}
-
-export const createDefenderRole = ({
+export const defenderModule = ({
   cluster,
   identity,
   withClusters = false,
   webhook,
-}: DefenderConfig): DefenderRole => ({
+}: DefenderConfig): Module<ModuleContext, Promise<RunningModule>> => ({
   name: 'defender',
   setup: async (context) => {
     const { client, informers, clock, random, log, metrics } = context
@@ -64,7 +45,7 @@ export const createDefenderRole = ({
       serverNow,
       metrics: createDefenderMetrics(metrics.registry),
     })
-    if (webhook === undefined) return [loop]
+    if (webhook === undefined) return { controllers: [], parts: [loop] }
     const findComponent = (component: string, version: string) =>
       caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
     const guard = createGuard({
@@ -77,7 +58,8 @@ export const createDefenderRole = ({
     })
     const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
     const findMachine = (name: string) => caches.machines.get({ name })
-    return [loop, new WebhookPart({ ...webhook, client, clock, log, events, findComponent, findMachine, guard })]
+    const served = new WebhookPart({ ...webhook, client, clock, log, events, findComponent, findMachine, guard })
+    return { controllers: [], parts: [loop, served] }
   },
 })
 

@@ -2,6 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { Reconcile, ReconcileContext } from './controller.ts'
 import { type Outcome, doneOrAfter, retry } from './outcome.ts'
 import { runtimeErrors } from './runtime-errors.ts'
@@ -17,6 +18,8 @@ export interface Notice {
   readonly reason: string
   readonly message: string
   readonly severity?: 'Normal' | 'Warning'
+  /** What it happened to; left out, the object of the key. */
+  readonly about?: KubeObject
 }
 
 export interface Plan<A extends Action> {

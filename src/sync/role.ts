@@ -1,6 +1,7 @@
 // The sync role: two loops on the hub, one per FleetSource and one per Release, and a fast check of local repositories so that a commit is noticed at once.
 import { Controller, type Reconcile } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
+import type { Module, RunningModule } from '#runtime/module.ts'
 import { isLocal } from './git/locate.ts'
 import type { SyncContext } from './hub/context.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
@@ -9,17 +10,14 @@ import { reconcileSource } from './hub/source.ts'
 
 export type { SyncConfig, SyncContext } from './hub/context.ts'
 
-export interface SyncRole {
-  readonly controllers: readonly Controller[]
-  readonly parts: readonly Part[]
-}
-
 /** A render may take half a minute, a fetch longer, and hundreds of clusters their time. */
 const SOURCE_TIMEOUT_MS = 180_000
 const RELEASE_TIMEOUT_MS = 300_000
 const DEFAULT_LOCAL_POLL_MS = 500
 
-export function createSyncRole(context: SyncContext): SyncRole {
+export const syncModule: Module<SyncContext> = { name: 'sync', setup }
+
+function setup(context: SyncContext): RunningModule {
   const parts = hubParts(context)
   const sources = loop(context, 'fleetsource', SOURCE_TIMEOUT_MS, (key, c) => reconcileSource(parts, key, c))
   const releases = loop(context, 'release', RELEASE_TIMEOUT_MS, (key, c) => reconcileRelease(parts, key, c))
@@ -40,7 +38,7 @@ function loop(
     random,
     log,
     timeoutMs,
-    ...(metrics === undefined ? {} : { metrics: metrics.controller(name) }),
+    metrics: metrics.controller(name),
   })
 }
 

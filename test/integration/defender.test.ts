@@ -7,7 +7,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { run } from '#cli/program.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -46,7 +46,7 @@ async function startDefender(): Promise<void> {
     log: silentLogger,
     startSpreadMs: 0,
   })
-  const parts = await createDefenderRole({ identity: 'test', cluster: 'test' }).setup({
+  const { parts = [] } = await defenderModule({ identity: 'test', cluster: 'test' }).setup({
     client,
     informers,
     clock: systemClock,

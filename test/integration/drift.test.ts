@@ -18,7 +18,7 @@ import { MAX_HEALS } from '#agent/drift/plan.ts'
 import { newPublisher, release } from '#agent/testing/release.ts'
 import { componentSetModule } from '#controllers/componentset/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -114,7 +114,8 @@ beforeAll(async () => {
   }
   const defender = { client: clientAs(programUser('defender')), ...own, metrics: createMetrics() }
   const seenByDefender = createInformers({ client: defender.client, ...own, startSpreadMs: 0 })
-  parts.push(...(await createDefenderRole({ identity: 'test' }).setup({ ...defender, informers: seenByDefender })))
+  const running = await defenderModule({ identity: 'test' }).setup({ ...defender, informers: seenByDefender })
+  parts.push(...(running.parts ?? []))
   for (const all of [informers, seenByDefender]) {
     all.start()
     await all.synced()

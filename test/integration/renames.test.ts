@@ -12,7 +12,7 @@ import { noFaults } from '#agent/hollow/faults.ts'
 import { type ApiServer, createApiServer } from '#apiserver/api-server.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -73,7 +73,7 @@ async function startRoles(provider: MemoryProvider): Promise<void> {
     const running = module.setup({ ...controllers, events, config })
     parts.push(...running.controllers, ...(running.parts ?? []))
   }
-  parts.push(...(await createDefenderRole({ identity: 'test' }).setup(defender)))
+  parts.push(...((await defenderModule({ identity: 'test' }).setup(defender)).parts ?? []))
   parts.push(await startApprover(clientAs(programUser('approver')), own))
   for (const { informers } of [controllers, defender]) {
     informers.start()

@@ -19,7 +19,7 @@ import { canaryModule } from '#controllers/canary/reconcile.ts'
 import { componentSetModule } from '#controllers/componentset/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -85,7 +85,8 @@ async function startDefender(): Promise<void> {
   const client = clientAs(programUser('defender'))
   const informers = createInformers({ client, ...own, startSpreadMs: 0 })
   parts.push(
-    ...(await createDefenderRole({ identity: 'test' }).setup({ client, informers, ...own, metrics: createMetrics() })),
+    ...((await defenderModule({ identity: 'test' }).setup({ client, informers, ...own, metrics: createMetrics() }))
+      .parts ?? []),
   )
   informers.start()
   await informers.synced()

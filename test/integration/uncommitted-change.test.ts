@@ -19,7 +19,7 @@ import { placeHold } from '#cli/hold/placing.ts'
 import { componentSetModule } from '#controllers/componentset/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -89,8 +89,8 @@ async function startControllers(provider: MemoryProvider): Promise<void> {
 async function startDefender(): Promise<void> {
   const client = clientAs(programUser('defender'))
   const informers = informersOf(client)
-  const role = createDefenderRole({ identity: 'test' })
-  parts.push(...(await role.setup({ client, informers, ...own, metrics: createMetrics() })))
+  const role = defenderModule({ identity: 'test' })
+  parts.push(...((await role.setup({ client, informers, ...own, metrics: createMetrics() })).parts ?? []))
   informers.start()
   await informers.synced()
 }

@@ -9,7 +9,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { AGENTS_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
 import type { ControllerContext, ControllerModule, ControllersConfig } from '#controllers/module.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { type Logger, loggerTo } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -86,8 +86,8 @@ export class RepairBench {
   async startDefender(): Promise<void> {
     const client = this.as('kubenode:defender')
     const informers = this.#informersOf(client)
-    const role = createDefenderRole({ identity: 'test', cluster: 'test' })
-    const parts: readonly Part[] = await role.setup({ client, informers, ...this.#tools() })
+    const role = defenderModule({ identity: 'test', cluster: 'test' })
+    const { parts = [] } = await role.setup({ client, informers, ...this.#tools() })
     informers.start()
     await informers.synced()
     await this.#startParts(parts)

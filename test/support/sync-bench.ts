@@ -18,7 +18,8 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { createSyncRole } from '#sync/role.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { syncModule } from '#sync/role.ts'
 
 const CRDS = join(import.meta.dirname, '../../deploy/crds')
 const core = (kind: string, plural: string, namespaced: boolean): ResourceType => ({
@@ -142,7 +143,8 @@ export async function syncBench(
       log: silentLogger,
       startSpreadMs: 0,
     })
-    const role = createSyncRole({
+    const role = syncModule.setup({
+      metrics: createMetrics(),
       client: hub.client,
       informers,
       clock: systemClock,
@@ -172,10 +174,10 @@ export async function syncBench(
     await informers.synced()
     const abort = new AbortController()
     for (const controller of role.controllers) controller.start()
-    for (const part of role.parts) await part.start(abort.signal)
+    for (const part of role.parts ?? []) await part.start(abort.signal)
     const stop = async () => {
       abort.abort()
-      for (const part of role.parts) await part.stop(0)
+      for (const part of role.parts ?? []) await part.stop(0)
       await Promise.all(role.controllers.map((c) => c.stop(0)))
       await informers.stop()
     }

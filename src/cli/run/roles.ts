@@ -7,6 +7,7 @@ import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Provider } from '#providers/port.ts'
 import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
+import { partsOf } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
@@ -131,10 +132,7 @@ const controllersRole = (config: RolesConfig): Role => ({
         },
       }),
     )
-    return [
-      ...all.map(({ part }) => part),
-      ...running.flatMap((m) => [...m.controllers.map((c) => supervision.controller(c)), ...(m.parts ?? [])]),
-    ]
+    return [...all.map(({ part }) => part), ...running.flatMap((m) => partsOf(m, supervision))]
   },
 })
 
@@ -144,12 +142,12 @@ const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role =>
   needs: NEEDS.approver,
   async setup(context) {
     const { approverModule } = await import('#controllers/approver/reconcile.ts')
-    const { controllers } = approverModule.setup({
+    const running = approverModule.setup({
       ...context,
       events: context.events(approverModule.name),
       ...(lifeSeconds !== undefined && { lifeSeconds }),
     })
-    return controllers.map((c) => context.supervision.controller(c))
+    return partsOf(running, context.supervision)
   },
 })
 
@@ -157,10 +155,13 @@ const defenderRole = (config: RolesConfig, identity: string): Role => ({
   name: 'defender',
   needs: NEEDS.defender,
   async setup(context) {
-    const { createDefenderRole } = await import('#defender/role.ts')
+    const { defenderModule } = await import('#defender/role.ts')
     const { cluster, isHub: withClusters, webhook } = config
     const more = webhook === undefined ? {} : { webhook }
-    return createDefenderRole({ cluster, identity, withClusters, ...more }).setup(context)
+    return partsOf(
+      await defenderModule({ cluster, identity, withClusters, ...more }).setup(context),
+      context.supervision,
+    )
   },
 })
 
@@ -168,12 +169,12 @@ const syncRole = (config: RolesConfig): Role => ({
   name: 'sync',
   needs: NEEDS.sync,
   async setup(context) {
-    const [{ createSyncRole }, { parseLocalRepositories }] = await Promise.all([
+    const [{ syncModule }, { parseLocalRepositories }] = await Promise.all([
       import('#sync/role.ts'),
       import('#sync/git/access.ts'),
     ])
     const { client, informers, clock, random, log, metrics, supervision } = context
-    const { controllers, parts } = createSyncRole({
+    const running = syncModule.setup({
       client,
       informers,
       clock,
@@ -190,7 +191,7 @@ const syncRole = (config: RolesConfig): Role => ({
         localRepositories: config.localRepositories.map(parseLocalRepositories),
       },
     })
-    return [...controllers.map((c) => supervision.controller(c)), ...parts]
+    return partsOf(running, supervision)
   },
 })
 

@@ -1,5 +1,6 @@
 // The approver: of our programs it alone makes join tokens and approves agents' certificates. A role of its own, with an identity that can do nothing else.
-import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import type { RunningModule } from '#runtime/module.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
 import { createApprover } from './csr-approver.ts'
 import { createTokenKeeper } from './join-tokens.ts'
 import { createRevokedList } from './revoked-list.ts'

@@ -9,8 +9,6 @@ import { JobBook } from './history.ts'
 export const freshJobs = (client: KubeClient, signal: AbortSignal): Promise<readonly RemedyOperationJob[]> =>
   listAll(client, remedyOperationJob, { signal })
 
-const nameOf = ({ metadata }: RemedyOperationJob): string => metadata.name ?? ''
-
 export class JobLedger {
   readonly #cache: SharedInformer<RemedyOperationJob>
   /** What the cache shows, by node and by rule. */

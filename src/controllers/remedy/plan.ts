@@ -381,6 +381,7 @@ function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
     reason,
     message: `${nameOf(reading)}: ${message}`,
     severity: 'Warning',
+    about: remedier,
   })
   return [
     ...(problem === undefined || has('RuleActive', 'False') ? [] : [say('RuleInvalid', problem)]),

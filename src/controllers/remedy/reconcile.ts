@@ -4,7 +4,8 @@ import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
 import { Pace } from '#runtime/pace.ts'
-import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import type { RunningModule } from '#runtime/module.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import { freshJobs } from './job-ledger.ts'
 import { createRemedyMetrics } from './metrics.ts'
@@ -60,7 +61,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
       if (ms === undefined) throw error
       return requeueAfter(ms)
     }
-    const { seen, planned } = decided
+    const { planned } = decided
     const failures: unknown[] = []
     const failed = new Set<string>()
     // A rejected action does not block the others.
@@ -77,7 +78,8 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
       failed.add(jobOf(action) ?? '')
     })
     teller.note(planned.verdicts, failed)
-    for (const { reason, message } of planned.notices) note(seen, reason, message)
+    for (const { about, reason, message } of planned.notices)
+      if (about !== undefined) events.record(about, { type: 'Warning', reason, action: 'Decide', note: message })
     return failures.length > 0 ? retry(failures[0]) : doneOrAfter(planned.requeueAfter)
   }
 
@@ -91,12 +93,6 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     const later = clock.now()
     const fresh = await observer.observe(later)
     return { seen: fresh, planned: parts.plan(fresh, later) }
-  }
-
-  function note({ rules }: Seen, reason: string, message: string): void {
-    const reading = rules.find(({ remedier }) => message.startsWith(`${remedier.metadata.name}: `))
-    if (reading !== undefined)
-      events.record(reading.remedier, { type: 'Warning', reason, action: 'Decide', note: message })
   }
 
   const controller = new Controller({

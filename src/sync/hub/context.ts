@@ -1,12 +1,8 @@
-// What the program gives to the sync role. Has the shape of a controller's context, with its own configuration.
-import type { Clock } from '#lib/clock.ts'
-import type { Logger } from '#lib/log.ts'
-import type { Random } from '#lib/random.ts'
+// What the program gives to the sync role beyond what every module gets: ways to clusters, and its configuration.
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import type { RuntimeMetrics } from '#runtime/metrics.ts'
-import type { Informers } from '#runtime/informers.ts'
+import type { ModuleContext } from '#runtime/module.ts'
 import type { LocalRepositories } from '../git/access.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { CageLimits } from '../render/run-caged.ts'
@@ -25,14 +21,8 @@ export interface SyncConfig {
   readonly renderLimits?: CageLimits
 }
 
-export interface SyncContext {
-  readonly client: KubeClient
-  readonly informers: Informers
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
+export interface SyncContext extends ModuleContext {
   readonly events: EventRecorder
-  readonly metrics?: Pick<RuntimeMetrics, 'controller'>
   /** Makes the client of a cluster from its kubeconfig; the HTTP client in a real program. */
   readonly connect: (config: ConnectionConfig) => KubeClient
   /** A client of the hub that acts as this user. */

@@ -13,7 +13,7 @@ import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -187,7 +187,7 @@ export class HungNodeFleet {
   async #startDefender(server: RunningServer): Promise<void> {
     const client = this.#client(server, 'kubenode:defender')
     const informers = this.#informers(client)
-    const parts = await createDefenderRole({ identity: 'test', cluster: 'test' }).setup({
+    const { parts = [] } = await defenderModule({ identity: 'test', cluster: 'test' }).setup({
       client,
       informers,
       ...tools(),

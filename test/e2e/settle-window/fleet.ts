@@ -13,7 +13,7 @@ import { programUser } from '#api/names.ts'
 import { newPublisher, release } from '#agent/testing/release.ts'
 import { componentSetModule } from '#controllers/componentset/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
-import { createDefenderRole } from '#defender/role.ts'
+import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -123,7 +123,8 @@ export class SmallFleet {
     }
     const defender = { client: this.#clientAs(programUser('defender')), ...own, metrics: createMetrics() }
     const seen = createInformers({ client: defender.client, ...own, startSpreadMs: 0 })
-    this.#parts.push(...(await createDefenderRole({ identity: 'test' }).setup({ ...defender, informers: seen })))
+    const running = await defenderModule({ identity: 'test' }).setup({ ...defender, informers: seen })
+    this.#parts.push(...(running.parts ?? []))
     this.#parts.push(await startApprover(this.#clientAs(programUser('approver')), own))
     for (const all of [informers, seen]) {
       all.start()
