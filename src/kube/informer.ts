@@ -32,9 +32,9 @@ export interface Informer<T extends KubeObject = KubeObject> {
   addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
   /** An index may be added at any time; the first of a name stays. */
   addIndex(name: string, indexer: Indexer<T>): void
-  /** What the server answered to a write of ours stands in the store, and is told to handlers, before the watch brings it. False when that cannot be. */
+  /** Puts the answer to a write of this process into the store and notifies handlers, before the watch delivers it. False when that is not possible. */
   assume(written: T): boolean
-  /** The same for an object that the server answered is gone; one that is still being deleted is not. */
+  /** The same for an object that this process deleted and that no finalizer keeps. */
   assumeDeleted(object: T): void
   /** Until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
@@ -140,14 +140,14 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     return this.#reflector.resourceVersion
   }
 
-  /** Of what is outside of the selection no watch would ever tell again; by labels and fields only the server knows. */
+  /** The watch never delivers an object outside of its selection, and only the server evaluates labels and fields. */
   #isSelected({ metadata }: T): boolean {
     const { namespace, labelSelector, fieldSelector } = this.#selection
     if (labelSelector !== undefined || fieldSelector !== undefined) return false
     return namespace === undefined || namespace === metadata.namespace
   }
 
-  /** In the order in which they came into the store, also when a handler writes while it is told. */
+  /** In the order of the changes to the store, also when a handler writes during its notification. */
   #deliver(changes: readonly Change<T>[]): Promise<void> | undefined {
     if (changes.length > 0) this.#undelivered.push(changes)
     if (this.#isDelivering) return undefined

@@ -1,29 +1,29 @@
-// Our own writes that no list and no watch has shown yet, and when the server has contradicted one of them. Invariant: each entry is settled by what the server
-// shows of its object, by a complete list that is new enough, or by a list that a bookmark without it makes due.
+// Remembers the pending writes of this process, which no list and no watch has delivered yet, and finds those that the server contradicts. Invariant: an event of
+// the object, a complete list that is new enough, or a list that a bookmark without the write makes necessary removes each entry.
 import { compareResourceVersions, isOlder } from './resource-version.ts'
 
-/** Writes while the watch is away; what is beyond is shown when the watch brings it. */
+/** Writes while the watch is disconnected; the cache shows further ones when the watch delivers them. */
 const MAX_PENDING = 10_000
 
 interface PendingDeletion {
-  /** Of the object as we deleted it. */
+  /** The version of the object that was deleted. */
   readonly revision: string
-  /** Lists begun up to this one may still show the object. */
+  /** Lists that began up to this one may still show the object. */
   readonly list: number
-  /** The list in which the server showed the object all the same. */
+  /** The later list that showed the object all the same. */
   shownIn: number | undefined
-  /** A bookmark came, and the end had not been shown before it. */
+  /** The watch delivered a bookmark, but not the deletion. */
   isOverdue: boolean
 }
 
 export class PendingWrites {
-  /** By key: the version that we wrote. */
+  /** By key: the version that this process wrote. */
   readonly #written = new Map<string, string>()
-  /** By UID: a deleted object never comes back, unless the server was set back. */
+  /** By UID: a deleted object never exists again, unless the server was restored from a backup. */
   readonly #deleted = new Map<string, PendingDeletion>()
   #list = 0
 
-  /** False: there is no room for more. */
+  /** False: the bound is reached. */
   noteWritten(key: string, revision: string): boolean {
     if (this.#written.size >= MAX_PENDING && !this.#written.has(key)) return false
     this.#written.set(key, revision)
@@ -45,7 +45,7 @@ export class PendingWrites {
     return uid !== undefined && this.#deleted.has(uid)
   }
 
-  /** A server that was set back has forgotten what we wrote before. */
+  /** A server that was restored from a backup has lost the earlier writes. */
   beginList(wasSetBack: boolean): void {
     this.#list++
     if (!wasSetBack) return
@@ -53,7 +53,7 @@ export class PendingWrites {
     this.#deleted.clear()
   }
 
-  /** Whether what the server shows of an object is older than what we wrote; `asOf` is the version of the list that shows it. */
+  /** Whether the server shows an older version than this process wrote; `asOf` is the version of the list that shows it. */
   outdates(key: string, shown: { readonly revision: string | undefined; readonly asOf?: string }): boolean {
     const revision = this.#written.get(key)
     if (revision === undefined) return false
@@ -62,7 +62,7 @@ export class PendingWrites {
     return false
   }
 
-  /** Whether this list is the second one, begun after the deletion, that shows the object: then it must be there. A single one may lag. */
+  /** Whether this is the second list since the deletion that shows the object: then it exists. A single list may lag. */
   isBackInList(uid: string): boolean {
     const deletion = this.#deleted.get(uid)
     if (deletion === undefined || deletion.list >= this.#list) return false
@@ -72,32 +72,32 @@ export class PendingWrites {
     return isBack
   }
 
-  /** The server showed that this object is gone. */
+  /** The watch delivered the deletion of this object. */
   noteEnd(uid: string | undefined): void {
     if (uid !== undefined) this.#deleted.delete(uid)
   }
 
-  /** What we wrote is over: a newer version or an end was shown. */
+  /** The server showed a newer version, or a deletion. */
   noteOver(key: string): void {
     this.#written.delete(key)
   }
 
-  /** Whether an object that a complete list does not show was written after that list. */
+  /** Whether this process wrote an object after the list that does not show it. */
   isNewerThan(asOf: string, key: string): boolean {
     const revision = this.#written.get(key)
     return revision !== undefined && isOlder(asOf, revision)
   }
 
-  /** A list that knew the object and does not show it any more settles its deletion. */
+  /** A list that is newer than the object and does not show it confirms its deletion. */
   endList(asOf: string): void {
     for (const [uid, { revision, list, shownIn }] of this.#deleted)
       if (list < this.#list && shownIn !== this.#list && !isOlder(asOf, revision)) this.#deleted.delete(uid)
   }
 
-  /** Everything up to this revision was shown, and one of our writes was not among it: the server must be asked what is true. */
+  /** Whether the server showed everything up to this revision, but not one of the writes: then a new list is necessary. */
   isContradictedAt(revision: string): boolean {
     for (const written of this.#written.values()) if (!isOlder(revision, written)) return true
-    // The version of a deletion is not known: a bookmark may be older than it, and the one after that is not.
+    // The version of a deletion is unknown: the first bookmark may be older, the second one is not.
     let isContradicted = false
     for (const deletion of this.#deleted.values()) {
       isContradicted ||= deletion.isOverdue || deletion.shownIn !== undefined
@@ -107,6 +107,6 @@ export class PendingWrites {
   }
 }
 
-/** Versions without an order cannot be told apart later. */
+/** Versions without an order cannot be compared later. */
 export const hasOrder = (revision: string | undefined): revision is string =>
   compareResourceVersions(revision, revision) !== undefined

@@ -28,7 +28,7 @@ export class Replica<T extends KubeObject> {
   #complete: string | undefined
   #overlaps = true
   #listed: Set<string> | undefined
-  /** Of the list that is under way. */
+  /** The version of the list in progress. */
   #listedAsOf = ''
   /** The server was restored: its state counts although it is older. */
   #acceptOlder = false
@@ -145,8 +145,7 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * What the server answered to a write of ours: it stands until the server shows this version, a newer one, or an end. Undefined when it cannot be taken in,
-   * and nothing of it is known here.
+   * Stores the answer to a write of this process, until the server shows this version, a newer one or a deletion. Undefined when the object cannot be stored.
    */
   assume(object: T): readonly Change<T>[] | undefined {
     const key = keyOf(object)
@@ -161,7 +160,7 @@ export class Replica<T extends KubeObject> {
     return changes
   }
 
-  /** The server answered that the object is gone; `object` is what we deleted. */
+  /** Removes an object that this process deleted; `object` is the version that it deleted. */
   assumeDeleted(object: T): readonly Change<T>[] {
     const key = keyOf(object)
     const { uid, resourceVersion } = object.metadata
@@ -174,7 +173,7 @@ export class Replica<T extends KubeObject> {
     return changes
   }
 
-  /** Takes over what the server shows, unless we know of something newer that we did ourselves. */
+  /** Stores what the server shows, unless this process made a newer change. */
   #show(key: string, object: T, changes: Change<T>[], asOf?: string): void {
     const { uid, resourceVersion: revision } = object.metadata
     if (uid !== undefined && this.#pending.isDeleted(uid)) {
@@ -182,12 +181,12 @@ export class Replica<T extends KubeObject> {
       this.#tombstones.delete(key)
       return this.#set(key, object, changes)
     }
-    // A list that is newer than a deletion and shows the object knows better.
+    // A list that is newer than the recorded deletion and shows the object is right.
     if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
     const old = this.#store.at(key)?.metadata.resourceVersion
     const isPending = this.#pending.has(key)
     if (this.#pending.outdates(key, { revision, ...(asOf !== undefined && { asOf }) })) return
-    // Only a list that must have seen our write shows something older: it never came to be.
+    // A list that is newer than the write shows an older version: the server lost the write.
     if (isPending && isOlder(revision, old)) return this.#set(key, object, changes)
     this.#put(key, object, changes)
   }

@@ -24,8 +24,8 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
   /** `old` undefined: created; `now` undefined: deleted. Cached objects are reported as created first. Returns a function that removes the handler. */
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void
   /**
-   * After a write of ours that succeeded: nobody who reads this cache decides on what was before it. Never call it with what may not have been written. False: the
-   * cache cannot take it in, and shows it when the watch brings it.
+   * Puts the answer to a successful write of this process into the cache, so that no reader decides on the version before it. Never call it for a write whose
+   * outcome is unknown. False: the cache cannot take the object, and shows it when the watch delivers it.
    */
   assume(written: T): boolean
   assumeDeleted(object: T): void

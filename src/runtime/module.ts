@@ -1,4 +1,4 @@
-// What every part of a program is to the role that runs it: a name, and a setup that turns a context into loops. Controllers, Defender and sync have this one shape.
+// The one shape of what a role runs: a name, and a setup that makes controllers and parts from a context. Controllers, Defender and sync have it.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -22,21 +22,21 @@ export interface ModuleContext {
 
 export interface RunningModule {
   readonly controllers: readonly Controller[]
-  /** What else has a lifetime, such as a loop that listens to a provider. Started after the controllers, stopped before them. */
+  /** Other things with a lifetime, such as a loop that listens to a provider. Started after the controllers, stopped before them. */
   readonly parts?: readonly Part[]
 }
 
-/** `Running` is a promise where the setup has to ask the server first. */
+/** `Running` is a promise when the setup reads from the server. */
 export interface Module<
   Context extends Partial<ModuleContext> = ModuleContext,
   Running extends RunningModule | Promise<RunningModule> = RunningModule,
 > {
   readonly name: string
-  /** Called once a term. It asks for caches, adds handlers that enqueue, and starts nothing itself. */
+  /** Called once per leadership term. It requests caches and adds handlers that enqueue, but starts nothing. */
   setup(context: Context): Running
 }
 
-/** All that is started, in this order: controllers report their health and progress. */
+/** The parts to start, in this order. Controllers report their health and progress to the supervision. */
 export const partsOf = (
   { controllers, parts = [] }: RunningModule,
   supervision: Pick<Supervision, 'controller'>,

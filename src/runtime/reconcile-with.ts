@@ -18,7 +18,7 @@ export interface Notice {
   readonly reason: string
   readonly message: string
   readonly severity?: 'Normal' | 'Warning'
-  /** What it happened to; left out, the object of the key. */
+  /** The object of the event; without it, the object of the key. */
   readonly about?: KubeObject
 }
 

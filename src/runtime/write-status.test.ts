@@ -115,7 +115,7 @@ const OLD_SEEN = '{"phase":"Old","seen":"x"}'
 
 type Answers = Readonly<Record<keyof typeof CASES, string>>
 
-/** What each caller answers, and the status that then stands on the server. */
+/** What each caller answers, and the status that the server has afterwards. */
 const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
   Machine: {
     nothing: `Applied ${NEW}`,

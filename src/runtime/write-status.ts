@@ -1,5 +1,5 @@
-// Writes the status of an object when it differs from the one that was read, and only onto the object that was decided about.
-// Others never lose what they wrote in between: the UID goes along always, and the version unless the caller says why it cannot.
+// Writes the status of an object when it differs from the status that was read, and only to the object that the caller decided about.
+// Every write carries the UID, and the version too unless the caller says why it cannot, so that no write of another program is lost.
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -11,25 +11,25 @@ import { preconditionsOf } from './preconditions.ts'
 export interface StatusWrite<T extends KubeObject> {
   readonly client: KubeClient
   readonly type: ResourceType<T>
-  /** As it was read: what the status was computed from. */
+  /** The object that the status was computed from, as the server sent it. */
   readonly object: T
   readonly status: object
   readonly fieldManager: string
-  /** Where the object was read, if it was there: it knows of the write before the watch tells of it. */
+  /** The cache that the object was read from. It shows the write before the watch delivers it. */
   readonly cache?: Pick<SharedInformer<T>, 'assume'>
   readonly signal?: AbortSignal | undefined
-  /** Set where others write into the same status. Left out, the status is ours as a whole, and what others put into it goes with the next write. */
+  /** Set when other programs write to the same status. Without it the caller owns the whole status, and the next write removes every other field. */
   readonly shared?: SharedStatus
 }
 
 export interface SharedStatus {
-  /** Our fields as they were read. */
+  /** The fields of this writer before the write. */
   readonly before: object | undefined
-  /** `Object`: whichever version of it. For a status that an agent writes all the time, and of which the two never write the same field. */
+  /** `Object`: any version of it, for a status that an agent writes often, where the two never write the same field. */
   readonly over: 'Version' | 'Object'
 }
 
-/** Undefined: it is written already. Nothing is ever tried again here: after a conflict the status is computed from what is there then. */
+/** Undefined: the server has this status already. A conflict is not retried here: the caller computes the status again from the newer object. */
 export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): Promise<WriteOutcome<T> | undefined> {
   const { client, type, object, status, fieldManager, cache, signal, shared } = write
   if (jsonEqual(shared === undefined ? object['status'] : shared.before, status)) return undefined
@@ -41,7 +41,7 @@ export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): 
     uid,
     ...(shared?.over !== 'Object' && { resourceVersion }),
   }
-  // The rest of the object stays here: it may hold values that were filled in after it was read.
+  // Only the status is sent: the rest of the object may contain secret values that were filled in after the read.
   const sent = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, status }
   const options = { fieldManager, subresource: 'status', ...(signal !== undefined && { signal }) }
   const outcome = await outcomeOf(() =>
@@ -53,7 +53,7 @@ export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): 
   return outcome
 }
 
-/** For callers whose queue tries again what throws. An object that is gone needs no status. */
+/** For callers whose queue retries after an error. An object that no longer exists needs no status. */
 export function writtenOrThrow<T>(outcome: WriteOutcome<T> | undefined): T | undefined {
   if (outcome === undefined || outcome.kind === 'Stale') return undefined
   if (outcome.kind !== 'Applied') throw outcome.error

@@ -1,4 +1,4 @@
-// The jobs as far as this process can know them: what the cache shows, and what was read or made, of which it is told at once. Limits bear no cache that lags.
+// The jobs that this process knows of. Jobs that it reads or creates are put into the cache at once, because a limit must not be checked against a cache that lags.
 import { listAll } from '#kube/list-all.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient } from '#kube/client.ts'
