@@ -10,7 +10,7 @@ export interface Part {
 /** Some ten times what the slowest part takes on two cores; of the first server that needs more nothing is known but that. */
 const WITHIN_MS = 120_000
 
-/** The server is as good as gone after a part that did not finish: the caller stops it. */
+/** The server is unusable after a part that did not finish: the caller stops it. */
 export async function inParts(
   name: string,
   parts: readonly Part[],

@@ -57,7 +57,7 @@ const kubeletAsks = all(
   `object.?spec.?boundObjectRef.?kind.orValue('') == 'Pod'`,
 )
 
-/** A probe gets no account: no token, and no volume that could bring one. */
+/** A probe gets no account: no token, and no volume that could contain one. */
 const isProbe = all(
   `request.namespace == ${quoted(PROBES_NAMESPACE)}`,
   `request.userInfo.username in [${usersOf('controllers')}]`,

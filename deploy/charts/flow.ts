@@ -9,7 +9,7 @@ const API_VERSION = 'flowcontrol.apiserver.k8s.io/v1'
 
 interface Level {
   readonly name: string
-  /** Of what the server works on at once; the levels that Kubernetes brings have 20 to 100 each. */
+  /** Of the requests that the server handles at once; the built-in levels of Kubernetes have 20 to 100 each. */
   readonly shares: number
   /** What others may use of it while it is idle, and what it may use of others. */
   readonly lendable: number
@@ -29,7 +29,7 @@ const LEVELS: readonly Level[] = [
 
 interface Flow {
   readonly name: string
-  /** Less comes first. Those that Kubernetes brings for its own leaders have 100 and 200, for nodes 500, for service accounts 9000. */
+  /** Lower values match first. The built-in ones have 100 and 200 for Kubernetes' own leaders, 500 for nodes, 9000 for service accounts. */
   readonly precedence: number
   readonly subjects: readonly object[]
   readonly resourceRules: readonly object[]

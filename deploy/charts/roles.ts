@@ -326,7 +326,7 @@ const agentLeases = (namespace: string): RoleEntry => ({
   rules: [leases(['leases'], ['create', 'patch'])],
 })
 
-/** A join token may ask for a certificate and look whether it came. */
+/** A join token may request a certificate and check whether it was issued. */
 const bootstrappers: RoleEntry = {
   name: 'kubenode:bootstrappers',
   subjects: [{ kind: 'Group', name: BOOTSTRAP_GROUP }],

@@ -13,7 +13,7 @@ const secretsNamespace = `(request.namespace == ${quoted(SYSTEM_NAMESPACE)} ? ${
 const mayRead = (secret: string): string =>
   `authorizer.group('').resource('secrets').namespace(${secretsNamespace}).name(${secret}).check('get').allowed()`
 
-/** Asked for the whole cluster: all rights in one namespace do not hold it. */
+/** Checked for the whole cluster: all rights in one namespace are not enough. */
 const mayGoBeyond = `authorizer.group(${quoted(API_GROUP)}).resource('fleetsources').subresource('unlimited').check('create').allowed()`
 
 const sources: AdmissionPolicy = {

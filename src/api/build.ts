@@ -1,5 +1,5 @@
 // Builds structural schemas together with the TypeScript type of what they accept: one literal, from which everything else is derived.
-// Every constructor asks for the documentation first and for a bound, so that neither can be forgotten.
+// Every constructor requires the documentation first and a bound, so that neither can be forgotten.
 import type { JsonObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'

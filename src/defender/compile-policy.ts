@@ -21,7 +21,7 @@ export interface Protection {
 export interface CompiledPolicy {
   readonly name: string
   readonly spec: DefenderPolicySpec
-  /** Of the object that has this spec; undefined when it is not the one that it has now. */
+  /** The generation of the object with this spec; undefined when its spec has changed since. */
   readonly generation?: number
   /** Why it cannot be understood; the gates then refuse. */
   readonly broken?: string

@@ -42,7 +42,7 @@ function requesterOf({ spec: { requester } }: OperationPermit): readonly Thing[]
   return [{ ...named(kind, name ?? ''), ...(namespace !== undefined && { namespace }) }]
 }
 
-/** By its own labels, and by those that it has from its Node and its domains. */
+/** By its own labels, and by those of its Node and its domains. */
 function thingsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly Thing[] {
   if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...(namespace !== undefined && { namespace }) }]
   // The labels of a MachineSet are not known here: a selector is left to the controllers, which know them.

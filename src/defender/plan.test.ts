@@ -44,7 +44,7 @@ const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[]
 
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
 
-/** What a set asks for that goes back. */
+/** A permit request of a set for a way back. */
 const backTo = (version: string) => ({
   operations: ['SwitchComponent' as const],
   requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },

@@ -1,4 +1,4 @@
-// An edited or deleted policy loosens nothing before it is put back.
+// An edited or deleted policy permits nothing more before it is restored.
 import { expect, test } from 'vitest'
 import { defenderPolicy, type DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'

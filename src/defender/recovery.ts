@@ -1,5 +1,5 @@
-// Which targets of a permit that says it is a recovery truly go back to what was healthy: on the requesting set, by the records of its revisions, or on the
-// machine itself, by its status. The definition is compared by its digest; the permit is believed in nothing.
+// Decides which targets of a permit that claims to be a recovery truly return to a healthy version: on the requesting set, by the records of its revisions, or
+// on the machine itself, by its status. The definition is compared by its digest; nothing in the permit is trusted.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
@@ -71,7 +71,7 @@ export class RecoveryWatch {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** UIDs of the targets that go back. Pure. */
+/** UIDs of the targets that return. Pure. */
 export function recoveringTargets(
   { spec }: OperationPermit,
   revisions: readonly KubeObject[],

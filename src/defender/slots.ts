@@ -1,4 +1,4 @@
-// What becomes of slots that are taken: freed by a result, orphaned when the permission ended without one, freed again once the target is seen quiet or gone.
+// Decides what happens to taken slots: freed by a result, orphaned when the permission ended without one, freed again once the target is quiet or deleted.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { nextSlotState, type SlotEvent, type SlotFacts } from '#api/protocol/permit.ts'
 import { afterResult, breakerAt, newBreaker } from './breaker.ts'

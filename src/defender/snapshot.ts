@@ -31,7 +31,7 @@ export interface Snapshot {
   /** Components that a hold says may be tried again. */
   readonly retried: ReadonlySet<string>
   isQuiet(grant: Grant): boolean
-  /** Whether the target, by its UID, truly goes back to what was healthy on the set or on itself. */
+  /** Whether the target, by its UID, truly returns to a version that was healthy on the set or on itself. */
   isRecovery(permit: OperationPermit, target: string): boolean
   /** Whether the version says of itself that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean

@@ -107,8 +107,8 @@ function hasNeverServed(machine: Machine, node: KubeObject | undefined): boolean
 }
 
 /**
- * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
- * or the disruption that is asked for would be free.
+ * A machine whose new version is only staged still serves, whatever its Ready condition shows about the difference: if it counted as broken, the requested
+ * disruption would be free.
  */
 export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
   const { phase } = machine.status ?? {}

@@ -9,7 +9,7 @@ import { timestamp } from '#lib/clock.ts'
 
 export type WayBack = NonNullable<LedgerSpec['waysBack']>[number]
 
-/** A switch that a set asks for. */
+/** A switch requested by a set. */
 export interface Way {
   readonly set: string
   readonly component: string

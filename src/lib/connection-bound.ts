@@ -79,7 +79,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
 
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress } = socket
-    // Gone before we looked.
+    // Closed before we got here.
     if (remoteAddress === undefined) {
       socket.destroy()
       return

@@ -1,4 +1,4 @@
-// Writes whole lines to a descriptor and never throws: a log that is full, gone or not read must not end the program that writes it.
+// Writes whole lines to a descriptor and never throws: a log that is full, closed or not read must not end the program that writes it.
 import { writeSync } from 'node:fs'
 
 export interface LineWriter {

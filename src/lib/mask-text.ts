@@ -19,7 +19,7 @@ function isSecretFlag(word: string): boolean {
   return dashes !== -1 && isSecret(word.slice(dashes + 2))
 }
 
-/** With the values masked that follow words of a kind. */
+/** Masks the values that follow words that `isNamed` accepts. */
 function withoutValues(text: string, isNamed: (word: string) => boolean, value: RegExp): string {
   let out = ''
   let done = 0

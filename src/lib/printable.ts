@@ -1,4 +1,4 @@
-// Text that others wrote, made safe to show: nothing in it steers a terminal, turns the reading direction, or is taken for a command by a CI runner (S20, S33).
+// Makes text from others safe to show: nothing in it steers a terminal, changes the reading direction, or works as a command of a CI runner (S20, S33).
 
 /**
  * Control characters but newline and tab, separators that some viewers take for a newline, and what Unicode says not to show or to show as nothing: marks that

@@ -44,7 +44,7 @@ export function makePrivateFolder(path: string, { isSealed = () => false }: Priv
     for (const name of namesIn(folder.path)) {
       const entry = join(folder.path, name)
       const stat = lstatSync(entry, { throwIfNoEntry: false })
-      // gone since it was listed
+      // deleted since it was listed
       if (stat === undefined) continue
       // Another user may have put it there for us to write to.
       if (folder.wasWritable && isShared(stat)) throw new KubeNodeError(libErrors.KN1042({ path: entry }))

@@ -32,7 +32,7 @@ export class Programs {
     this.#keeper = keeper
   }
 
-  /** What brings the first commit on its way. */
+  /** Starts sync, which rolls out the first commit. */
   startSync(): void {
     const { root, repository } = this.#layout
     const cache = ['--cache', join(root, 'git-cache')]

@@ -56,7 +56,7 @@ async function cloneOf(source: string, target: string): Promise<void> {
   const partial = `${target}.partial`
   rmSync(partial, { recursive: true, force: true })
   try {
-    // Copied: a link to an object of the checkout would have the mode that it has there, for all to read.
+    // Copied: a hard link to an object of the checkout would keep the checkout's mode, which other users may read.
     await git(source, [
       'clone',
       '--quiet',

@@ -29,7 +29,7 @@ export function createScreen(
   let last: readonly string[] = []
   const pictures: (readonly string[])[] = []
 
-  /** A line that wraps, or a picture that scrolls, would break the count of lines to go back. */
+  /** A line that wraps, or a display that scrolls, would break the count of lines to move up. */
   const fit = (lines: readonly string[]): readonly string[] => {
     const { columns, rows } = size()
     const short = lines.length < rows ? lines : [...lines.slice(0, Math.max(1, rows - 2)), '…']

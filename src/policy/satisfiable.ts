@@ -128,7 +128,7 @@ function numbersAround(literals: readonly Literal[]): readonly unknown[] | undef
   return [(sorted[0] ?? 0) - 1, ...sorted, ...between, (sorted.at(-1) ?? 0) + 1, ABSENT]
 }
 
-/** What is asked for its value must be there. */
+/** The fact must be present, since its value is tested. */
 function presenceFits(literals: readonly Literal[]): boolean {
   const presence = literals.filter((l) => l.leaf.place.readAs === 'presence')
   const options = presence.length < literals.length ? [true] : [true, ABSENT]

@@ -26,7 +26,7 @@ type Refusal = Extract<CreateResult, { readonly kind: 'Refused' }>
 export const badName = (machine: string): Refusal | undefined =>
   isMachineName(machine) ? undefined : refused(`${JSON.stringify(machine)} cannot be the name of a machine`)
 
-/** Whether the host that has the name is another one than the one that is asked for; `place` is what that is known by. */
+/** Whether another host than the requested one has the name; `place` identifies it. */
 export function takenName(known: Known | undefined, clientToken: string, place: string): Refusal | undefined {
   if (known === undefined) return undefined
   if (known.clientToken !== clientToken)

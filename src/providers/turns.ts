@@ -3,7 +3,7 @@
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** After whatever was asked for before, however that ended. */
+  /** Runs after all earlier calls for the machine, however they ended. */
   run<T>(machine: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(machine) ?? Promise.resolve()).then(work, work)
     this.#last.set(machine, mine)
@@ -14,7 +14,7 @@ export class Turns {
     return mine
   }
 
-  /** Resolves or rejects with what was asked for last. */
+  /** Resolves or rejects with the latest call. */
   async of(machine: string): Promise<void> {
     await this.#last.get(machine)
   }

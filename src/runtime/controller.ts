@@ -37,7 +37,7 @@ export interface ControllerOptions {
   readonly timeoutMs?: number
   readonly backoff?: Backoff
   readonly capacity?: number
-  /** All keys there are, asked for when the queue had to refuse some. */
+  /** All existing keys, listed when the queue had to refuse some. */
   readonly allKeys?: () => Iterable<string>
 }
 

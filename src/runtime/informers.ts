@@ -47,10 +47,10 @@ export interface Informers {
   /** The one cache of this kind; every caller gets the same object. May be called before and after `start`. */
   of<T extends KubeObject>(type: ResourceType<T>, options?: SharedOptions<T>): SharedInformer<T>
   all(): readonly SharedInformer[]
-  /** Runs every cache that was asked for, and each that is asked for later. */
+  /** Runs every requested cache, and those requested later. */
   start(): void
   stop(): Promise<void>
-  /** Resolves once every cache that was asked for so far is complete. */
+  /** Resolves once every cache requested so far is complete. */
   synced(signal?: AbortSignal): Promise<void>
 }
 
@@ -227,6 +227,6 @@ export function blindFor(error: unknown): number | undefined {
       : undefined
 }
 
-/** A first list takes a moment, and every key that is awake asks for it. */
+/** A first list takes some time, and every key that is awake waits for it. */
 const SYNC_LOOK_MS = 250
 const STALE_LOOK_MS = 5_000

@@ -29,7 +29,7 @@ export type NextTry =
 /** The fix of an outside cause (a role, a quota) is noticed within this time although no watch reports it. */
 export const PARKED_MS = 300_000
 
-/** A server that asks for more than this is asked again anyway. */
+/** A longer wait demanded by a server is cut to this. */
 const LONGEST_RETRY_AFTER_MS = 600_000
 
 export function nextTry(error: unknown): NextTry {

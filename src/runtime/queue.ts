@@ -32,7 +32,7 @@ export class WorkQueue<K = string> {
 
   readonly #lanes = new Lanes<K>()
   readonly #processing = new Set<K>()
-  /** Touched while in work: goes back into its lane when done. The value says whether urgently. */
+  /** Added while being reconciled: returns to its lane when done. The value tells whether urgently. */
   readonly #dirty = new Map<K, boolean>()
   /** When a delayed key is due. The heap may hold older entries of the same key; this map says which one counts. */
   readonly #dueAt = new Map<K, number>()

@@ -1,4 +1,4 @@
-// Brings back what a full queue refused: goes through all keys, as many at a time as there is room for, until one whole pass has got in.
+// Adds the keys again that a full queue refused: goes through all keys, as many at a time as fit, until one whole pass was accepted.
 import type { Clock } from '#lib/clock.ts'
 import type { Added } from './queue.ts'
 
@@ -18,7 +18,7 @@ export class Refill {
     this.#add = add
   }
 
-  /** A key was refused: it may be one that the pass under way has gone by already, so another pass follows. */
+  /** A key was refused: the current pass may already be beyond it, so another pass follows. */
   refused(): void {
     if (this.#rest === undefined) this.#begin()
     else this.#isMissingMore = true

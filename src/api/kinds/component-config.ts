@@ -31,7 +31,7 @@ export function configDigest(values: JsonObject, secrets: readonly SecretPlace[]
   return hash.digest('hex')
 }
 
-/** What a set or a canary asks for, as far as it makes a configuration. */
+/** A component of a set or a canary, as far as it makes a configuration. */
 export interface ConfiguredComponent {
   readonly name: string
   readonly values?: JsonObject | undefined

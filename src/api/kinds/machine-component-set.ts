@@ -49,7 +49,7 @@ const MAX_LISTED = 200
 /** Rendered values are one ComponentConfig, which may hold 256 KiB; what people write by hand is far smaller. */
 export const MAX_VALUES_BYTES = 64 * 1024
 
-/** A component that a set or a canary asks for. */
+/** A component that a set or a canary declares. */
 export const wantedComponent = obj('One component at one version.', {
   name: componentName('The component.'),
   version: componentVersion('The version; a MachineComponent for it must exist.'),

@@ -5,17 +5,17 @@ export const MOST_FRESH_COPIES = 3
 export const FRESH_COPY_WINDOW_MS = 24 * 3_600_000
 
 export interface FreshCopies {
-  /** So many attempts in a row only brought a fresh copy. */
+  /** This many attempts in a row only made a fresh copy. */
   readonly fresh?: number
   /** When the slice of the last attempt began. */
   readonly slice?: string
 }
 
-/** The count after one more, asked for by a slice that began at this moment. */
+/** The count after one more, requested by a slice that began at this moment. */
 export const freshCopiesAfter = ({ fresh = 0, slice = '' }: FreshCopies, begunAt: string): number =>
   Date.parse(begunAt) - Date.parse(slice) < FRESH_COPY_WINDOW_MS ? fresh + 1 : 1
 
-/** Enough were brought, and it is not as installed all the same. */
+/** The limit is reached, and it still differs from what was installed. */
 export const isPastFreshCopies = ({ fresh = 0, slice = '' }: FreshCopies, now: number): boolean =>
   fresh >= MOST_FRESH_COPIES && now - Date.parse(slice) < FRESH_COPY_WINDOW_MS
 

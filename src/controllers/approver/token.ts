@@ -1,4 +1,4 @@
-// The bootstrap token of one machine: good for that machine alone, once, for a few minutes, and gone with it. Pure.
+// The bootstrap token of one machine: good for that machine alone, once, for a few minutes, and deleted with it. Pure.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -55,7 +55,7 @@ const secretOf = (
   }
 }
 
-/** With a key that it replaces it is for a join that a person asked for; without one for the first key, and for that key again after a crash. */
+/** With a replaced key it is for a join that a user requested; without one for the first key, and for that key again after a crash. */
 export function tokenFor(machine: Machine, id: string, secret: string, nowMs: number, replaces = ''): Secret {
   const data = {
     'token-id': id,

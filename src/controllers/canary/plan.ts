@@ -1,4 +1,4 @@
-// Decides a canary: which machines it marks, which permits it asks for, when it has passed or failed. It writes no machine: its marks are read. Pure.
+// Decides a canary: which machines it marks, which permits it requests, when it has passed or failed. It writes no machine: its marks are read. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -303,7 +303,7 @@ function askAgainMs(refused: OperationPermit | undefined, now: number): number {
 
 const MOST_NAME_CHARS = 100
 
-/** Numbered: a batch that was asked for before a crash is still open, and its machines are not asked for again. Permits outlive the canary that asked. */
+/** Numbered: a batch requested before a crash is still open, and its machines are not requested again. Permits outlive their canary. */
 function permitName(
   { name: canary = '', uid = '' }: Seen['canary']['metadata'],
   { name, version }: Wanted,

@@ -163,7 +163,7 @@ async function act(
 ): Promise<ActionOutcome> {
   const tools = { client, fieldManager, signal }
   if (action.kind === 'Renew') return renewPermit(tools, action.permit, now)
-  // Decided on an older canary, a permit would be asked for or freed that the newer one counts on.
+  // A decision on an older canary could request or release a permit that the newer one relies on.
   const fresh = await recheck(client, componentCanary, seen.canary, signal)
   if (fresh.kind === 'Stale') return outdated(fresh.seen)
   switch (action.kind) {

@@ -25,7 +25,7 @@ export interface Seen {
   readonly configs: Lookup<ComponentConfig>
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
-  /** Those that were asked for on behalf of the canary. */
+  /** Permits requested for the canary. */
   readonly permits: readonly OperationPermit[]
   readonly holds: readonly OperationalHold[]
   /** By name: a hold may select the MachineSet of a machine. */

@@ -17,7 +17,7 @@ export interface Progress {
   readonly trials: readonly Trial[]
   readonly observeUntil: string | undefined
   readonly promotedBy: string | undefined
-  /** Permits asked for a moment ago. */
+  /** Recently requested permits. */
   readonly asked: readonly string[]
   readonly wait: Wait | undefined
   readonly isPaused: boolean
@@ -31,7 +31,7 @@ type Result = NonNullable<Status['results']>[number]
 export function statusOf({ canary, permits }: Seen, progress: Progress): Status {
   const { phase, machines, trials, observeUntil, promotedBy, wait, now } = progress
   const before = canary.status
-  // Once it is over its machines go back to their sets: what is reported then is no result of the canary.
+  // Once it is over its machines return to their sets: later reports are no result of the canary.
   const kept = isOver(phase) && before?.phase === phase ? before : undefined
   const healthy = machines.filter((name) => {
     const own = trials.filter((t) => t.machine.metadata.name === name)

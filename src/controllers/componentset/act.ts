@@ -61,7 +61,7 @@ export async function act(
   }
 }
 
-/** Decided on an older set, a permit would be asked for or freed that a slice of the newer one counts on. */
+/** A decision on an older set could request or release a permit that a slice of the newer one relies on. */
 async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome | undefined> {
   const fresh = await recheck(client, machineComponentSet, set, signal)
   return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined

@@ -5,7 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/rollout-model.ts'
 import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
 
-/** As the Defender decides while its breaker is open; nothing that it is asked for counts as a recovery. */
+/** As the Defender decides while its breaker is open; none of the requests counts as a recovery. */
 const breakerOpen = (model: RolloutModel) => () => {
   for (const [name, permit] of model.permits) model.permits.set(name, refused(permit, model.now))
 }

@@ -1,4 +1,4 @@
-// Gathers what a rollout is decided from, out of caches that are complete and fresh; what a slice names and no cache knows is asked for at the server.
+// Gathers the inputs of a rollout from caches that are complete and fresh; an object that a slice names and no cache has is read from the server.
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'

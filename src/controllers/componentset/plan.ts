@@ -1,4 +1,5 @@
-// Decides a whole rollout: from a set and everything that binds it, which slices open, move or end, which permits are asked for, and what it waits for. Pure.
+// Decides a whole rollout: from a set and everything that restricts it, which slices open, move or end, which permits are requested, and what it waits for.
+// Pure.
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { BEHIND_LOOK_MS } from '#declared/committed.ts'

@@ -25,7 +25,7 @@ export interface Seen {
   /** All machines of the cluster: the selector is applied by the plan. */
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
-  /** Those that were asked for on behalf of the set, by name. */
+  /** Permits requested for the set, by name. */
   readonly permits: ReadonlyMap<string, OperationPermit>
   readonly holds: readonly OperationalHold[]
   /** By name: a hold may select the MachineSet of a machine. */

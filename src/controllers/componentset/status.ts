@@ -126,7 +126,7 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
 const retryCommand = ({ set }: Context['seen']): string =>
   `kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
 
-/** A version that was healthy before is what people went back to: reverting that would bring back what they fled. */
+/** Users returned to a version that was healthy before: reverting that would bring back the version they left. */
 function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
   const declared = tracks.find((t) => t.component === component)?.declared
   const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)

@@ -238,7 +238,7 @@ function lastSteps(seen: Seen): MachinePlan {
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),
     { kind: 'RemoveFinalizer', reason: 'cleanup of the machine is complete' },
-    // Last: without its permit, one whose finalizer could not be removed now would have to ask for another.
+    // Last: without its permit, a machine whose finalizer could not be removed now would have to request another.
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine was deleted' } as const]),

@@ -16,7 +16,7 @@ export function earlierMachineOf(
 
 export interface NodeEvidence {
   readonly earlier: string
-  /** The uids for which the provider says that it has a host; undefined when it cannot be asked. */
+  /** The uids for which the provider has a host; undefined when the provider cannot be asked. */
   readonly hostsFor: ReadonlySet<string> | undefined
   readonly pods: readonly Pod[]
 }

@@ -67,7 +67,7 @@ export async function handOver(
   return updateExactly(client, machineType, owned(released(machine, set), to), { fieldManager })
 }
 
-/** A machine that the cache did not show yet would be garbage-collected: the server is asked for all of them. */
+/** A machine that the cache did not show yet would be garbage-collected, so all of them are listed from the server. */
 export async function leave({ client }: Tools, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const read = await outcomeOf(async () => ({
     set: await client.get(machineSet, { name: nameOf(set) }, { signal }),

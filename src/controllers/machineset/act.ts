@@ -73,7 +73,7 @@ export async function act(
   }
 }
 
-/** Only while it still counts as gone: a machine that was heard again meanwhile stays. */
+/** Only while it still counts as lost: a machine that sent heartbeats meanwhile stays. */
 async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
   if (now === undefined || !isZombie(now)) return outdated('its host may exist')

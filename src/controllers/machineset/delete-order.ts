@@ -11,7 +11,7 @@ export function deleteOrder(seen: Seen, machines: readonly Machine[]): readonly 
   return ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ machine }) => machine)
 }
 
-/** What never took work goes first whatever the order says; then those that a permit was asked for already. */
+/** Machines that never took work go first whatever the order; then those with a requested permit. */
 function rankOf(seen: Seen, m: Machine): Rank {
   const asked = openPermit(seen, m) === undefined ? 1 : 0
   const created = Date.parse(m.metadata.creationTimestamp ?? '') || 0

@@ -1,5 +1,5 @@
-// Decides which machines of a set are made, taken in, let go and removed. Pure. It removes what is in service only under a granted permit, and
-// makes nothing while more machines exist than it asked for: a set that cannot count must not act.
+// Decides which machines of a set are created, adopted, released and deleted. Pure. It deletes a machine in service only under a granted permit, and creates
+// none while more machines exist than declared: a set that cannot count must not act.
 import type { Machine } from '#api/kinds/machine.ts'
 import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'

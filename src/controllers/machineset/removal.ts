@@ -1,4 +1,4 @@
-// Decides the next step of machines that have to leave a set: whether it can be asked for, is waited for, or is done. Pure.
+// Decides the next step of machines that must leave a set: request the permit, wait for it, or delete. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -8,7 +8,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
 import { type Seen, isInService, isReady, isSilent, nameOf, openPermit, permitsFor, uidOf } from './seen.ts'
 
-/** Removals asked for or done in one reconcile. */
+/** Removals requested or done in one reconcile. */
 export const MOST_REMOVALS = 20
 /** More silent ones than this share of a set are a network problem until proven otherwise. */
 const OUTAGE_SHARE = 1 / 3
@@ -123,7 +123,7 @@ const wait = (predicate: Waiting['predicate'], what: string, unblock: string, be
 const prefixOf = (seen: Seen, machine: Machine): string =>
   `scalein-${nameOf(machine).slice(0, 200)}-${uidOf(seen.set).slice(0, 8)}-${seen.set.metadata.generation ?? 0}-`
 
-/** What was asked for this machine since the spec last changed. */
+/** The requests for this machine since the spec last changed. */
 const permitsOfGeneration = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
   permitsFor(seen, machine).filter((p) => nameOf(p).startsWith(prefixOf(seen, machine)))
 

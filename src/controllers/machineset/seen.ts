@@ -15,7 +15,7 @@ export interface Seen {
   readonly set: MachineSet
   /** Those that the set owns, and those that match its selector and have no owner. */
   readonly machines: readonly Machine[]
-  /** Permits that this set asked for. */
+  /** Permits that this set requested. */
   readonly permits: readonly OperationPermit[]
   /** UIDs of machines that a permit of this set names, that exist, and that are not its own any more; left out: none. */
   readonly elsewhere?: ReadonlyMap<string, Machine>

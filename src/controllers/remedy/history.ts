@@ -14,7 +14,7 @@ export const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadat
 export const finishedAt = (job: RemedyOperationJob): number => timeOf(job.status?.finishedAt) ?? createdAt(job)
 export const hasStarted = (job: RemedyOperationJob): boolean => job.status?.startedAt !== undefined
 export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.name
-/** Nothing was asked for or done yet that could not be left undone. */
+/** Nothing was requested or done yet that could not be undone. */
 export const isWaiting = (job: RemedyOperationJob): boolean =>
   job.status?.phase === undefined || job.status.phase === 'Pending' || job.status.phase === 'AwaitingPermit'
 

@@ -15,7 +15,7 @@ export type LadderStep =
       readonly attempt: number
       readonly why: string
       readonly notBefore: number
-      /** A person asked for it. */
+      /** A user requested it. */
       readonly isAsked?: boolean
     }
   | { readonly kind: 'Open'; readonly job: string }
@@ -58,7 +58,7 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
   const outcome = last.status?.outcome ?? 'Permanent'
   switch (outcome) {
     case 'Succeeded':
-      // Verified as gone and true all the same: it came back, whatever an old record says.
+      // The fault was verified as cleared and is present again: it came back, whatever an old record shows.
       return isSameFault ? again(ended, rung + 1, cooledDown) : relapse(rung + 1)
     case 'Superseded':
       // Nothing was done: the same rung, unless it is long ago.

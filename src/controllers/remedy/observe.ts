@@ -57,7 +57,7 @@ export class Observer {
   readonly #verdicts: VerdictBook
   /** Names of nodes that changed since the last reconcile. */
   #changed = new Set<string>()
-  /** Names of nodes with news of their repairs: a fact about them where a rule asks for it. */
+  /** Names of nodes whose repairs changed: a fact about them for rules that read it. */
   readonly #worked = new Set<string>()
 
   /** Names of jobs of which whatever comes next is news. */

@@ -220,7 +220,7 @@ function decide(given: Case): Decision {
   return waitsForTurn(given, step, ofNode) ?? opens(given, step)
 }
 
-/** A person asks for the ladder from its beginning: after it was exhausted, aborted, or when the wait is too long. One hold, one climb. */
+/** A user requests the ladder from its beginning: after it was exhausted, aborted, or when the wait is too long. One hold, one climb. */
 function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | undefined): LadderStep | undefined {
   const { holds, rules } = scene.seen
   const remedier = rules.find((r) => nameOf(r) === active.name)?.remedier

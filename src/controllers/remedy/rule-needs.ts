@@ -1,4 +1,4 @@
-// What a rule rests on beside its node: the time, the other nodes, the repairs before. It says when a verdict must be asked for again.
+// What a rule depends on beside its node: the time, the other nodes, earlier repairs. It decides when a verdict must be evaluated again.
 import type { Place } from '#policy/reading.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import { NOW } from '#policy/vocabulary.ts'

@@ -320,7 +320,7 @@ export class Observer {
     return { kind: 'Absent', since: isDated ? since : undefined }
   }
 
-  /** What others say is gathered only for a rule that asks for it. */
+  /** Facts about other nodes are gathered only for a rule that reads them. */
   #factsFor(view: NodeView, rule: CompiledRule, before: readonly RemedyOperationJob[], now: number): Facts {
     const words = wordsOf(rule)
     const speaksOf = (fact: string) => words.has(fact)

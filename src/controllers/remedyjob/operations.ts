@@ -1,4 +1,4 @@
-// What one job as a whole asks for: of whom, of the Defender, and whether it can be done at all.
+// What one job as a whole requires: its executors, the Defender's permission, and whether it can be done at all.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
@@ -20,7 +20,7 @@ export function unsupportedReason({ spec }: RemedyOperationJob): string | undefi
   return undefined
 }
 
-/** What is asked of the Defender. A job that takes nothing away asks for the mildest, so that every repair is seen and can be stopped in one place. */
+/** The disruption to be permitted. A job that disrupts nothing requests the mildest, so that every repair is visible and can be stopped in one place. */
 export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption[] {
   const wanted = spec.operations.flatMap((o) => operationFacts(o)?.disruptions ?? [])
   return wanted.length === 0 ? ['Cordon'] : [...new Set(wanted)]

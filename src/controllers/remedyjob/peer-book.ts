@@ -1,4 +1,4 @@
-// What a job's rule asks about other nodes, kept current from the caches only while some rule asks for it.
+// Facts about other nodes for a job's rule, kept current from the caches only while some rule reads them.
 import type { Node } from '#nodes/objects.ts'
 import type { NodeView } from '#faults/node-view.ts'
 import { Peers } from '#faults/peers.ts'

@@ -43,7 +43,7 @@ export function finish(seen: Seen, now: number, outcome: NonNullable<JobStatus['
       'the step finishes',
       LOOK_AGAIN_MS,
     )
-  // To close a job on the word of a cache that lags behind would leave a fault without a repair.
+  // Closing a job because of a stale cache would leave a fault without a repair.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   return {
     actions: [],

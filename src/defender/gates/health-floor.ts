@@ -1,4 +1,4 @@
-// So many must stay healthy; and many that fall silent at once are taken for the network.
+// Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
 import type { GateVerdict } from '../gate.ts'
 import { floorLimit } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'

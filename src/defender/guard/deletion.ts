@@ -8,6 +8,6 @@ export interface Deletion {
   /** The user who deletes, as known to the API server. */
   readonly user: string
   readonly isEnding: boolean
-  /** Asked for practice: nothing is counted. */
+  /** A dry run: nothing is counted. */
   readonly isDryRun: boolean
 }

@@ -17,7 +17,7 @@ import { defenderErrors } from '../defender-errors.ts'
 
 /** The API server bounds our objects at 1.5 MiB; a review of an update holds two, and some room. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
-/** The API server asks for an answer within ten seconds. */
+/** The API server requires an answer within ten seconds. */
 const REQUEST_TIMEOUT_MS = 10_000
 /** How often Node checks for late headers on a connection that sent requests before. */
 const CHECK_MS = 1_000

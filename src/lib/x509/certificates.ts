@@ -68,7 +68,7 @@ const extendedUsage = (ids: readonly Buffer[]): Buffer => extension(objectId(ID.
 const alternativeNames = (hosts: readonly string[]): Buffer =>
   extension(objectId(ID.alternativeNames), sequence(...hosts.map(generalName)))
 
-/** Bits of KeyUsage, the first bit of the first byte being 0; all that is asked for here lies in one byte. */
+/** Bits of KeyUsage, the first bit of the first byte being 0; all requested bits are in one byte. */
 const KEY_USAGE = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -237,7 +237,7 @@ const EXTENDED_USAGES: ReadonlyMap<string, Buffer> = new Map([
 const known = <V>(table: ReadonlyMap<string, V>, names: readonly string[]): readonly V[] =>
   names.map((n) => table.get(n)).filter((v) => v !== undefined)
 
-/** Signs what a request asks for, with the usages of its CertificateSigningRequest. */
+/** Signs a request, with the usages of its CertificateSigningRequest. */
 export function signRequest(
   authority: KeyAndCertificate,
   requestPem: string,

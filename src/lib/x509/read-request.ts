@@ -20,7 +20,7 @@ export interface RequestParts {
   readonly publicKey: DerValue
   /** The extension with the alternative names. */
   readonly alternativeNames: DerValue | undefined
-  /** Identifiers of all extensions that are asked for, in numbers and dots. */
+  /** Identifiers of all requested extensions, in numbers and dots. */
   readonly extensions: readonly string[]
   readonly signatureValid: boolean
 }

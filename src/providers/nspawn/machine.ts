@@ -54,7 +54,7 @@ export interface UnitWish {
 const quoted = (word: string): string =>
   `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
 
-/** An agent that ends with 75 asks for a reboot of the machine. */
+/** An agent that ends with 75 requests a reboot of the machine. */
 const unitText = ({ exec }: UnitWish): string => `[Unit]
 Description=KubeNode agent
 After=local-fs.target

@@ -94,7 +94,7 @@ class ProcessProvider implements Provider {
     return this.#events.listen(heard, signal)
   }
 
-  /** Keeps agents alive and carries out what nodes asked for, until the signal aborts. */
+  /** Keeps agents alive and carries out requests of nodes, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {

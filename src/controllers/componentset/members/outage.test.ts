@@ -16,7 +16,7 @@ const reachable = (status: 'True' | 'False' | 'Unknown', reason: string) => ({
 const withStatus = (m: Machine, phase: string, c: ReturnType<typeof reachable>): Machine =>
   ({ ...m, status: { ...m.status, phase, conditions: [c] } }) as Machine
 
-/** As the machine controller leaves it while it waits for the first word of the agent. */
+/** As the machine controller leaves it while it waits for the agent's first heartbeat. */
 const joining = (m: Machine): Machine => withStatus(m, 'Joining', reachable('Unknown', 'NotYetObserved'))
 const silent = (m: Machine): Machine => withStatus(m, 'Ready', reachable('False', 'LeaseExpired'))
 /** Its Lease was deleted after it had worked. */

@@ -60,7 +60,7 @@ export interface BlockedNow {
   readonly now: number
 }
 
-/** Brings what is kept on the revisions to what is blocked now. */
+/** Updates the records on the revisions to the current blocks. */
 export function keptEvidence(revisions: readonly ControllerRevision[], found: BlockedNow): readonly SetAction[] {
   return revisions.flatMap((revision) => {
     if (revision.metadata.uid === undefined) return []

@@ -22,7 +22,7 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
   )
 }
 
-/** What lacks a secret value is not made: machines must not take it for the whole. */
+/** A configuration without one of its secret values is not created: machines would treat it as complete. */
 function configOf(wanted: WantedComponent) {
   const rendered = renderedConfig(wanted)
   if (rendered === undefined || !rendered.isWhole) return undefined

@@ -35,7 +35,7 @@ export interface Revisions {
 
 const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 
-/** Entries that still bind: their component is still declared as it failed, and no retry was asked for since. */
+/** Blocks still in force: their component is still declared as it failed, and no retry was requested since. */
 export function bindingBlocks(
   blocked: readonly Blocked[],
   { update, all }: Revisions,

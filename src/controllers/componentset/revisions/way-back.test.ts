@@ -8,7 +8,7 @@ import { fleet, until } from '#test/support/rollout-story.ts'
 
 const HOUR = 3_600_000
 
-/** Permits that were asked for since, in their order, as `recovery of 5` or `rollout of 1`. */
+/** Permits requested since, in their order, as `recovery of 5` or `rollout of 1`. */
 function asked(model: RolloutModel, does: () => void): readonly string[] {
   const before = new Set(model.permits.values().map((p) => p.metadata.uid))
   does()

@@ -76,7 +76,7 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   if (letGo.length > 0 && !isPermitEnded(permit))
     return waits(slice, halted(letGo), around, reports({ slice, permit, machines: letGo }))
   const isGranted = permit.status?.phase === 'Granted'
-  // A report of the attempt before must not be taken for one of this: the machine controller counts the attempt up first.
+  // A report of the previous attempt must not count for this one: the machine controller raises the attempt first.
   const stuck = machines.find((m) => m.standing === 'Failed' && failedBefore(m, view, around))
   if (isGranted && stuck !== undefined) return waits(slice, retried(stuck), around, renewal(permit, around.now))
   const begun = around.rules.nextPhase(slice.phase, 'begin', { permitGrantedNow: isGranted })
@@ -102,7 +102,7 @@ function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined
   return actions.length === 0 || permit === undefined ? undefined : waits(slice, permitWait(permit), around, actions)
 }
 
-/** Its permit was asked for before the slice was named, so one that is not there was deleted. */
+/** Its permit was requested before the slice was named, so a missing one was deleted. */
 function askAnew({ slice }: SliceView, around: Surroundings): Moved {
   const phase = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: true }) ?? slice.phase
   return waits({ ...slice, phase }, PERMIT_GONE, around)

@@ -4,7 +4,7 @@ import { type Share, shareOf } from './share.ts'
 /** A step closes after this many slices even when it is not full: with a tiny budget a large step would otherwise list hundreds. */
 export const MOST_SLICES_OF_STEP = 10
 
-/** How many steps it takes to bring all machines that count to the version: the last one repeats. */
+/** How many steps it takes to bring all counted machines to the version: the last one repeats. */
 export function stepCount(steps: readonly Share[], counting: number): number {
   let left = counting
   let count = 0

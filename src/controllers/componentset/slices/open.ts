@@ -185,7 +185,7 @@ export interface Asked {
   readonly actions: readonly SetAction[]
 }
 
-/** The slice with its permit asked for. One that was asked for before a crash is found again by its name. */
+/** The slice with its permit request. A permit requested before a crash is found again by its name. */
 export function ask(input: AskInput): Asked {
   const { seen, slice, targets, now } = input
   const request = requestOf(input)
@@ -248,7 +248,7 @@ function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): stri
   }
 }
 
-/** A removal hashes as it always did, so that a permit that was asked for is found again. */
+/** The hash of a removal never changes, so that a permit requested earlier is found again. */
 const hashOf = ({ component, version = '', config }: Slice, set: string): string =>
   revisionHash([{ name: component, version, values: { set, ...(config !== undefined && { config }) } }])
 

@@ -13,7 +13,7 @@ export interface SliceMachine {
   readonly name: string
   readonly reading: Reading | undefined
   readonly standing: Standing | undefined
-  /** The UID that the permit names; it has none for a machine that was done before the permit was asked for. */
+  /** The UID that the permit names; none for a machine that was done before the permit was requested. */
   readonly targetUid: string | undefined
   /** Written in the permit already. */
   readonly result: TargetResult | undefined
@@ -65,7 +65,7 @@ function viewMachine(
 ): SliceMachine {
   const target = permit?.spec.targets.find((t) => t.name === name)
   const found = around.readingOf(name)
-  // Another machine of the same name is not the one that was asked for.
+  // Another machine of the same name is not the requested one.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
   const index = around.indexOf(slice.component)
   const standing = reading && standingOf(reading, index, readAssignment(slice))

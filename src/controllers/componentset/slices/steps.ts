@@ -48,7 +48,7 @@ function inspect(slice: Slice, stepSettled: boolean, reading: StepReading): Slic
   return soak({ ...slice, phase: next, soakUntil: wholeSecond(now + soakMs) }, reading)
 }
 
-/** Stamps have whole seconds; a soak is never shorter than asked for. */
+/** Timestamps have whole seconds; a soak is never shorter than declared. */
 const wholeSecond = (ms: number): string => timestamp(Math.ceil(ms / 1_000) * 1_000)
 
 function soak(slice: Slice, reading: StepReading): Slice {
@@ -57,7 +57,7 @@ function soak(slice: Slice, reading: StepReading): Slice {
   const until = Date.parse(slice.soakUntil ?? '')
   // A clock that went back would otherwise stretch the soak by as much.
   if (!(until - now <= soakMs + 1_000)) return soak({ ...slice, soakUntil: wholeSecond(now + soakMs) }, reading)
-  // No soak was asked for: waiting for the end of the second would be most of what such a step takes.
+  // No soak was declared: waiting for the end of the second would be most of what such a step takes.
   const soakOver = soakMs === 0 || now >= until
   const next = rules.nextPhase(slice.phase, 'pass', { soakOver, inspectionsHold: true })
   if (next === undefined) return { ...slice, waitingFor: waitingSince(slice.waitingFor, soaking(slice), now) }

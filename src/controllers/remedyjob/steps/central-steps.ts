@@ -37,7 +37,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
     return ended(step, now, 'Failed', `timed out${step.output === undefined ? '' : `: ${step.output}`}`)
   const why = operation.drain === undefined ? undefined : unwanted(seen, now)
   if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
-  // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
+  // Most may be repeated: each pass only requests what is still missing. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (operationFacts(operation)?.givesBack !== true && permit.kind !== 'Granted')
     return ended(step, now, 'Failed', 'the permit expired')
@@ -127,7 +127,7 @@ function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): bool
   return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
 }
 
-/** Its Machine is going, by whatever hand: that is all a replace can bring about. */
+/** Its Machine is being deleted, by whichever client: the replace step has reached its goal. */
 const isReplaced = ({ machine, permit }: Seen, { replace }: Operation): boolean =>
   replace !== undefined &&
   (machine === undefined ||

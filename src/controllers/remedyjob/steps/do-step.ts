@@ -134,7 +134,7 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
   }
 }
 
-/** Never on the word of silence: a machine that runs behind a broken network would have its work started twice. */
+/** Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. */
 async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const host = hostOf(tools, seen)
   if (typeof host === 'string') return failed(`${host}: nobody can say that it is off`)

@@ -6,7 +6,7 @@ import type { NodeView } from '#faults/node-view.ts'
 import { ageMs } from '#policy/reading.ts'
 import type { FaultReading } from '../seen.ts'
 
-/** What the rung says must be seen: a condition gone, or the rule false; and a component healthy, where it names one. */
+/** What the rung requires must be observed: a condition cleared, or the rule false; and a healthy component, if it names one. */
 export function clearedReading({ job, view, active, fault, isHeard }: Looked, now: number): FaultReading {
   const verify = active.spec.ladder[job.spec.rung]?.verify
   const type = verify?.conditionCleared
