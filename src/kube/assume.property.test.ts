@@ -209,7 +209,7 @@ class World {
     this.#shown = asOf
   }
 
-  /** Writes that nobody but us has seen are lost with a disk; what comes later has higher numbers. */
+  /** Writes that only our own process has seen are lost with a disk; later writes have higher numbers. */
   #setBack(): void {
     if (this.#listing !== undefined) return
     const kept = this.#highest()
