@@ -1,6 +1,6 @@
 // One vitest project a layer of tests, so that `npm run ok` can run the quick layers alone.
 import { configDefaults, defineConfig } from 'vitest/config'
-import { isFull } from './test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.ts'])]
 
@@ -14,11 +14,17 @@ export default defineConfig({
     passWithNoTests: false,
     // A file a core: most of the long ones wait for processes, and each has folders and ports of its own.
     maxWorkers: '100%',
-    reporters: ['default', './test/support/honest-reporter.ts'],
+    reporters: ['default', './test/support/tools/honest-reporter.ts'],
     projects: [
       project(
         'unit',
-        ['src/**/*.test.ts', 'rules/**/*.test.ts', 'fleet/**/*.test.ts', 'test/support/**/*.test.ts'],
+        [
+          'src/**/*.test.ts',
+          'rules/**/*.test.ts',
+          'fleet/**/*.test.ts',
+          'test/support/**/*.test.ts',
+          'test/doubles/**/*.test.ts',
+        ],
         60_000,
       ),
       project('repo', ['test/repo/**/*.test.ts'], 60_000),

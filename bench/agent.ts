@@ -2,7 +2,7 @@
 import { conditionFigures, detectionCpu } from './agent/detection.ts'
 import { compareWithNpd } from './agent/npd.ts'
 import { restFigures } from './agent/rest.ts'
-import { npdProgram } from '#test/support/npd-program.ts'
+import { npdProgram } from '#test/support/fleets/npd-program.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
 
 export async function run(options: BenchOptions): Promise<BenchResult> {

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import type { ClientReport } from '#test/support/kube-bench-reflector.ts'
+import type { ClientReport } from '#test/support/benches/kube-bench-reflector.ts'
 import { rounded, type BenchOptions, type BenchResult, type Figures } from './result.ts'
 
 const DEFAULTS = { nodes: 10_000, writes: 3_000, reconnects: 10 } as const
@@ -93,7 +93,7 @@ async function oneRun({ client, nodes, bytes, writes, reconnects }: Run): Promis
 }
 
 function start(file: string, args: readonly string[]): ChildProcess {
-  return fork(join(import.meta.dirname, '../test/support', file), [...args], {
+  return fork(join(import.meta.dirname, '../test/support/benches', file), [...args], {
     execArgv: NODE_FLAGS,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -3,8 +3,8 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { seededRandom } from '#lib/random.ts'
 import { timestamp } from '#lib/clock.ts'
-import { component, componentSet, silenced, workingMachine } from '#test/support/rollout-fleet.ts'
-import { RolloutModel } from '#test/support/rollout-model.ts'
+import { component, componentSet, silenced, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
 

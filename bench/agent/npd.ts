@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { loopbackAddress } from '#agent/node/address.ts'
 import { systemClock } from '#lib/clock.ts'
 import { AgentBench, MACHINE, eventually } from '#test/integration/agent-bench.ts'
-import { freePort, problemMetrics, startNpd, syslogLine, type Detector } from '#test/support/npd-program.ts'
+import { freePort, problemMetrics, startNpd, syslogLine, type Detector } from '#test/support/fleets/npd-program.ts'
 import { median, type Figures } from '../result.ts'
 import { MATCHING, familyMb, kernelConfig, messages } from './detection.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { isAnotherConfig, watchConfig } from './config-watch.ts'
 import { configFile, hostConfigFile, nodeDir } from './node-dir.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { MemoryFiles } from './files/memory.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { FrozenWatch, frozenCondition, readFrozen } from './frozen.ts'
 import { frozenFile, nodeDir } from './node-dir.ts'
 

@@ -1,6 +1,6 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { expect, test } from 'vitest'
-import { MemoryFiles } from './files/memory.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { keepOrder, orderOf } from './machine-order.ts'
 
 test('an agent leaves components alone that run as pods', () => {

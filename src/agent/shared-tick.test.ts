@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
 
 test('long waits end together, short ones when they are over', async () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { REST_BOUNDS, collectAtRest, thisEngine, type Engine } from './collect-at-rest.ts'
 
 const MIB = 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { sayIfSlow } from './say-if-slow.ts'
 
 const said = async (ms: number, end: 'answer' | 'error'): Promise<readonly string[]> => {

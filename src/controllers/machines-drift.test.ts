@@ -1,7 +1,14 @@
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FRESH_COPY_WINDOW_MS, MOST_FRESH_COPIES } from '#api/protocol/fresh-copy.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type TestWorld, beat, endWorlds, machineWorld, readyMachine, report } from '#test/support/machine-world.ts'
+import {
+  type TestWorld,
+  beat,
+  endWorlds,
+  machineWorld,
+  readyMachine,
+  report,
+} from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 
 afterEach(endWorlds)

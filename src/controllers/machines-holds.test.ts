@@ -20,7 +20,7 @@ import {
   register,
   report,
   setOf,
-} from '#test/support/machine-world.ts'
+} from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ORPHAN_GRACE_MS } from './machine/orphans.ts'
 

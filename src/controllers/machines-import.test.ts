@@ -16,7 +16,7 @@ import {
   grant,
   machineWorld,
   report,
-} from '#test/support/machine-world.ts'
+} from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { secretType } from '#nodes/objects.ts'
 

@@ -19,7 +19,7 @@ import {
   register,
   report,
   setOf,
-} from '#test/support/machine-world.ts'
+} from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'

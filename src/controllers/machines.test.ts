@@ -27,7 +27,7 @@ import {
   register,
   report,
   setOf,
-} from '#test/support/machine-world.ts'
+} from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { UNDER_WAY_MS } from './machine/status-pace.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aPermit, aPolicy, aSnapshot, machines, START_MS } from '#test/support/defender-objects.ts'
+import { aPermit, aPolicy, aSnapshot, machines, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { DecisionCounts } from './decision-counts.ts'
 import { decide } from './plan.ts'
 

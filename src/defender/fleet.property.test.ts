@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
+import { aMachine, condition, uidOf } from '#test/support/fleets/defender-objects.ts'
 import { Fleet, type FleetView, fleetView } from './fleet.ts'
 import { EVERYTHING, type Selecting } from './tally.ts'
 import type { Unit } from './unit.ts'

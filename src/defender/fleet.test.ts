@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
-import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
+import { type MachineWish, aMachine, condition, uidOf } from '#test/support/fleets/defender-objects.ts'
 import { Fleet, fleetView } from './fleet.ts'
 import { EVERYTHING } from './tally.ts'
 import type { Health } from './unit.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { MAX_GRANTS, MAX_LEDGER_BYTES, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import { START_MS } from '#test/support/defender-objects.ts'
+import { START_MS } from '#test/support/fleets/defender-objects.ts'
 import { type Grant, WorkingLedger, grantsOf, storedLedger } from './ledger.ts'
 
 const grant = (n: number, more: Partial<Grant> = {}): Grant => ({

@@ -14,7 +14,7 @@ import {
   condition,
   machines,
   uidOf,
-} from '#test/support/defender-objects.ts'
+} from '#test/support/fleets/defender-objects.ts'
 import { approvalDigest } from './approvals.ts'
 import { builtinPolicy } from './compile-policy.ts'
 import { seriesName } from './rates.ts'

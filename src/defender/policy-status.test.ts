@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { START_MS, machines } from '#test/support/defender-objects.ts'
+import { START_MS, machines } from '#test/support/fleets/defender-objects.ts'
 import { compilePolicy } from './compile-policy.ts'
 import { fleetView } from './fleet.ts'
 import { policyStatus } from './policy-status.ts'

@@ -5,9 +5,9 @@ import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { aMachine, aPermit, uidOf } from '#test/support/defender-objects.ts'
-import { component, componentSet } from '#test/support/rollout-fleet.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { aMachine, aPermit, uidOf } from '#test/support/fleets/defender-objects.ts'
+import { component, componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { type KnownObjects, RecoveryWatch, recoveringTargets } from './recovery.ts'
 
 const COMPONENTS = [{ name: 'beacon', version: '1.0.0' }]

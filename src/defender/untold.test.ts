@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aPermit } from '#test/support/defender-objects.ts'
+import { aPermit } from '#test/support/fleets/defender-objects.ts'
 import type { GateVerdict } from './gate.ts'
 import type { PermitDecision } from './plan.ts'
 import { Untold } from './untold.ts'

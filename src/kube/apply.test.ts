@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import { coreKind } from './core-kinds.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { applyObject, describeConflicts } from './apply.ts'
-import { FakeKube } from './fake/fake-kube.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 
 const CONFIG = coreKind('ConfigMap')
 const config = (data: Record<string, string>) => ({

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { createEventRecorder, type EventWish } from './events.ts'
-import { FakeKube } from './fake/fake-kube.ts'
-import type { FaultPort } from './fake/faults.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import type { FaultPort } from '#test/doubles/kube/faults.ts'
 
 const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 const wish = (note = 'switched kubelet to 1.33.2'): EventWish => ({

@@ -2,9 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from './core-kinds.ts'
-import { settled, VirtualClock } from '#test/support/virtual-clock.ts'
-import { FakeKube } from './fake/fake-kube.ts'
-import { faultsOf, onEveryNthEvent, onNthCall, onNthEvent, type Call, type FaultPort } from './fake/faults.ts'
+import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import {
+  faultsOf,
+  onEveryNthEvent,
+  onNthCall,
+  onNthEvent,
+  type Call,
+  type FaultPort,
+} from '#test/doubles/kube/faults.ts'
 import { createInformer, type Informer, type InformerNotice, type InformerOptions } from './informer.ts'
 
 const NODE = coreKind('Node')

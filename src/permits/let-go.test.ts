@@ -4,8 +4,8 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { MOST_LET_GO, isLetGo, letGoFrom, withLetGo } from '#api/protocol/let-go.ts'
 import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { reportConfirmed } from './let-go.ts'
 

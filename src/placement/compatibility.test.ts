@@ -1,7 +1,7 @@
 // What components need of each other on a machine.
 import { describe, expect, test } from 'vitest'
 import { readAssignment } from '#api/protocol/assignment.ts'
-import { component } from '#test/support/rollout-fleet.ts'
+import { component } from '#test/support/fleets/rollout-fleet.ts'
 import { compatibilityOf, mixesOf, specsIn } from './compatibility.ts'
 
 const specs = [

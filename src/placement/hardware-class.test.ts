@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workingMachine } from '#test/support/rollout-fleet.ts'
+import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { hardwareClass } from './hardware-class.ts'
 import type { Node } from '#nodes/objects.ts'
 

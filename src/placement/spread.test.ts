@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { workingMachine } from '#test/support/rollout-fleet.ts'
+import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { type Domain, type Spreadable, pickSpread } from './spread.ts'
 
 const candidate = (name: string, zone: string, rack: string, cls: string): Spreadable => ({

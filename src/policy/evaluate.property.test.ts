@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { factSets, RULE_NOW, ruleDefinitions, SMALL_VOCABULARY } from '#test/support/arbitrary-rules.ts'
+import { factSets, RULE_NOW, ruleDefinitions, SMALL_VOCABULARY } from '#test/support/fuzzing/arbitrary-rules.ts'
 import { compileRule } from './compile-rule.ts'
 import { evaluate } from './evaluate.ts'
 import type { Explanation } from './explanation.ts'

@@ -8,7 +8,7 @@ import { messageOf } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DefinitionFor, path, type ProviderTools } from './definition.ts'
-import { MemoryProvider } from './memory.ts'
+import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { defaultProviders, parseProviders, readProvidersFile, type ServedProvider } from './providers-file.ts'
 import { PROVIDERS } from './registry.ts'
 

@@ -1,4 +1,4 @@
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { Health } from './health.ts'
 import { answer } from './http.ts'

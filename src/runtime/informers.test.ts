@@ -1,10 +1,10 @@
 import { seededRandom } from '#lib/random.ts'
 import { silentLogger } from '#lib/log.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import type { Call } from '#kube/fake/faults.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import type { Call } from '#test/doubles/kube/faults.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { createInformers, requireFresh } from './informers.ts'
 

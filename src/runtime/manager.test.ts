@@ -1,5 +1,5 @@
 import { silentLogger } from '#lib/log.ts'
-import { VirtualClock, settled } from '#test/support/virtual-clock.ts'
+import { VirtualClock, settled } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeaderContext } from './leader.ts'
 import { type ElectionEvents, Manager, type ManagerOptions, type Part } from './manager.ts'

@@ -1,5 +1,5 @@
 import { seededRandom } from '#lib/random.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { URGENT_IN_A_ROW } from './lanes.ts'

@@ -1,4 +1,4 @@
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { expect, test } from 'vitest'
 import { REFILL_MS, Refill } from './refill.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isObject } from '#lib/json.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { RIGHTS_MS, type Right, RightsWatch, missingRight, rightText } from './rights.ts'
 
 const NEEDS: readonly Right[] = [

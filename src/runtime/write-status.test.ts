@@ -1,10 +1,10 @@
 import type { KubeClient } from '#kube/client.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { type CallFault, noFaults } from '#kube/fake/faults.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { type CallFault, noFaults } from '#test/doubles/kube/faults.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { writeStatus, writtenOrThrow } from './write-status.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { SECRET_AGE_MS, SecretValues } from './secret-values.ts'
 
 const secretType = coreKind('Secret')

@@ -10,7 +10,7 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
+import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/worlds/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`

@@ -21,7 +21,7 @@ import { systemClock } from '#lib/clock.ts'
 import { installManifests, manifestsOf } from '#local/install.ts'
 import { isAcceptedUser } from '#identity/accepted-agent.ts'
 import { keyRecord, revocation } from '#identity/agent-key.ts'
-import { shiftedClock } from '#test/support/shifted-clock.ts'
+import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const OURS = '/apis/kubenode.io/v1alpha1'

@@ -1,6 +1,6 @@
 // The attacker may write Clusters: sync opens no Secret for them that they cannot read themselves.
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const clustersIn = (namespace: string): string => `/apis/kubenode.io/v1alpha1/namespaces/${namespace}/clusters`

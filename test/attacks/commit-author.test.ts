@@ -11,8 +11,14 @@ import { placesIn } from '#declared/find-in-files.ts'
 import { textOf } from '#cli/commands/plan.ts'
 import { problemsIn, problemText } from '#sync/render/problems.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
-import { shownAnswer } from '#test/support/caged-code.ts'
-import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
+import { shownAnswer } from '#test/support/faults/caged-code.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryHere,
+  tryOnServers,
+} from '#test/support/worlds/attack-world.ts'
 
 const shellMonitor = {
   plugin: 'custom',

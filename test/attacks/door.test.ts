@@ -14,9 +14,9 @@ import { revocation } from '#identity/agent-key.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 import { isOfDoor } from '#identity/door/queue.ts'
-import { knockAs, knockBody, send } from '#test/support/door-knocks.ts'
-import { DoorWorld, keyOfHost, type Host } from '#test/support/door-world.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import { knockAs, knockBody, send } from '#test/support/worlds/door-knocks.ts'
+import { DoorWorld, keyOfHost, type Host } from '#test/support/worlds/door-world.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 const UNKNOWN = { status: 403, state: 'Refused', message: 'no machine of this name and uid has this key on record' }
 let world: DoorWorld

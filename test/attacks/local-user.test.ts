@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { takeNodeLock } from '#agent/join/lock.ts'
 import { type Running, runApiServer } from '#apiserver/run-api-server.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
-import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
+import { type Answer, type Attempt, tryHere } from '#test/support/worlds/attack-world.ts'
 
 const OTHERS = 0o077
 const root = join(import.meta.dirname, '../..')

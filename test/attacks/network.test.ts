@@ -12,9 +12,15 @@ import { SecretPaths } from '#defender/webhook/secret-paths.ts'
 import { WebhookServer } from '#defender/webhook/server.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
-import { Requests } from '#test/support/api-requests.ts'
-import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
-import { newAuthority } from '#test/support/tls.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryHere,
+  tryOnServers,
+} from '#test/support/worlds/attack-world.ts'
+import { newAuthority } from '#test/support/servers/tls.ts'
 
 interface Sent {
   readonly method?: string

@@ -1,6 +1,6 @@
 // The attacker is a person with a few rights of their own, such as to define kinds and to evict pods. They gain nothing else by them.
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 async function madeBy({ ask, who }: AttackWorld, path: string, body: object): Promise<void> {
   const { status, text } = await ask(who.installer, 'POST', path, { body })

@@ -1,7 +1,13 @@
 // The attacker may write into the namespace where sets remember which versions were healthy, and plants a memory: a way back to it would pass rates and steps.
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { revisionNameOf, writeSetRevision } from '#api/protocol/set-revision.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+  type Who,
+} from '#test/support/worlds/attack-world.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const revisionsIn = (namespace: string): string => `/apis/apps/v1/namespaces/${namespace}/controllerrevisions`

@@ -1,6 +1,12 @@
 // The attacker has the key of one of our programs and tells people, in events, what another program never said.
 import { PROGRAM_REPORTERS } from '#api/names.ts'
-import { accountOfProgram, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
+import {
+  accountOfProgram,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+  type Who,
+} from '#test/support/worlds/attack-world.ts'
 
 const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
 type ProgramName = (typeof PROGRAMS)[number]

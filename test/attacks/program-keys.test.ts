@@ -19,7 +19,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { manifestsIn, typeOf } from '#local/install.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
+import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/worlds/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const inSystem = (resource: string) => `/api/v1/namespaces/${SYSTEM_NAMESPACE}/${resource}`

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '#cli/program.ts'
-import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
+import { type Answer, type Attempt, tryHere } from '#test/support/worlds/attack-world.ts'
 
 type Make = (folder: string) => void
 

@@ -1,7 +1,13 @@
 // The attacker has the key of an agent that was revoked, on a server that knows no revocation of certificates: nothing is written with it until it expires.
 import { agentKeyGroup, agentLeaseName, ANNOTATIONS, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { shortKey } from '#identity/agent-key.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+  type Who,
+} from '#test/support/worlds/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`

@@ -1,7 +1,13 @@
 // The attacker may do everything in a namespace of their own: nothing of KubeNode and of other tenants is theirs.
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import {
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+  type Who,
+} from '#test/support/worlds/attack-world.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const tenant =

@@ -5,8 +5,8 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { noBootstrappers } from '#apiserver/auth/judge-subject.ts'
 import { joinersAreAgents } from '#identity/agent-request.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const GROUPS = [AGENTS_GROUP, agentNodeGroup('n-a'), machineUidGroup('u')]

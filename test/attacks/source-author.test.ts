@@ -1,6 +1,6 @@
 // The attacker may write one FleetSource: sync does nothing for it that its writer may not do.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const SOURCES = `/apis/kubenode.io/v1alpha1/namespaces/${SYSTEM_NAMESPACE}/fleetsources`

@@ -22,7 +22,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { install } from '#local/install.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { type RunningServer, apiServers } from '#test/support/api-servers.ts'
+import { type RunningServer, apiServers } from '#test/support/servers/api-servers.ts'
 
 const core = (kind: string, plural: string, namespaced = true): ResourceType => ({
   group: '',

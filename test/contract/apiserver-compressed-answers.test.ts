@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createGunzip } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { sendAnswer } from '#apiserver/http/send-answer.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 /** Random, so that compressing makes nothing smaller; one megabyte many times, so that it costs the test nothing either. */
 const PART = randomBytes(1024 * 1024)

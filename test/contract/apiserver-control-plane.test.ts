@@ -1,9 +1,9 @@
 // What a kube-controller-manager, a kube-scheduler and a kubelet 1.36 ask for when they start and while they work, replayed in their
 // names with their content type (JSON). Written from what these programs are known to list, watch and write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests, type SendOptions } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests, type SendOptions } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const CORE = '/api/v1'
 const group = (name: string, version = 'v1') => `/apis/${name}/${version}`

@@ -1,10 +1,10 @@
 // Versions of custom resources: the same fields under another name (None), or what a webhook makes of them (Webhook), in every way in which objects are read and written.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
-import { startWebhookEndpoint, type WebhookEndpoint } from '#test/support/webhook-endpoint.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
+import { startWebhookEndpoint, type WebhookEndpoint } from '#test/support/servers/webhook-endpoint.ts'
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const WITHIN = { timeout: 20_000, interval: 50 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { newCredentials } from '#apiserver/auth/credentials.ts'
 import { sqliteStorage } from '#apiserver/storage/sqlite.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const AT = `${DEFINITIONS}/widgets.going.example.org`

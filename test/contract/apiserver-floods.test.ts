@@ -6,7 +6,7 @@ import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { loggerTo, type LogFields } from '#lib/log.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { Requests, type Reply } from '#test/support/api-requests.ts'
+import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
 
 const NAMESPACE = '/api/v1/namespaces/default'
 const MAPS = `${NAMESPACE}/configmaps`

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { memoryStorage } from '#apiserver/storage/memory.ts'
 import type { StorageBackend } from '#apiserver/storage/port.ts'
-import { Requests, type Reply } from '#test/support/api-requests.ts'
+import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
 
 const closing: (() => void | Promise<void>)[] = []
 afterEach(async () => {

@@ -4,9 +4,9 @@ import { createPublicKey, sign, verify, type webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newCredentials } from '#apiserver/auth/credentials.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 let server: RunningServer
 let api: Requests

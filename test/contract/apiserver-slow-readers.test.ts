@@ -3,7 +3,7 @@ import { request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { Requests } from '#test/support/api-requests.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
 
 interface Line {
   readonly type: string

@@ -2,9 +2,9 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
-import { jsonPatch, startWebhookEndpoint, type WebhookEndpoint } from '#test/support/webhook-endpoint.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import { jsonPatch, startWebhookEndpoint, type WebhookEndpoint } from '#test/support/servers/webhook-endpoint.ts'
 
 const REGISTRATION = '/apis/admissionregistration.k8s.io/v1'
 const SEEN_WITHIN_MS = 20_000
@@ -521,7 +521,7 @@ describe('the embedded server alone', () => {
   let inService: { readonly name: string } | undefined
   beforeAll(async () => {
     hooks = await startWebhookEndpoint()
-    const { startEmbedded } = await import('#test/support/api-servers.ts')
+    const { startEmbedded } = await import('#test/support/servers/api-servers.ts')
     server = await startEmbedded({
       loops: 'none',
       resolveService: ({ name }) => {

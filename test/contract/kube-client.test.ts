@@ -1,10 +1,10 @@
 // The contract of the client port on the fake itself and on the HTTP client over the fake.
-import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
-import { kubeClientContract } from '#test/support/kube-contract.ts'
-import { serveFake } from '#test/support/kube-server.ts'
+import { kubeClientContract } from '#test/support/servers/kube-contract.ts'
+import { serveFake } from '#test/support/servers/kube-server.ts'
 
 const newFake = () => new FakeKube({ clock: systemClock, random: seededRandom(1) })
 

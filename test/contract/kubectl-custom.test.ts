@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { documents, fresh, Kubectl } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { documents, fresh, Kubectl } from '#test/support/tools/kubectl.ts'
 
 const CRDS = join(import.meta.dirname, '../../deploy/crds')
 const NS = 'toys'

@@ -2,8 +2,8 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { fresh, Kubectl } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { fresh, Kubectl } from '#test/support/tools/kubectl.ts'
 
 const NS = 'operating'
 const N = `-n ${NS}`

@@ -1,7 +1,7 @@
 // kubectl reads: every output form, descriptions, explanations, discovery, rights, events, watches.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Kubectl } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Kubectl } from '#test/support/tools/kubectl.ts'
 
 const labels = { app: 'web', tier: 'front' }
 const POD = {

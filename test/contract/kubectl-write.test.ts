@@ -3,8 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { documents, fresh, Kubectl } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { documents, fresh, Kubectl } from '#test/support/tools/kubectl.ts'
 
 const configMap = (name: string, data: Readonly<Record<string, string>> = {}, metadata = {}) => ({
   apiVersion: 'v1',

@@ -3,9 +3,9 @@ import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests, type SendOptions } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests, type SendOptions } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const POLICY = '/apis/admissionregistration.k8s.io/v1'
@@ -464,7 +464,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       })
     }
     test.concurrent('a certificate of a stranger is nobody', async () => {
-      const { newAuthority } = await import('#test/support/tls.ts')
+      const { newAuthority } = await import('#test/support/servers/tls.ts')
       const stranger = await (await newAuthority('kubenode-ca')).client('kubernetes-admin', ['system:masters'])
       const { hostname, port } = new URL(server.url)
       const agent = new Agent({ ca: server.ca, cert: stranger.cert, key: stranger.key })

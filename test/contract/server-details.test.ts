@@ -1,9 +1,9 @@
 // What an engineer notices who knows a kube-apiserver by heart: one small thing a case, most of them refusals and their words, held
 // against 1.36.2 side by side.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests, type Reply } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const template = (app: string) => ({
   metadata: { labels: { app } },

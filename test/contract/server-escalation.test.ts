@@ -1,8 +1,8 @@
 // S23: no user grants more than they hold, by any verb or path: rules, aggregation rules, bindings, impersonation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests, type Reply, type SendOptions } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests, type Reply, type SendOptions } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const GROUP = 'rbac.authorization.k8s.io'
 const API = `/apis/${GROUP}/v1`

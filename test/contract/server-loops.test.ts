@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newCredentials } from '#apiserver/auth/credentials.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
 import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'
-import { fastClock } from '#test/support/fast-clock.ts'
+import { fastClock } from '#test/support/clocks/fast-clock.ts'
 
 const SOON = { timeout: 15_000, interval: 20 }
 const readyPod = (name: string, labels: Readonly<Record<string, string>>, ready = 'True') => ({

@@ -1,9 +1,9 @@
 // Policies that change what is written: merged configurations, JSON patches, who is asked again, and what a policy that fails does.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { type Reply, Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { type Reply, Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const POLICY = '/apis/admissionregistration.k8s.io/v1'
 interface More {

@@ -1,8 +1,8 @@
 // Objects from birth to death, case by case: names, versions, finalizers, preconditions, selection, tables, subresources.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const TABLE = { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } }
 const METADATA = { headers: { accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io' } }

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { type Reply, Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { type Reply, Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const TYPES = {
   json: 'application/json',

@@ -1,9 +1,9 @@
 // What a kube-apiserver 1.36 makes of pods beside storing them: defaults of limit ranges, containers that are added later, and the
 // security level of a namespace. Words and rules are those of its own sources.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { type Body, type Reply, Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { type Body, type Reply, Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 const said = ({ code, body }: Reply): readonly [number, string] => [code, body.message ?? '']

@@ -2,9 +2,9 @@
 // of a selection, watches of one name, compression, discovery that is asked for again, paths and bodies that are none.
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { type RawReply, type Reply, Requests } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { type RawReply, type Reply, Requests } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'

@@ -1,7 +1,7 @@
 // The columns in which each kind is shown, as `kubectl get` prints them; those with a star with `-o wide` alone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests } from '#test/support/api-requests.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
 
 const TABLE = { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } }
 

@@ -1,8 +1,8 @@
 // Watches and lists as clients rely on them: nothing twice, nothing missing, in order; pages of one moment; the way back after 410.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
-import { Requests, type WatchLine } from '#test/support/api-requests.ts'
-import { fresh } from '#test/support/kubectl.ts'
+import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Requests, type WatchLine } from '#test/support/servers/api-requests.ts'
+import { fresh } from '#test/support/tools/kubectl.ts'
 
 const configMap = (name: string, metadata = {}, data = {}) => ({ metadata: { name, ...metadata }, data })
 const said = (lines: readonly WatchLine[]) => lines.map((l) => `${l.type} ${l.object.metadata?.name ?? ''}`)

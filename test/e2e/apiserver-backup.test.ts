@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Requests } from '#test/support/api-requests.ts'
-import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/apiserver-process.ts'
+import { Requests } from '#test/support/servers/api-requests.ts'
+import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
 const PATH = '/api/v1/namespaces/default/configmaps'

@@ -6,7 +6,7 @@ import { type Socket, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { until } from '../support/processes.ts'
+import { until } from '#test/support/tools/processes.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
 const WITHIN_MS = 60_000

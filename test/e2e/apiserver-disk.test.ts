@@ -8,12 +8,12 @@ import { backupData } from '#apiserver/storage/backup.ts'
 import { checkData } from '#apiserver/storage/check-data.ts'
 import { sqliteStorage } from '#apiserver/storage/sqlite.ts'
 import { seededRandom } from '#lib/random.ts'
-import { Requests, type Reply } from '#test/support/api-requests.ts'
-import { startedApiServer, type ServerProcess } from '#test/support/apiserver-process.ts'
-import { LossyDisk } from '#test/support/power-loss.ts'
-import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/storage-batches.ts'
-import { injecting, noStrace, recording, run, type Injection } from '#test/support/strace.ts'
-import { inFull, isFull } from '#test/support/full.ts'
+import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
+import { startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
+import { LossyDisk } from '#test/support/faults/power-loss.ts'
+import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/faults/storage-batches.ts'
+import { injecting, noStrace, recording, run, type Injection } from '#test/support/faults/strace.ts'
+import { inFull, isFull } from '#test/support/tools/full.ts'
 
 const CHILD = join(import.meta.dirname, '../support/storage-child.ts')
 const seed = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9))

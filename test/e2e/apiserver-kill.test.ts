@@ -9,9 +9,9 @@ import { createInformer } from '#kube/informer.ts'
 import { systemClock } from '#lib/clock.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { Requests, type WatchLine } from '#test/support/api-requests.ts'
-import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/apiserver-process.ts'
-import { CONFIG_MAPS } from '#test/support/kube-contract.ts'
+import { Requests, type WatchLine } from '#test/support/servers/api-requests.ts'
+import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
+import { CONFIG_MAPS } from '#test/support/servers/kube-contract.ts'
 
 const PATH = '/api/v1/namespaces/default/configmaps'
 const WRITERS = 8

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sleep, until } from '../support/processes.ts'
+import { sleep, until } from '#test/support/tools/processes.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
 const WITHIN_MS = 60_000

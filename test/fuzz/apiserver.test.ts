@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bodies, cel, directives, json, keys, leaves, schemas } from '#test/support/arbitrary-api.ts'
-import { startFuzzed, type FuzzedServer, type Shot } from '#test/support/fuzz-api.ts'
-import { inFull } from '#test/support/full.ts'
+import { bodies, cel, directives, json, keys, leaves, schemas } from '#test/support/fuzzing/arbitrary-api.ts'
+import { startFuzzed, type FuzzedServer, type Shot } from '#test/support/fuzzing/fuzz-api.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const RUNS = inFull(4_000, 120)
 const CORPUS = JSON.parse(readFileSync(join(import.meta.dirname, 'corpus/apiserver.json'), 'utf8')) as readonly Shot[]

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Parser, type ReadEntry } from 'tar'
 import { readTar } from '#agent/components/tar.ts'
-import { tarOf, type TarEntry } from '#agent/testing/tar.ts'
+import { tarOf, type TarEntry } from '#test/doubles/node/tar.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { Random } from '#lib/random.ts'
-import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, STRANGE_TEXTS } from '#test/support/fuzzing.ts'
+import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, STRANGE_TEXTS } from '#test/support/fuzzing/fuzzing.ts'
 
 const MAX_MESSAGE = 500
 const LIMITS = { entries: 40, bytes: 20_000 }

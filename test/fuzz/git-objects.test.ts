@@ -10,8 +10,8 @@ import { printableLine } from '#lib/printable.ts'
 import type { Random } from '#lib/random.ts'
 import { openLocalRepository, type LocalRepository } from '#sync/git/local-repository.ts'
 import { nameProblem, parseTree } from '#sync/git/tree-entries.ts'
-import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, strangeText } from '#test/support/fuzzing.ts'
-import { hashOf, putLoose, putPack, varint, type PackedEntry } from '#test/support/hostile-objects.ts'
+import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, strangeText } from '#test/support/fuzzing/fuzzing.ts'
+import { hashOf, putLoose, putPack, varint, type PackedEntry } from '#test/support/faults/hostile-objects.ts'
 
 /** What LocalRepository says of refs and objects: not there, without a commit, too large, missing, hostile, of another type, damaged, a link. */
 const REFUSALS = ['KN7002', 'KN7003', 'KN7005', 'KN7006', 'KN7007', 'KN7015', 'KN7016', 'KN7019']

@@ -8,7 +8,7 @@ import { MAX_PROBLEMS, MAX_REGEX_CHARS, MAX_RULE_DEPTH } from '#policy/limits.ts
 import { nodeFacts, nodeVocabulary } from '#policy/node-vocabulary.ts'
 import type { Facts } from '#policy/reading.ts'
 import { createRuleset } from '#policy/ruleset.ts'
-import { factSets, RULE_NOW, ruleDefinitions, SMALL_VOCABULARY } from '#test/support/arbitrary-rules.ts'
+import { factSets, RULE_NOW, ruleDefinitions, SMALL_VOCABULARY } from '#test/support/fuzzing/arbitrary-rules.ts'
 
 const vocabulary = nodeVocabulary()
 

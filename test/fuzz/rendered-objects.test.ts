@@ -20,7 +20,7 @@ import {
   runCampaign,
   strangeText,
   strangeValue,
-} from '#test/support/fuzzing.ts'
+} from '#test/support/fuzzing/fuzzing.ts'
 
 const validator = createValidator()
 const servers = createValidators()

@@ -13,7 +13,13 @@ import { printableLine } from '#lib/printable.ts'
 import type { Random } from '#lib/random.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import { readContent, type ContentRead } from '#identity/request-content.ts'
-import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, STRANGE_TEXTS, strangeText } from '#test/support/fuzzing.ts'
+import {
+  FUZZ_TIMEOUT_MS,
+  mutatedBytes,
+  runCampaign,
+  STRANGE_TEXTS,
+  strangeText,
+} from '#test/support/fuzzing/fuzzing.ts'
 
 const LABEL = 'CERTIFICATE REQUEST'
 const NAME_TYPES = ['550403', '55040a', '55040b', '550406', '2a864886f70d010901', '0992268993f22c640119', '5504']

@@ -24,7 +24,7 @@ import {
   runCampaign,
   strangeText,
   strangeValue,
-} from '#test/support/fuzzing.ts'
+} from '#test/support/fuzzing/fuzzing.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const PATH = `/apis/${API_GROUP_VERSION}`

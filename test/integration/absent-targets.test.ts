@@ -14,7 +14,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { install } from '#local/install.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 
 const THERE = 'worker-1'
 const ABSENT = 'wroker-1'

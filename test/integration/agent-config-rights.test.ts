@@ -11,7 +11,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { withoutUnlisted } from '#sync/cluster/listed.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { CONFIG_MAP } from '#test/support/sync-bench.ts'
+import { CONFIG_MAP } from '#test/support/benches/sync-bench.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 

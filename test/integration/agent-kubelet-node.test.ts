@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { nodeType } from '#agent/node/types.ts'
-import { release } from '#agent/testing/release.ts'
+import { release } from '#test/doubles/node/release.ts'
 import { isObject } from '#lib/json.ts'
 import { AgentBench, MACHINE, beaconRelease, beaconScript, eventually } from './agent-bench.ts'
 

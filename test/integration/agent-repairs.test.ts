@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { release } from '#agent/testing/release.ts'
+import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, eventually } from './agent-bench.ts'
 
 const bench = new AgentBench()

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { componentConditionType } from '#api/node-conditions.ts'
-import { release } from '#agent/testing/release.ts'
+import { release } from '#test/doubles/node/release.ts'
 import { isObject } from '#lib/json.ts'
 import { AgentBench, eventually } from './agent-bench.ts'
 

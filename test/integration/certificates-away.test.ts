@@ -5,8 +5,15 @@ import { LABELS } from '#api/names.ts'
 import { readmit } from '#cli/machines/readmit.ts'
 import { secretType } from '#nodes/objects.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
-import { certificateOf, DoorWorld, expiresAt, hasBundle, heartbeat, type Host } from '#test/support/door-world.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import {
+  certificateOf,
+  DoorWorld,
+  expiresAt,
+  hasBundle,
+  heartbeat,
+  type Host,
+} from '#test/support/worlds/door-world.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 const NAMES = ['m-1', 'm-2', 'm-3']
 const HOUR = 3_600_000

@@ -8,7 +8,7 @@ import { newCertificate } from '#defender/webhook/certificate.ts'
 import { systemClock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { loggerTo } from '#lib/log.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 const MOST = 2
 const endings: (() => unknown)[] = []

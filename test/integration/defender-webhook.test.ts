@@ -46,8 +46,8 @@ import { definitions, install } from '#local/install.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { eventually } from '#test/support/sync-bench.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 
 let server: RunningServer
 let admin: KubeClient

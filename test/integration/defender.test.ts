@@ -20,8 +20,8 @@ import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { condition } from '#test/support/defender-objects.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { condition } from '#test/support/fleets/defender-objects.ts'
 
 let server: RunningServer
 let admin: KubeClient

@@ -17,7 +17,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { SyncConfig } from '#sync/hub/context.ts'
 import { Renders } from '#sync/hub/renders.ts'
-import { GitFolder } from '#test/support/sync-bench.ts'
+import { GitFolder } from '#test/support/benches/sync-bench.ts'
 
 let folder: string
 let repository: GitFolder

@@ -16,8 +16,8 @@ import {
   putObject,
   putPack,
   type PackedEntry,
-} from '#test/support/hostile-objects.ts'
-import { GitFolder } from '#test/support/sync-bench.ts'
+} from '#test/support/faults/hostile-objects.ts'
+import { GitFolder } from '#test/support/benches/sync-bench.ts'
 
 const MB = 1024 * 1024
 /** Half a megabyte on disk. */

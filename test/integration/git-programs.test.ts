@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openFleetHistory } from '#cli/rollout/fleet-history.ts'
 import { run } from '#cli/program.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
-import { GitFolder } from '#test/support/sync-bench.ts'
+import { GitFolder } from '#test/support/benches/sync-bench.ts'
 
 let repository: GitFolder
 let outside = ''

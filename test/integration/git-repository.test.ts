@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
 import { uncommitted } from '#sync/git/dirty.ts'
-import { GitFolder } from '#test/support/sync-bench.ts'
+import { GitFolder } from '#test/support/benches/sync-bench.ts'
 
 let repository: GitFolder
 beforeEach(() => {

@@ -1,8 +1,8 @@
 // The install manifests with kubectl: two commands on an empty server, each of them once.
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
-import { Kubectl } from '#test/support/kubectl.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Kubectl } from '#test/support/tools/kubectl.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 let server: RunningServer

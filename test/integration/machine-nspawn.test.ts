@@ -19,8 +19,8 @@ import { parseProviders } from '#providers/providers-file.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
-import { startApprover } from '#test/support/approver.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { startApprover } from '#test/support/servers/approver.ts'
 
 const TREES = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
 const ROOT = join(import.meta.dirname, '../..')

@@ -11,7 +11,7 @@ import { systemClock } from '#lib/clock.ts'
 import type { Json } from '#lib/json.ts'
 import { installManifests, manifestsOf } from '#local/install.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const stage = { name: 'test', clusters: { names: ['a'] } }

@@ -6,7 +6,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#cli/approve/requests.ts'
-import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
+import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { hasTaint } from '#nodes/objects.ts'
-import { RepairBench } from '#test/support/repair-bench.ts'
+import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 let bench: RepairBench
 

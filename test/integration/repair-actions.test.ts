@@ -8,7 +8,7 @@ import { conditionIs } from '#api/node-leaves.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { RepairBench } from '#test/support/repair-bench.ts'
+import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 const COMMIT = 'a'.repeat(40)
 let bench: RepairBench

@@ -11,8 +11,8 @@ import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock } from '#lib/clock.ts'
-import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
-import { RepairBench } from '#test/support/repair-bench.ts'
+import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 const REPLICAS = 5
 const POOL = { 'kubenode.io/pool': 'workers' }

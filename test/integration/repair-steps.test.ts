@@ -9,11 +9,11 @@ import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { hasTaint } from '#nodes/objects.ts'
-import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { RepairBench } from '#test/support/repair-bench.ts'
+import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }

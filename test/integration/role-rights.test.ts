@@ -7,8 +7,8 @@ import { leaseType, type Lease } from '#runtime/lease.ts'
 import { clientOf, connectionOf } from '#cli/run/connect.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { type Role, runRole } from '#cli/run/role.ts'
-import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
-import { Kubectl } from '#test/support/kubectl.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { Kubectl } from '#test/support/tools/kubectl.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const LEASE = { namespace: 'kubenode-system', name: 'kubenode-defender' }

@@ -1,6 +1,6 @@
 // The command that `kubenode rollback` prints, run in repositories with many commits and merges: afterwards the fleet declares exactly what was wanted.
 import { execFileSync } from 'node:child_process'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

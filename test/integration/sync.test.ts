@@ -23,7 +23,7 @@ import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
 import { ConfigFiles } from '#providers/config-file.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
 afterEach(async () => {

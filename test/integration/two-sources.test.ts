@@ -1,6 +1,6 @@
 // S27: two FleetSources write the same clusters. Neither overwrites, prunes or forges the other's objects, or stops when the other is hostile or broken.
 import { afterEach, expect, test } from 'vitest'
-import { ONLY_IN_FULL, isFull } from '#test/support/full.ts'
+import { ONLY_IN_FULL, isFull } from '#test/support/tools/full.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { release } from '#api/kinds/release.ts'
@@ -8,7 +8,14 @@ import { SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { CONFIG_MAP, eventually, GitFolder, NAMESPACE, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
+import {
+  CONFIG_MAP,
+  eventually,
+  GitFolder,
+  NAMESPACE,
+  syncBench,
+  type SyncBench,
+} from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
 let other: GitFolder | undefined

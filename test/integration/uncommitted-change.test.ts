@@ -25,7 +25,7 @@ import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { install } from '#local/install.ts'
-import { MemoryProvider } from '#providers/memory.ts'
+import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -36,7 +36,7 @@ import { refOf } from '#delivery/object-ref.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { GOOD, definition } from '../sim/rollout/fleet.ts'
-import { startApprover } from '#test/support/approver.ts'
+import { startApprover } from '#test/support/servers/approver.ts'
 
 const MACHINES = 6
 const POOL = { 'kubenode.io/pool': 'workers' }

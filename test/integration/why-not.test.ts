@@ -14,8 +14,8 @@ import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { requestPermit, reportResults } from '#permits/permits.ts'
-import { condition } from '#test/support/defender-objects.ts'
-import { RepairBench } from '#test/support/repair-bench.ts'
+import { condition } from '#test/support/fleets/defender-objects.ts'
+import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 interface Blocker {
   readonly id: string

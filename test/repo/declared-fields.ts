@@ -1,7 +1,7 @@
 // The fields that the files of the kinds declare, where they stand. Read as text: the sources are formatted, and a field is a name before a call or a name.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Place } from '#test/support/language-server.ts'
+import type { Place } from '#test/support/tools/language-server.ts'
 import { ROOT } from './source-files.ts'
 
 export interface DeclaredField extends Place {

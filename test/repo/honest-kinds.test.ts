@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { EACH, unservedFields } from '#api/unserved.ts'
-import { LanguageServer } from '#test/support/language-server.ts'
+import { LanguageServer } from '#test/support/tools/language-server.ts'
 import { type DeclaredField, declaredFields } from './declared-fields.ts'
 import { isTest, ROOT, sourceFiles } from './source-files.ts'
 import { PARTS_OF_UNSERVED, UNSERVED_SPEC, UNWRITTEN_STATUS, USED_AS } from './unserved.ts'
-import { ONLY_IN_FULL, isFull } from '#test/support/full.ts'
+import { ONLY_IN_FULL, isFull } from '#test/support/tools/full.ts'
 
 const fields = declaredFields()
 const isIn = (id: string, place: string): boolean => id === place || id.startsWith(`${place}.`)

@@ -2,9 +2,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { commentsIn } from '#test/support/comments.ts'
-import { AVOIDED, AVOIDED_IN_STATUS, avoidedIn } from '#test/support/plain-english.ts'
-import { spokenIn } from '#test/support/spoken.ts'
+import { commentsIn } from '#test/support/tools/comments.ts'
+import { AVOIDED, AVOIDED_IN_STATUS, avoidedIn } from '#test/support/tools/plain-english.ts'
+import { spokenIn } from '#test/support/tools/spoken.ts'
 import { ROOT, filesUnder } from './source-files.ts'
 
 /** The embedded server and its schemas answer in the words of a real kube-apiserver: held to plain English, but not ours to review. */

@@ -1,11 +1,11 @@
 // Random lives of rollouts, many of them: what must hold of every plan, and that each planted bug is found.
 import { describe, expect, test } from 'vitest'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import { seededRandom } from '#lib/random.ts'
 import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
-import { chaos } from '#test/support/rollout-chaos.ts'
-import { rolloutMutants } from '#test/support/rollout-mutants.ts'
-import { seeds } from '#test/support/scheduler.ts'
+import { chaos } from '#test/support/fleets/rollout-chaos.ts'
+import { rolloutMutants } from '#test/support/fleets/rollout-mutants.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 
 const SEEDS = inFull(120, 40)
 

@@ -17,8 +17,8 @@ import { budgetOf } from '#controllers/componentset/slices/share.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import type { FakeKube } from '#kube/fake/fake-kube.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
+import type { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { permitAnswer, requestPermit } from '#permits/permits.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -33,7 +33,7 @@ import {
   machineControllerTurn,
   readyNode,
   workingMachine,
-} from '#test/support/rollout-fleet.ts'
+} from '#test/support/fleets/rollout-fleet.ts'
 import type { Invariant, Phase, Simulation } from './harness.ts'
 import type { Actor, SimProcess } from './process.ts'
 import type { FaultKind } from './sim-faults.ts'

@@ -1,7 +1,7 @@
 // The set controller on the harness: it may die around any write, see old caches and be refused, and the rollout ends as if nothing had gone wrong.
 import { describe, expect, test } from 'vitest'
-import { inFull } from '#test/support/full.ts'
-import { seeds } from '#test/support/scheduler.ts'
+import { inFull } from '#test/support/tools/full.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from './harness.ts'
 import { hasty, setMutants, setSimulation } from './componentset-world.ts'
 

@@ -2,9 +2,9 @@
 // O1 same end state, O2 same objects made and deleted, O3 invariants at every write, O5 settles and stops writing, O9 replays byte-equal.
 import { canonicalJson } from '#lib/json.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
-import type { Call } from '#kube/fake/faults.ts'
-import type { Commit } from '#kube/fake/revisions.ts'
+import type { FakeKind } from '#test/doubles/kube/kinds.ts'
+import type { Call } from '#test/doubles/kube/faults.ts'
+import type { Commit } from '#test/doubles/kube/revisions.ts'
 import { type Counts, countDifference, countsOf, stateOf, stateDifference } from './oracles.ts'
 import { type Actor, actorOf } from './process.ts'
 import { ALL_FAULTS, type FaultKind, type SimFault, drawFaults, inject } from './sim-faults.ts'

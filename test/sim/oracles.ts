@@ -1,7 +1,7 @@
 // What two runs are compared by: the state they end in, and what they made and deleted on the way. Pure.
 import { canonicalJson, isObject } from '#lib/json.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
-import type { Commit } from '#kube/fake/revisions.ts'
+import type { FakeKind } from '#test/doubles/kube/kinds.ts'
+import type { Commit } from '#test/doubles/kube/revisions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { World } from './world.ts'
 

@@ -4,8 +4,8 @@ import { type Clock, sleepOn } from '#lib/clock.ts'
 import { type Logger, loggerTo } from '#lib/log.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { FakeKube } from '#kube/fake/fake-kube.ts'
-import type { VirtualClock } from '#test/support/virtual-clock.ts'
+import type { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import type { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 export interface SimProcess {
   readonly name: string

@@ -8,9 +8,9 @@ import { permitStatus } from '#defender/status.ts'
 import { recoveringTargets } from '#defender/recovery.ts'
 import { decide } from '#defender/plan.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
-import { aPolicy, aSnapshot, condition } from '#test/support/defender-objects.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet } from '#test/support/rollout-story.ts'
+import { aPolicy, aSnapshot, condition } from '#test/support/fleets/defender-objects.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet } from '#test/support/fleets/rollout-story.ts'
 
 const HOUR_S = 3_600
 const MACHINES = 20

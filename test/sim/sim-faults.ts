@@ -1,7 +1,14 @@
 // What goes wrong in a simulated phase: a closed list of faults, drawn from the seed, put into effect on the world, and taken away at the end.
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
-import { type Call, type CallFault, type EventFault, type FaultPort, type Moment, faultsOf } from '#kube/fake/faults.ts'
+import {
+  type Call,
+  type CallFault,
+  type EventFault,
+  type FaultPort,
+  type Moment,
+  faultsOf,
+} from '#test/doubles/kube/faults.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { actorOf, cacheActor } from './process.ts'
 import type { World } from './world.ts'

@@ -1,11 +1,18 @@
 // A small universe: one fake API server, a virtual clock, a seeded schedule, and actors that can be killed, paused, cut off and misled.
 import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { type Call, type CallFault, type FaultPort, type GatePoint, faultsOf, noFaults } from '#kube/fake/faults.ts'
-import { type FakeKind, kindKey } from '#kube/fake/kinds.ts'
-import type { Commit } from '#kube/fake/revisions.ts'
-import { SeededScheduler } from '#test/support/scheduler.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import {
+  type Call,
+  type CallFault,
+  type FaultPort,
+  type GatePoint,
+  faultsOf,
+  noFaults,
+} from '#test/doubles/kube/faults.ts'
+import { type FakeKind, kindKey } from '#test/doubles/kube/kinds.ts'
+import type { Commit } from '#test/doubles/kube/revisions.ts'
+import { SeededScheduler } from '#test/support/clocks/scheduler.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { type Actor, type ProcessHandle, actorOf, cacheActor, startProcess } from './process.ts'
 
 /** What a supervisor takes to start a crashed process again. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { MemoryFiles } from '../files/memory.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { artifactsFolder } from '../node-dir.ts'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 
 test('artifacts of the version in use and the one before stay, older ones go once they are a day old', async () => {

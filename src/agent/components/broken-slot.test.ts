@@ -1,9 +1,9 @@
 // The slot of the version in use was damaged: the next version, or a fresh copy of the same one, still replaces it.
 import { expect, test } from 'vitest'
 import { slotFolder } from '../node-dir.ts'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 const publisher = newPublisher()
 const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }

@@ -1,10 +1,10 @@
 // Power is cut before every single disk change during install, upgrade, revert and uninstall: afterwards the node has the complete old
 // or the complete new version, and the next agent finishes the operation.
 import { describe, expect, test } from 'vitest'
-import { MemoryFiles, type CrashMode } from '../files/memory.ts'
-import { FakeNode, FakeProcesses, type FakeNodeOptions } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
+import { FakeNode, FakeProcesses, type FakeNodeOptions } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { ComponentOrder } from './plan.ts'
 import type { ProbeAnswer } from './probe.ts'
 

@@ -1,12 +1,12 @@
 // A disk that is full, read-only or broken for a while, and state files that KubeNode did not write.
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { MemoryFiles } from '../files/memory.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import type { FileWriter } from '../files/port.ts'
 import { writeDurably } from '../files/durable.ts'
 import { recordFile } from '../node-dir.ts'
-import { FakeNode, FakeProcesses } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
+import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
 
 const publisher = newPublisher()
 const spec = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { MemoryFiles } from '../files/memory.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { writeDurably } from '../files/durable.ts'
 import { nodeDir, slotFolder } from '../node-dir.ts'
-import { newPublisher, release } from '../testing/release.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { effectOf, switchEffect } from './effect.ts'
 
 test.each([

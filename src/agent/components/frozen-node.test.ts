@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { writeDurably } from '../files/durable.ts'
 import { frozenFile } from '../node-dir.ts'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { AskResult } from './asks.ts'
 
 const publisher = newPublisher()

@@ -1,8 +1,8 @@
 // A component whose start is refused, because its unit is masked or its user does not exist; and what is reported while a step takes long.
 import { expect, test } from 'vitest'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 const publisher = newPublisher()
 const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Timer } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { Probe } from './probe.ts'
 import { Prober } from './prober.ts'
 

@@ -1,9 +1,9 @@
 // Which reason a component's status gives, and what it quotes from the log: as listed in the runbook "A component on a machine is not well".
 import { expect, test } from 'vitest'
 import { componentStatus } from '../status/machine-status.ts'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release, type Release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release, type Release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ComponentOrder } from './plan.ts'
 import type { ProbeAnswer } from './probe.ts'

@@ -1,10 +1,10 @@
 // One exit in the settle window that is no evidence against the version restarts the window; the second exit counts, and so does a crash of its own.
 import { describe, expect, test } from 'vitest'
-import { MemoryFiles } from '../files/memory.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { FakeNode, FakeProcesses } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { ComponentOrder } from './plan.ts'
 
 const publisher = newPublisher()

@@ -1,11 +1,11 @@
 // What must never reach a node, even from a trusted sender: other bytes, other statements, older trust.
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { MemoryFiles } from '../files/memory.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { writeDurably } from '../files/durable.ts'
 import { nodeDir, trustFile, trustFromHostFile } from '../node-dir.ts'
-import { FakeNode, type FakeNodeOptions } from '../testing/fake-node.ts'
-import { newPublisher, release, type Release } from '../testing/release.ts'
+import { FakeNode, type FakeNodeOptions } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release, type Release } from '#test/doubles/node/release.ts'
 import { trustCondition, TrustStore } from './trust-store.ts'
 
 const publisher = newPublisher()

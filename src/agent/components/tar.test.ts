@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
-import { tarOf, type TarEntry } from '../testing/tar.ts'
+import { tarOf, type TarEntry } from '#test/doubles/node/tar.ts'
 import { readTar, type TarLimits } from './tar.ts'
 
 const LIMITS: TarLimits = { entries: 50, bytes: 100_000 }

@@ -1,8 +1,8 @@
 // What a component's loop reports, and how often: each report is a write to the API server.
 import { expect, test } from 'vitest'
-import { FakeNode } from '../testing/fake-node.ts'
-import { newPublisher, release } from '../testing/release.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 
 const publisher = newPublisher()
 const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }

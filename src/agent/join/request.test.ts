@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { newKey, requestCertificate, requestName } from './request.ts'
 
 test('a join that waits for its approval says so once', async () => {

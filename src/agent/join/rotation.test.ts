@@ -4,7 +4,7 @@ import * as x509 from '@peculiar/x509'
 import { beforeAll, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { lifeOf, type Pair } from './identity.ts'
 import { keepRenewing, retryMs } from './rotation.ts'
 

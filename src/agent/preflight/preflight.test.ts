@@ -1,6 +1,6 @@
 import { execPath } from 'node:process'
 import { describe, expect, test } from 'vitest'
-import { newPublisher, release } from '../testing/release.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { parseElf } from './elf.ts'
 import { refuseBelowFloor } from './floor.ts'
 import { programRefusal, refusalBefore, skewRefusal, type NodeFacts } from './preflight.ts'

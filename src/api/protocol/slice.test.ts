@@ -5,7 +5,7 @@ import { explore, type Model, type Move } from './explore.ts'
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
 import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
 import { nextSlicePhase, type SlicePhase } from './slice.ts'
-import { inFull, isFull } from '#test/support/full.ts'
+import { inFull, isFull } from '#test/support/tools/full.ts'
 
 interface Permit {
   readonly phase: PermitPhase

@@ -1,6 +1,6 @@
 // S24: the share of a client whose level has one: usage beyond it delays this client alone.
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { Meter, type Leave } from './meter.ts'
 
 const LEVEL = { share: 0.1, burstMs: 100, atOnce: 2, waiting: 3 }

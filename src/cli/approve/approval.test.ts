@@ -6,7 +6,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { createValidator } from '#api/validate.ts'
 import { approvalDigest } from '#defender/approvals.ts'
 import { targetsDigest } from '#sync/hub/release.ts'
-import { aPermit, START_MS } from '#test/support/defender-objects.ts'
+import { aPermit, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { approvalOf } from './approval.ts'
 import { requestsOf } from './requests.ts'
 

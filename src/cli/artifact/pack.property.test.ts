@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ARCHIVE_LIMITS, readTar } from '#agent/components/tar.ts'
-import { tarOf } from '#agent/testing/tar.ts'
+import { tarOf } from '#test/doubles/node/tar.ts'
 import { messageOf } from '#lib/errors.ts'
 import { packFolder } from './pack.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const RUNS = inFull(1_000, 150)
 

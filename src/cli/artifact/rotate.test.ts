@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Signer, generateKey } from '#api/trust/keys.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import { anchorOf, judgeTrust, parseSignedTrust, trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
-import { newPublisher, release, type Publisher } from '#agent/testing/release.ts'
+import { newPublisher, release, type Publisher } from '#test/doubles/node/release.ts'
 import { rotateKeys, type RotateOptions } from './rotate.ts'
 import { nodesOfLocalFleet, putTrustOnHost } from './trust-on-host.ts'
 

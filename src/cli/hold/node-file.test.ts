@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
+import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
 import { run } from '../program.ts'
 import { freezeNode } from './node-file.ts'
 

@@ -15,7 +15,7 @@ import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { secretType } from '#nodes/objects.ts'
 import { readmission } from '#identity/readmitted.ts'
-import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/machine-world.ts'
+import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { recordedKey } from '#identity/agent-key.ts'
 

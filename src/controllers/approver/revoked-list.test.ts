@@ -6,7 +6,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { keyRecord, revocation, shortKey } from '#identity/agent-key.ts'
 import type { RevokedAgents } from '#identity/revoked-agents.ts'
-import { type TestWorld, endWorlds, machineWorld, setOf } from '#test/support/machine-world.ts'
+import { type TestWorld, endWorlds, machineWorld, setOf } from '#test/support/worlds/machine-world.ts'
 import { REVOKED_LIST, revokedListType } from './revoked-list.ts'
 
 afterEach(endWorlds)

@@ -13,7 +13,7 @@ import {
   readyNode,
   silenced,
   workingMachine,
-} from '#test/support/rollout-fleet.ts'
+} from '#test/support/fleets/rollout-fleet.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 

@@ -1,8 +1,8 @@
 // F16 the clocks of nodes may be wrong: what a machine reports has its time, and nothing is decided by that alone.
 import { describe, expect, test } from 'vitest'
 import { timestamp } from '#lib/clock.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 const HOUR_MS = 3_600_000
 

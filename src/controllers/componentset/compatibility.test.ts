@@ -1,7 +1,7 @@
 // What components need of each other and of the API server: before the first machine, and on each machine.
 import { describe, expect, test } from 'vitest'
-import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
-import { RolloutModel } from '#test/support/rollout-model.ts'
+import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 
 const specs = [
   component('kubelet', '1.34.0', { requires: [{ component: 'containerd', range: '<2.2' }] }),

@@ -1,8 +1,8 @@
 // What was changed on nodes: a fresh copy comes in slices like any other, and not for ever.
 import { describe, expect, test } from 'vitest'
 import { MOST_FRESH_COPIES } from '#api/protocol/fresh-copy.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, until } from '#test/support/rollout-story.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const CHANGED = 'somebody changed /opt/beacon/bin/beacon; it waits for a switch order'
 

@@ -1,9 +1,9 @@
 // What a bad first version broke is the first to get the next one, and costs no budget: no commit, revert or retry waits for it.
 import { describe, expect, test } from 'vitest'
-import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
-import { RolloutModel } from '#test/support/rollout-model.ts'
+import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import type { Share } from './slices/share.ts'
-import { components, fleet, holdOn, until } from '#test/support/rollout-story.ts'
+import { components, fleet, holdOn, until } from '#test/support/fleets/rollout-story.ts'
 
 type Quality = ReturnType<RolloutModel['quality']>
 

@@ -1,7 +1,7 @@
 // Pause, pin, retry and abort at every step of a rollout.
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
+import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 const ordered = (model: ReturnType<typeof fleet>) =>
   [...model.machines.values()].filter((m) => m.spec.components?.some((c) => c.switch !== undefined)).length

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 /** As the Defender decides while its breaker is open; none of the requests counts as a recovery. */
 const breakerOpen = (model: RolloutModel) => () => {

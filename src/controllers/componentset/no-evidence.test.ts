@@ -1,9 +1,9 @@
 // What says nothing about a version stops no rollout: a silence that ends, and one bad machine where the version was healthy before.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import { component, heard, silenced } from '#test/support/rollout-fleet.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, phases, until } from '#test/support/rollout-story.ts'
+import { component, heard, silenced } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 const MINUTE_MS = 60_000
 

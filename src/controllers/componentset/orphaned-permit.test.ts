@@ -1,7 +1,7 @@
 // Permits that no slice of the status works with: the set's controller ended between asking and writing its status.
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import { fleet, until } from '#test/support/rollout-story.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const withConfig = (machine: Machine, config: string): Machine => {
   const components = machine.spec.components?.map((c) => ({ ...c, config }))

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import { plan } from './plan.ts'
-import { chaos } from '#test/support/rollout-chaos.ts'
-import { fleet } from '#test/support/rollout-story.ts'
+import { chaos } from '#test/support/fleets/rollout-chaos.ts'
+import { fleet } from '#test/support/fleets/rollout-story.ts'
 
 /** Many more seeds run in the simulations; these are for each save. */
 const RUNS = 6

@@ -1,8 +1,8 @@
 // Stories of rollouts, told with the planner, the machine controller's decisions and agents in memory.
 import { describe, expect, test } from 'vitest'
-import { readyNode, component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
-import { RolloutModel } from '#test/support/rollout-model.ts'
-import { components, fleet, until } from '#test/support/rollout-story.ts'
+import { readyNode, component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { components, fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const stepSizes = (model: RolloutModel): readonly number[] => {
   const sizes = new Map<string, number>()

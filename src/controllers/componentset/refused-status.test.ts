@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { createValidator } from '#api/validate.ts'
-import { START, componentSet } from '#test/support/rollout-fleet.ts'
+import { START, componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import type { SetAction } from './actions.ts'
 import { refusedStatus } from './refused-status.ts'
 

@@ -1,7 +1,7 @@
 // A component that leaves its set leaves the machines, slice by slice, under permits like any other change.
 import { expect, test } from 'vitest'
-import { componentSet } from '#test/support/rollout-fleet.ts'
-import { fleet, until } from '#test/support/rollout-story.ts'
+import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const both = { beacon: '1.0.0', scribe: '1.0.0' }
 const permitsFor = (model: ReturnType<typeof fleet>, name: string) =>

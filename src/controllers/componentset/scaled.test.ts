@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
-import { readyNode, workingMachine } from '#test/support/rollout-fleet.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, phases, until } from '#test/support/rollout-story.ts'
+import { readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 
 const leaving = (m: Machine, at: number): Machine => ({
   ...m,

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
-import { componentSet } from '#test/support/rollout-fleet.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, phases } from '#test/support/rollout-story.ts'
+import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, phases } from '#test/support/fleets/rollout-story.ts'
 
 /** The slice of three waits, or switches; no machine has its order yet. */
 function opened(phase: 'AwaitingPermit' | 'Switching') {

@@ -1,7 +1,7 @@
 // What a set says about a machine when it goes to another revision than the one that it declares.
 import { expect, test } from 'vitest'
 import { revisionNameOf } from '#api/protocol/set-revision.ts'
-import { componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { type ControllerRevision, claimOf } from './claims.ts'
 
 const machine = workingMachine('m-1', { versions: { beacon: '1.1.0' } })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { componentSet } from '#test/support/rollout-fleet.ts'
+import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import { machinesTold, movedMachines } from './concerned.ts'
 
 const NAMES = ['m-0', 'm-1', 'm-2']

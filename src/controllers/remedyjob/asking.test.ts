@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { Asking, MOST_PUT_OFF_MS } from './asking.ts'
 
 const job = (name: string, phase?: 'Pending' | 'AwaitingPermit') =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import { aMachine, aPermit, aPolicy, aSnapshot, START_MS } from '#test/support/defender-objects.ts'
+import { aMachine, aPermit, aPolicy, aSnapshot, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { decide } from '../plan.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { suspicions } from './suspicion.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { START_MS } from '#test/support/defender-objects.ts'
+import { START_MS } from '#test/support/fleets/defender-objects.ts'
 import type { Cohort } from './cohorts.ts'
 import { type Blame, latched, MOST_BLAMES } from './latch.ts'
 import type { Suspicion } from './suspicion.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type MachineWish, aMachine } from '#test/support/defender-objects.ts'
+import { type MachineWish, aMachine } from '#test/support/fleets/defender-objects.ts'
 import { fleetView } from '../fleet.ts'
 import { cohortName } from './cohorts.ts'
 import { chanceOf } from './significance.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MAX_RESERVED, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import { aHold, START_MS } from '#test/support/defender-objects.ts'
+import { aHold, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { GUARDED_KINDS, guardedKind, type GuardedKind } from './guarded-kinds.ts'
 import { FOLLOWS_WITHIN_MS, type Fate } from './reserved.ts'
 import { type DeletionSeen, type DeletionVerdict, planDeletion } from './plan.ts'

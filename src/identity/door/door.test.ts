@@ -13,7 +13,7 @@ import {
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { keyRecord } from '../agent-key.ts'
 import type { CertificateRequest } from '../certificate-request.ts'
 import { DEFAULT_LIFE_SECONDS } from '../certificate-life.ts'

@@ -7,7 +7,7 @@ import { type ConformanceTools, conformanceFor } from '../conformance.ts'
 import { machineLayout } from './layout.ts'
 import { type NspawnProvider, createNspawnProvider } from './provider.ts'
 import { ensureTree, hasTree, treePath } from './tree.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 /** Trees are dear to build and outlive test runs. */
 const CACHE = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { type Release, release as releaseKind } from '#api/kinds/release.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { previousOf } from '../release/chain.ts'
 import { releasesIn } from './parts.ts'
 

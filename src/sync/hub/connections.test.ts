@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { seededRandom } from '#lib/random.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { Connections, SECRET } from './connections.ts'
 
 const kubeconfigOf = (server: string): string =>

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { REPORT_WITHIN_MS } from '#agent/self/supervision.ts'
-import { agentRelease, release } from '#agent/testing/release.ts'
+import { agentRelease, release } from '#test/doubles/node/release.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { HostMachine, noMachines } from './machine.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'

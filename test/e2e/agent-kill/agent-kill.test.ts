@@ -1,10 +1,10 @@
 // F29: the kernel kills the agent at one of its disk changes, and again at the next, during upgrade and revert. Afterwards the node has the old
 // version or the new one, and the next agent finishes what was begun.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { noStrace } from '../../support/strace.ts'
+import { noStrace } from '#test/support/faults/strace.ts'
 import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const SAMPLES = 3
 const AMONG = 45

@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { noStrace } from '../../support/strace.ts'
+import { noStrace } from '#test/support/faults/strace.ts'
 import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const SAMPLES = 4
 const AMONG = 60

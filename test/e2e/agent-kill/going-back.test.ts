@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { expect, test } from 'vitest'
 import { agentCurrentLink, agentSlotFolder, switchFile } from '#agent/self/switch-file.ts'
-import { noStrace, recording } from '../../support/strace.ts'
+import { noStrace, recording } from '#test/support/faults/strace.ts'
 import { eventually } from '../../integration/agent-bench.ts'
 
 const SUPERVISOR = join(import.meta.dirname, '../../../src/cli/agent/supervisor-main.ts')

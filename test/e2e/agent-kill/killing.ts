@@ -7,7 +7,7 @@ import { execPath } from 'node:process'
 import { processesOfNode } from '#agent/supervise/mark.ts'
 import { seededRandom } from '#lib/random.ts'
 import { AgentBench, eventually } from '../../integration/agent-bench.ts'
-import { inFull, isFull } from '#test/support/full.ts'
+import { inFull, isFull } from '#test/support/tools/full.ts'
 
 const AGENT = join(import.meta.dirname, '../../../src/cli/agent-main.ts')
 export const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)

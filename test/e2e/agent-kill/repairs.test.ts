@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { noStrace } from '../../support/strace.ts'
+import { noStrace } from '#test/support/faults/strace.ts'
 import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const SAMPLES = 3
 const VERSION = '1.0.0'

@@ -7,14 +7,14 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { superviseAgent } from '#agent/self/supervisor.ts'
 import { AGENT_COMPONENT, agentCurrentLink, agentSlotFolder } from '#agent/self/switch-file.ts'
-import { agentRelease } from '#agent/testing/release.ts'
+import { agentRelease } from '#test/doubles/node/release.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
-import { noStrace } from '../../support/strace.ts'
+import { noStrace } from '#test/support/faults/strace.ts'
 import { MACHINE, beaconRelease, eventually } from '../../integration/agent-bench.ts'
 import { KillBench, killing, kills, seed, timeoutMs } from './killing.ts'
-import { isFull } from '#test/support/full.ts'
+import { isFull } from '#test/support/tools/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SAMPLES = 1

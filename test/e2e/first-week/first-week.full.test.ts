@@ -10,13 +10,13 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { chapters } from '#test/support/chapters.ts'
-import { sleep, until } from '../../support/processes.ts'
+import { chapters } from '#test/support/tools/chapters.ts'
+import { sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
 import { addLamp, edit, keyOf, setVersion } from './lamp.ts'
 import { addRule, report } from './own-rule.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const NODES = 3
 /** Kills in a settle window, in each direction. */

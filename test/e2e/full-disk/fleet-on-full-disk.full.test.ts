@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { until } from '../../support/processes.ts'
+import { until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 
 /** An agent installs nothing on a disk with less than 257 MiB of room. */

@@ -8,9 +8,9 @@ import { systemClock } from '#lib/clock.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { install } from '../../../src/local/install.ts'
 import { clientOf, connectionOf } from '../../../src/cli/run/connect.ts'
-import { startEmbedded, type RunningServer } from '../../support/api-servers.ts'
-import { startApiServer, startedApiServer } from '../../support/apiserver-process.ts'
-import { until } from '../../support/processes.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { startApiServer, startedApiServer } from '#test/support/servers/apiserver-process.ts'
+import { until } from '#test/support/tools/processes.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const WITHIN_MS = 60_000

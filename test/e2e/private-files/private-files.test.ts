@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fro
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../support/processes.ts'
+import { until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 
 const OTHERS = 0o077

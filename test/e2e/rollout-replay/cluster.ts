@@ -10,7 +10,7 @@ import { provideIdentity } from '#local/identities.ts'
 import { install } from '#local/install.ts'
 import { agentsLayout } from '#providers/hollow/provider.ts'
 import { endAll } from '#providers/process/end.ts'
-import { type ServerProcess, startedApiServer } from '#test/support/apiserver-process.ts'
+import { type ServerProcess, startedApiServer } from '#test/support/servers/apiserver-process.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

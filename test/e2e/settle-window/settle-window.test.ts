@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import { until } from '../rollout-replay/cluster.ts'
 import { SmallFleet, type Version } from './fleet.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const ROLLOUTS = inFull(20, 2)
 /** Long enough to be met on a busy machine. */

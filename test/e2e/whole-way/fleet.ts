@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { processesWith, until } from '../../support/processes.ts'
+import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 /** A loaded machine needs minutes for what takes an idle one seconds. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { fleetView } from '#defender/fleet.ts'
 import { suspicions } from '#defender/blame/suspicion.ts'
 import { seededRandom } from '#lib/random.ts'
-import { aMachine } from '#test/support/defender-objects.ts'
+import { aMachine } from '#test/support/fleets/defender-objects.ts'
 
 const FLEETS = 1_000
 const COMPONENTS = ['kubelet', 'containerd', 'cni', 'exporter', 'agent']

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { type Simulation, checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { defenderSimulation } from './world.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const SEEDS = inFull(1_000, 20)
 const MANY_MS = inFull(1_800_000, 180_000)

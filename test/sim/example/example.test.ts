@@ -1,5 +1,5 @@
-import { seeds } from '#test/support/scheduler.ts'
-import { inFull } from '#test/support/full.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'

@@ -1,7 +1,7 @@
 // Two made-up kinds for the example: a Parent wants so many Children of a version; a Child turns ready by itself.
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
+import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 
 export interface Parent extends KubeObject {
   readonly spec: { readonly replicas: number; readonly version: string; readonly maxUnavailable: number }

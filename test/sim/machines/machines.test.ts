@@ -1,9 +1,9 @@
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { machineSimulation } from './simulation.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 /** A seed is twelve phases of minutes each; a full run has more of them. */
 const SEEDS = inFull(100, 6)

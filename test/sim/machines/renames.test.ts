@@ -1,4 +1,4 @@
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -11,7 +11,7 @@ import { seededRandom } from '#lib/random.ts'
 import { describeRun, referenceRun, simulate } from '../harness.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import { type RenameOptions, type Step, STEPS, renameSimulation, storyOf } from './renames.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const SEEDS = inFull(300, 8)
 

@@ -6,7 +6,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { type Node, isNodeReady, nodeType } from '#nodes/objects.ts'
-import type { MemoryHost } from '#providers/memory.ts'
+import type { MemoryHost } from '#test/doubles/providers/memory-provider.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { World } from '../world.ts'
 

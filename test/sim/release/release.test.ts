@@ -1,6 +1,6 @@
 // F46: commits, failures and people in any order, over two stages: production never gets what test has seen fail, and what is older stops nothing.
 import { describe, expect, test } from 'vitest'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import type { Baseline, KnownFailure } from '#api/kinds/inventory.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'

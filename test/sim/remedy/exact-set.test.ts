@@ -7,9 +7,9 @@ import { timestamp } from '#lib/clock.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import { RuleBook } from '#faults/active-rule.ts'
 import { type NodeView, nodeView } from '#faults/node-view.ts'
-import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
-import { seeds } from '#test/support/scheduler.ts'
-import { inFull } from '#test/support/full.ts'
+import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const NODES = 10_000
 const FAILURES = 1_000

@@ -1,4 +1,4 @@
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { expect, test } from 'vitest'
 import { firstViolation, simulate } from '../harness.ts'
 import { mutants } from './mutants.ts'

@@ -1,9 +1,9 @@
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, referenceRun, simulate } from '../harness.ts'
 import { controllers, morePhases, remedySimulation } from './simulation.ts'
-import { inFull, isFull } from '#test/support/full.ts'
+import { inFull, isFull } from '#test/support/tools/full.ts'
 
 /** A thousand where there is time. */
 const SEEDS = inFull(1_000, 4)

@@ -1,9 +1,9 @@
 // The repair of silence: one machine gets its power cut and comes back, a place that is silent as a whole is left alone, whatever goes wrong meanwhile.
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { expect, test } from 'vitest'
 import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
 import { HASTY, jobsOf, silencePhases, silenceSimulation } from './silence.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 test('F20 a machine that alone falls silent is rebooted under the shipped rule; a rack, and a third of all, are not touched', async () => {
   const simulation = silenceSimulation()

@@ -1,6 +1,6 @@
 // Rollouts over two hundred machines with the real controllers, the real Defender and hollow agents: whatever goes wrong, they end as if nothing had.
 import { join } from 'node:path'
-import { seeds } from '#test/support/scheduler.ts'
+import { seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { expectedIn } from './expected.ts'
 import { mutants } from './mutants.ts'
@@ -9,7 +9,7 @@ import { describeSeed, runSeed, storyOf, told } from './simulation.ts'
 import { editedByHand } from './git-stories.ts'
 import { setStories } from './set-stories.ts'
 import { stories, storyNamed } from './stories.ts'
-import { inFull, isFull } from '#test/support/full.ts'
+import { inFull, isFull } from '#test/support/tools/full.ts'
 
 /** Half a second of one core each: every story once in each change, more than a thousand before a release. */
 const SEEDS = isFull ? 1_100 : stories.length

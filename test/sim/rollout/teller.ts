@@ -4,7 +4,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { Commit } from '#kube/fake/revisions.ts'
+import type { Commit } from '#test/doubles/kube/revisions.ts'
 
 /** What a person would ask about; the rest is the ordinary course of a step. */
 const TOLD: ReadonlySet<string> = new Set(['ZoneOutage', 'RevisionFailed', 'Paused'])

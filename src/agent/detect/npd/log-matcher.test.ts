@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compileRegex, regexProblem } from '#lib/regex.ts'
 import { LogMatcher } from './log-matcher.ts'
 import { lookAt } from './pattern-look.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 /** As Go does it, without any shortcut: the whole buffer, each time. */
 function* plainly(patterns: readonly string[], size: number): Generator<readonly string[], void, string> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '#lib/clock.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { withSharedTick } from '../../shared-tick.ts'
 import { goLayout } from '#api/agent-config/go-time.ts'
 import { judgeLine, judgePlugins, judgeTemporary, type ConditionNow } from './judge.ts'

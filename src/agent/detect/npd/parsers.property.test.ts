@@ -15,7 +15,7 @@ import { parseMonitor, parseMonitorText } from '#api/agent-config/monitor-config
 import { osVersion } from './os-release.ts'
 import { lookAt } from './pattern-look.ts'
 import { parseServiceState } from './service-state.ts'
-import { inFull } from '#test/support/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const RUNS = inFull(20_000, 400)
 const text = fc.string({ unit: 'binary', maxLength: 200 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { writeDurably } from '../../files/durable.ts'
-import { MemoryFiles } from '../../files/memory.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { nodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import { unitReading } from './reading.ts'

@@ -1,8 +1,8 @@
 // Inspections of things outside the cluster gate the next step: one that was not run yet, or does not hold, keeps the step closed.
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { fleet, phases, until } from '#test/support/rollout-story.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { type Look, type WantedLook, wantedLooks } from './inspections.ts'
 import { Looker } from './looker.ts'
 

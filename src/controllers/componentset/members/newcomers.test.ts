@@ -1,8 +1,8 @@
 // Machines that come to a set from elsewhere, in numbers: what the set is done with was never tried on them.
 import { describe, expect, test } from 'vitest'
-import { componentSet } from '#test/support/rollout-fleet.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, until } from '#test/support/rollout-story.ts'
+import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const relabel = (model: RolloutModel, names: readonly string[], labels: Readonly<Record<string, string>>): void => {
   for (const name of names) {

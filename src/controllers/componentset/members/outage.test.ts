@@ -1,9 +1,9 @@
 // Machines of which nothing is heard: fallen silent, or not come yet. Neither is touched; what is said of them differs.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import { componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
-import { RolloutModel } from '#test/support/rollout-model.ts'
-import { components } from '#test/support/rollout-story.ts'
+import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { components } from '#test/support/fleets/rollout-story.ts'
 
 const reachable = (status: 'True' | 'False' | 'Unknown', reason: string) => ({
   type: 'AgentReachable',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type ComponentConfig, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
-import { componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import {
   CONFIG_GRACE_MS,
   ConfigSweep,

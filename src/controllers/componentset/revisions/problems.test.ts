@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fleet } from '#test/support/rollout-story.ts'
+import { fleet } from '#test/support/fleets/rollout-story.ts'
 
 test.each(['0s', '1ms', '9s'])(
   'a progress deadline of %s is told of before the first machine is touched',

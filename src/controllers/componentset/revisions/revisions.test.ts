@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
-import { fleet } from '#test/support/rollout-story.ts'
+import { fleet } from '#test/support/fleets/rollout-story.ts'
 import { type ControllerRevision, readableRevisions } from './revisions.ts'
 
 const damaged = (r: ControllerRevision | undefined): ControllerRevision =>

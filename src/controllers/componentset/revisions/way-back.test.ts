@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { healthyBefore } from '#api/protocol/healthy-before.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
-import { component } from '#test/support/rollout-fleet.ts'
-import type { RolloutModel } from '#test/support/rollout-model.ts'
-import { fleet, until } from '#test/support/rollout-story.ts'
+import { component } from '#test/support/fleets/rollout-fleet.ts'
+import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
+import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const HOUR = 3_600_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { componentSet } from '#test/support/rollout-fleet.ts'
-import { fleet } from '#test/support/rollout-story.ts'
+import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import { fleet } from '#test/support/fleets/rollout-story.ts'
 import { stepCount, stepName } from './ladder.ts'
 import { plan } from '../plan.ts'
 

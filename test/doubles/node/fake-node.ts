@@ -1,0 +1,200 @@
+// A node for tests of components: a file system in memory, simulated processes, an API and an artifact store that are maps.
+// A new agent on the same disk is a new FakeNode with the same `disk` and `processes`.
+import { systemRandom } from '#lib/random.ts'
+import { silentLogger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ProbeReading } from '#agent/components/plan.ts'
+import type { PermitReading, ProcessReading } from '#agent/components/plan.ts'
+import { ComponentWorker } from '#agent/components/worker.ts'
+import { stage } from '#agent/components/stage.ts'
+import { TrustStore } from '#agent/components/trust-store.ts'
+import type { ProbeAnswer } from '#agent/components/probe.ts'
+import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
+import { isNodeFrozen } from '#agent/frozen.ts'
+import { nodeDir, currentLink, trustFile, trustFromHostFile, type NodeDir } from '#agent/node-dir.ts'
+import type { Processes, StartRequest } from '#agent/supervise/port.ts'
+import type { ProcessEnd } from '#agent/supervise/process-end.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Publisher, Release } from './release.ts'
+
+/** Processes survive the agent. */
+export class FakeProcesses implements Processes {
+  readonly running = new Map<string, StartRequest>()
+  readonly readings = new Map<string, ProcessReading>()
+  readonly starts: string[] = []
+  stops = 0
+  /** True: the power is off, nothing can be started any longer. */
+  isDead: () => boolean = () => false
+  /** Why it cannot be started; undefined: it can. */
+  refuses: (request: StartRequest) => string | undefined = () => undefined
+  /** A stop waits for this. */
+  stopping: () => Promise<void> = async () => undefined
+  #listeners: ((component: string) => void)[] = []
+
+  async adopt(): Promise<void> {
+    this.#listeners = []
+  }
+
+  async start(request: StartRequest): Promise<void> {
+    if (this.isDead()) throw new Error('the power went')
+    const refusal = this.refuses(request)
+    if (refusal !== undefined) throw new Error(refusal)
+    const old = this.running.get(request.component)
+    if (old !== undefined && this.reading(request.component) === 'Running') {
+      if (old.slot === request.slot) return
+      if (request.keep === true) {
+        this.running.set(request.component, request)
+        return
+      }
+    }
+    this.running.set(request.component, request)
+    this.readings.set(request.component, 'Running')
+    this.starts.push(request.slot)
+  }
+
+  async stop(component: string): Promise<void> {
+    if (this.isDead()) throw new Error('the power went')
+    await this.stopping()
+    if (this.running.delete(component)) this.stops++
+    this.readings.delete(component)
+  }
+
+  readonly signals: string[] = []
+  signal(_component: string, signal: string): void {
+    this.signals.push(signal)
+  }
+  reading(component: string): ProcessReading {
+    return this.readings.get(component) ?? 'Stopped'
+  }
+  describe(): string | undefined {
+    return undefined
+  }
+  readonly ends = new Map<string, ProcessEnd>()
+  end(component: string): ProcessEnd | undefined {
+    return this.reading(component) === 'Running' ? undefined : this.ends.get(component)
+  }
+  /** The last output of every component. */
+  output = ''
+  async lastOutput(): Promise<string> {
+    return this.output
+  }
+  brakeMs(): number {
+    return 0
+  }
+  onChange(listener: (component: string) => void): void {
+    this.#listeners.push(listener)
+  }
+  change(component: string, reading: ProcessReading, end?: ProcessEnd): void {
+    this.readings.set(component, reading)
+    if (end !== undefined) this.ends.set(component, end)
+    for (const l of this.#listeners) l(component)
+  }
+  close(): void {}
+}
+
+export interface FakeNodeOptions {
+  readonly publisher: Publisher
+  readonly releases: readonly Release[]
+  readonly clock: Clock
+  readonly disk?: MemoryFiles
+  readonly processes?: FakeProcesses
+  readonly permit?: (name: string) => PermitReading
+  readonly pending?: () => boolean | undefined
+  /** The probe result, by the version that is actually installed. */
+  readonly probe?: (version: string) => ProbeAnswer
+  /** Bytes that are served in place of the real ones. */
+  readonly serve?: (url: string) => Buffer | undefined
+}
+
+export class FakeNode {
+  readonly dir: NodeDir = nodeDir('/node')
+  readonly files: MemoryFiles
+  readonly processes: FakeProcesses
+  readonly worker: ComponentWorker
+  readonly permitsRead: string[] = []
+  /** What would be reported, each time that it changed. */
+  readonly told: { readonly state: string | undefined; readonly waiting: string | undefined }[] = []
+  apiIsAway = false
+
+  constructor(o: FakeNodeOptions, component = 'beacon') {
+    this.files = o.disk ?? new MemoryFiles()
+    this.processes = o.processes ?? new FakeProcesses()
+    this.processes.isDead = () => this.files.isDead
+    const { files, dir } = this
+    const away = (): void => {
+      if (this.apiIsAway) throw new Error('the API server is unavailable')
+    }
+    const client = {
+      get: async (_type: unknown, { name }: { readonly name: string }) => {
+        away()
+        return o.releases.find((r) => r.object.metadata.name === name)?.object
+      },
+    } as unknown as Pick<KubeClient, 'get'>
+    const trust = new TrustStore({
+      files,
+      path: trustFile(dir),
+      fromHost: trustFromHostFile(dir),
+      clock: o.clock,
+      anchor: o.publisher.anchor,
+      fetchNewest: async () => o.publisher.trust(),
+    })
+    const fetcher = {
+      async *open(place: string, _most: number, _signal: AbortSignal, from = 0) {
+        const all = o.serve?.(place) ?? o.releases.find((r) => r.url === place)?.artifact ?? Buffer.alloc(0)
+        yield all.subarray(from)
+      },
+    }
+    this.processes.onChange(() => this.worker.wake())
+    this.worker = new ComponentWorker(
+      {
+        files,
+        dir,
+        clock: o.clock,
+        random: systemRandom,
+        log: silentLogger,
+        processes: this.processes,
+        runHook: async () => undefined,
+        stage: (request, signal) =>
+          stage(
+            { files, dir, client, trust, fetcher, clock: o.clock, platform: { os: 'linux', arch: 'amd64' } },
+            request,
+            signal,
+          ),
+        readPermit: async (permit) => {
+          this.permitsRead.push(permit)
+          if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is unavailable' }
+          return o.permit?.(permit) ?? { kind: 'Granted', permit }
+        },
+        readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
+        look: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
+        missingRequirement: () => undefined,
+        isNodeFrozen: isNodeFrozen(files, dir),
+        onChange: () => {
+          const { record, waiting } = this.worker
+          this.told.push({ state: record?.state, waiting })
+        },
+      },
+      component,
+    )
+  }
+
+  async start(): Promise<void> {
+    await this.processes.adopt()
+    this.processes.onChange(() => this.worker.wake())
+    await this.worker.load()
+    this.worker.wake()
+  }
+
+  get probes(): ProbeReading {
+    return this.worker.probes
+  }
+
+  /** What a user of the component would find. */
+  async contentInUse(): Promise<string | undefined> {
+    return (await this.files.read(`${this.dir.root}/opt/beacon/bin/beacon`))?.toString()
+  }
+
+  linkInUse(): Promise<string | undefined> {
+    return this.files.readLink(currentLink(this.dir, 'beacon'))
+  }
+}

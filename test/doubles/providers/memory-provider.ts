@@ -1,0 +1,87 @@
+// A provider that keeps its hosts in memory: the reference of the port's meaning, and what tests and simulations use for a cloud.
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { HostEvents } from '#providers/host-events.ts'
+import { takenName } from '#providers/machine-name.ts'
+import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '#providers/port.ts'
+
+export interface MemoryProviderOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly name?: string
+  /** Lives longer than the provider, as a cloud does: two providers over one map see the same hosts. */
+  readonly hosts?: Map<string, MemoryHost>
+}
+
+export interface MemoryHost extends Host {
+  readonly request: HostRequest
+  readonly boots: number
+}
+
+export class MemoryProvider implements Provider {
+  readonly name: string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #hosts: Map<string, MemoryHost>
+  readonly #events: HostEvents
+
+  constructor({ clock, name = 'memory', hosts = new Map() }: MemoryProviderOptions) {
+    this.name = name
+    this.#events = new HostEvents(`${name}://`)
+    this.#clock = clock
+    this.#hosts = hosts
+  }
+
+  async create(request: HostRequest): Promise<CreateResult> {
+    const { clientToken, machine } = request
+    const providerID = `${this.name}://${machine}`
+    const known = this.#hosts.get(providerID)
+    const taken = takenName(known, clientToken, providerID)
+    if (taken !== undefined) return taken
+    const host: MemoryHost = known ?? {
+      providerID,
+      clientToken,
+      machine,
+      state: 'Running',
+      bootID: `${machine}-boot-1`,
+      boots: 1,
+      createdAt: timestamp(this.#clock.now()),
+      request,
+    }
+    this.#hosts.set(providerID, { ...host, request })
+    if (known === undefined) this.#events.tell(host.machine, 'Started', 'Started')
+    return { kind: 'Host', host: plain(host) }
+  }
+
+  async get(providerID: string): Promise<Host | undefined> {
+    const host = this.#hosts.get(providerID)
+    return host && plain(host)
+  }
+
+  async list(): Promise<readonly Host[]> {
+    return [...this.#hosts.values()].map(plain)
+  }
+
+  async delete(providerID: string): Promise<DeleteResult> {
+    const host = this.#hosts.get(providerID)
+    if (host === undefined) return 'Gone'
+    this.#hosts.delete(providerID)
+    this.#events.tell(host.machine, 'Deleted', 'Deleted')
+    return 'Deleted'
+  }
+
+  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+    const host = this.#hosts.get(providerID)
+    if (host === undefined) return 'Gone'
+    const boots = host.boots + 1
+    this.#hosts.set(providerID, { ...host, boots, bootID: `${host.machine}-boot-${boots}` })
+    this.#events.tell(host.machine, 'Rebooted', 'Rebooted')
+    return 'Ordered'
+  }
+
+  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(heard, signal)
+  }
+}
+
+const plain = (host: MemoryHost): Host => {
+  const { request: _, boots: _boots, ...rest } = host
+  return rest
+}

@@ -1,0 +1,220 @@
+// A hub and business clusters on embedded servers, a git repository in a temporary folder, and the sync role over them: real HTTP, real git, real renders.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parse } from 'yaml'
+import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
+import { release, type Release } from '#api/kinds/release.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createEventRecorder } from '#kube/events.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { createInformers } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { syncModule } from '#sync/role.ts'
+
+const CRDS = join(import.meta.dirname, '../../../deploy/crds')
+const core = (kind: string, plural: string, namespaced: boolean): ResourceType => ({
+  group: '',
+  version: 'v1',
+  kind,
+  plural,
+  namespaced,
+})
+const CRD: ResourceType = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+}
+export const NAMESPACE = core('Namespace', 'namespaces', false)
+export const SECRET = core('Secret', 'secrets', true)
+/** Longer than any test waits: what passes did not wait for a render to end by itself. */
+const RENDER_MS = 300_000
+
+export const CONFIG_MAP = core('ConfigMap', 'configmaps', true)
+
+const cli = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
+
+export interface BenchCluster {
+  readonly server: ApiServer
+  readonly client: KubeClient
+}
+
+async function startCluster(): Promise<BenchCluster> {
+  const server = await createApiServer()
+  await server.listen()
+  const client = new HttpKubeClient(parseSafeKubeconfig(server.adminKubeconfig(), 'test').config)
+  for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
+    await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, cli)
+  const crds = readdirSync(CRDS).map((file) => parse(readFileSync(join(CRDS, file), 'utf8')) as KubeObject)
+  await Promise.all(crds.map((crd) => client.apply(CRD, crd, cli)))
+  return { server, client }
+}
+
+export class GitFolder {
+  readonly dir: string
+
+  constructor() {
+    this.dir = mkdtempSync(join(tmpdir(), 'kubenode-fleet-'))
+    this.git('init', '--quiet', '--initial-branch=main')
+  }
+
+  git(...args: readonly string[]): string {
+    const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'commit.gpgsign=false']
+    return execFileSync('git', [...identity, ...args], {
+      cwd: this.dir,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim()
+  }
+
+  /** Writes the files, commits them, and returns the commit. */
+  commit(files: Readonly<Record<string, string>>, message = 'change'): string {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.dir, name)), { recursive: true })
+      writeFileSync(join(this.dir, name), text)
+    }
+    this.git('add', '--all')
+    this.git('commit', '--quiet', '--allow-empty', '-m', message)
+    return this.git('rev-parse', 'HEAD')
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+}
+
+export interface SyncBench {
+  readonly hub: BenchCluster
+  readonly clusters: ReadonlyMap<string, BenchCluster>
+  readonly repository: GitFolder
+  readonly client: (cluster: string) => KubeClient
+  /** Starts (another) sync process; what it returns ends it, as abruptly as a kill does. */
+  readonly start: () => Promise<() => Promise<void>>
+  /** How many renders run now: child processes of sync, since git is only called between the steps of a test. */
+  readonly rendering: () => Promise<number>
+  readonly releases: () => Promise<readonly Release[]>
+  readonly close: () => Promise<void>
+}
+
+export async function syncBench(
+  names: readonly string[],
+  source: Partial<FleetSourceInput['spec']> = {},
+): Promise<SyncBench> {
+  const repository = new GitFolder()
+  const [hub, ...business] = await Promise.all([startCluster(), ...names.map(startCluster)])
+  const clusters = new Map(names.map((name, i) => [name, business[i] as BenchCluster]))
+  const stops: (() => Promise<void>)[] = []
+  for (const [name, { server }] of clusters) {
+    const data = { kubeconfig: Buffer.from(server.adminKubeconfig()).toString('base64') }
+    const metadata = { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE }
+    await hub.client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, cli)
+  }
+  const spec = {
+    url: `file://${repository.dir}`,
+    ref: { branch: 'main' },
+    interval: '1s',
+    verify: { mode: 'None' },
+    tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
+    ...source,
+  }
+  const declared = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'FleetSource',
+    metadata: { name: 'fleet', namespace: SYSTEM_NAMESPACE },
+    spec,
+  }
+  await hub.client.apply(fleetSource, declared, cli)
+  const start = async () => {
+    const informers = createInformers({
+      client: hub.client,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      startSpreadMs: 0,
+    })
+    const role = syncModule.setup({
+      metrics: createMetrics(),
+      client: hub.client,
+      informers,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      events: createEventRecorder({
+        client: hub.client,
+        clock: systemClock,
+        controller: 'kubenode.io/sync',
+        instance: 't',
+      }),
+      connect: (config) => new HttpKubeClient(config),
+      hubAs: (user) =>
+        new HttpKubeClient({
+          ...parseSafeKubeconfig(hub.server.adminKubeconfig(), 'test').config,
+          impersonate: { user },
+        }),
+      config: {
+        cacheDir: join(repository.dir, '.git/kubenode-cache'),
+        weakCage: 'allow',
+        localPollMs: 50,
+        localRepositories: [{ folder: tmpdir() }],
+        renderLimits: { deadlineMs: RENDER_MS },
+      },
+    })
+    informers.start()
+    await informers.synced()
+    const abort = new AbortController()
+    for (const controller of role.controllers) controller.start()
+    for (const part of role.parts ?? []) await part.start(abort.signal)
+    const stop = async () => {
+      abort.abort()
+      for (const part of role.parts ?? []) await part.stop(0)
+      await Promise.all(role.controllers.map((c) => c.stop(0)))
+      await informers.stop()
+    }
+    stops.push(stop)
+    return stop
+  }
+  return {
+    hub,
+    clusters,
+    repository,
+    client: (cluster) => {
+      const found = clusters.get(cluster)
+      if (found === undefined) throw new Error(`no cluster ${cluster}`)
+      return found.client
+    },
+    start,
+    rendering: async () =>
+      readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).length,
+    releases: async () => (await hub.client.list(release, { namespace: SYSTEM_NAMESPACE })).items,
+    close: async () => {
+      for (const stop of stops) await stop()
+      await Promise.all([hub, ...clusters.values()].map(({ server }) => server.close()))
+      repository.remove()
+    },
+  }
+}
+
+const EVERY_MS = 25
+
+/** Waits for what is seen to be as wanted; the last thing seen is in the error. */
+export async function eventually<T>(look: () => Promise<T>, isIt: (seen: T) => boolean, withinMs = 20_000): Promise<T> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const seen = await look()
+    if (isIt(seen)) return seen
+    if (performance.now() > until)
+      throw new Error(`not so within ${withinMs} ms; last seen: ${JSON.stringify(seen, null, 1).slice(0, 4_000)}`)
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+  }
+}
