@@ -1,5 +1,5 @@
-// `kubenode run --certificate-life 1h`, with real programs whose clocks the test moves: agents renew by two thirds and go on, somebody is told at the
-// last third when they cannot, and what has expired is refused. TLS judges by the real time, so the hours lie around it.
+// `kubenode run --certificate-life 1h`, with real programs whose clocks the test moves: agents renew after two thirds of the life, a warning is reported in the
+// last third when they cannot, and expired certificates are refused. TLS judges by the real time, so the test's hours are chosen around it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -164,7 +164,7 @@ test('S26 certificates of one hour are renewed by two thirds, tell somebody at t
   expect((second.to - second.from) / MINUTE).toBeLessThanOrEqual(70)
   expect(await alarm()).toBeUndefined()
 
-  // It goes on after the end of the first, with nobody there to renew the second.
+  // The agent keeps working after the first certificate expired, without an approver to renew the second.
   await ended(approver)
   shiftTo(first.to + MINUTE)
   await until('a heartbeat with the next one', async () => (await heartbeatAt()) > first.to, WITHIN_MS)
