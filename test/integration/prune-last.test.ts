@@ -1,7 +1,7 @@
 // A commit that removes the last object of a track in a cluster deletes it there, under the guard as any deletion; a cluster that leaves the fleet is left alone.
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
-import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
+import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
@@ -123,4 +123,77 @@ test('a cluster that leaves the fleet keeps what it has', async () => {
   const second = b.repository.commit(fleet({ prod: ['ConfigMap:a', 'ConfigMap:b'] }))
   await ended(b, second)
   expect([await configs(b, 'test'), await configs(b, 'prod')]).toEqual([['a'], ['a', 'b']])
+}, 60_000)
+
+const PIPELINE = { name: 'standard' }
+const SECRETS = { name: 'secrets', pipelineRef: PIPELINE, match: { kinds: ['Secret'] } }
+const CONFIGS = { name: 'configs', pipelineRef: PIPELINE, match: { kinds: ['ConfigMap'] } }
+const HUB_ONLY = { name: 'hub', pipelineRef: PIPELINE, match: { kinds: ['Cluster', 'ReleasePipeline'] } }
+const setTracks = (b: SyncBench, tracks: FleetSourceInput['spec']['tracks']) =>
+  b.hub.client.patch(
+    fleetSource,
+    { name: 'fleet', namespace: SYSTEM_NAMESPACE },
+    { type: 'merge', value: { spec: { tracks } } as never },
+  )
+
+async function twoTracks(guard: number): Promise<{ readonly b: SyncBench; readonly commit: string }> {
+  const b = await syncBench(['test', 'prod'], {
+    tracks: [SECRETS, CONFIGS, HUB_ONLY],
+    prune: { enabled: true, guard },
+  })
+  bench = b
+  const commit = b.repository.commit(
+    fleet({ test: ['Secret:a', 'Secret:b', 'ConfigMap:a'], prod: ['Secret:a', 'ConfigMap:a'] }),
+  )
+  await b.start()
+  await ended(b, commit, 'secrets')
+  await ended(b, commit, 'configs')
+  return { b, commit }
+}
+
+/** The second Release of the track: nothing of the commit changed, only the source. */
+const deletion = (b: SyncBench, track: string, is: (r: Release | undefined) => boolean) =>
+  eventually(
+    async () =>
+      (await b.releases())
+        .filter((r) => r.spec.track === track)
+        .toSorted(byPrevious)
+        .at(-1),
+    (r) => r?.spec.previous !== undefined && is(r),
+  )
+const byPrevious = (a: Release, b: Release): number =>
+  Number(a.spec.previous !== undefined) - Number(b.spec.previous !== undefined)
+
+test('the objects of a track that the source no longer has are deleted, and those of other tracks are not', async () => {
+  const { b } = await twoTracks(10)
+  await setTracks(b, [CONFIGS, HUB_ONLY])
+  await deletion(b, 'secrets', (r) => r?.status?.phase === 'Succeeded')
+  expect([await secrets(b, 'test'), await secrets(b, 'prod')]).toEqual([[], []])
+  expect([await configs(b, 'test'), await configs(b, 'prod')]).toEqual([['a'], ['a']])
+
+  // Back again, it declares them anew.
+  await setTracks(b, [SECRETS, CONFIGS, HUB_ONLY])
+  await eventually(
+    () => secrets(b, 'prod'),
+    (names) => names.length === 1,
+  )
+}, 60_000)
+
+test('the objects of a track that the source no longer has wait for a person when the guard allows fewer', async () => {
+  const { b } = await twoTracks(1)
+  await setTracks(b, [CONFIGS, HUB_ONLY])
+  const asking = await deletion(b, 'secrets', (r) => r?.status?.clusters?.some((c) => c.prune !== undefined) === true)
+  expect(asking?.status?.clusters?.[0]?.prune).toMatchObject({ count: 2, allowed: 1 })
+  expect([await secrets(b, 'test'), await secrets(b, 'prod')]).toEqual([['a', 'b'], ['a']])
+}, 60_000)
+
+test('objects that another track takes over are not deleted', async () => {
+  const { b } = await twoTracks(10)
+  await setTracks(b, [CONFIGS, HUB_ONLY, { name: 'rest', pipelineRef: PIPELINE }])
+  await eventually(
+    async () => (await b.releases()).find((r) => r.spec.track === 'rest')?.status,
+    (s) => s?.phase === 'Succeeded',
+  )
+  await deletion(b, 'secrets', (r) => r?.status?.phase === 'Succeeded')
+  expect([await secrets(b, 'test'), await secrets(b, 'prod')]).toEqual([['a', 'b'], ['a']])
 }, 60_000)

@@ -148,7 +148,11 @@ const spec = obj('The repository to follow, and how.', {
       'encrypted files are not decrypted',
     ),
   ),
-  tracks: mapList('The parts of the fleet.', track, { keys: ['name'], min: 1, max: MAX_TRACKS }),
+  tracks: mapList(
+    'The parts of the fleet. Objects of a track that is removed are deleted like objects that are removed from git, unless another track matches them.',
+    track,
+    { keys: ['name'], min: 1, max: MAX_TRACKS },
+  ),
   writes: optional(writes),
   replaces: optional(
     setOf(

@@ -153,14 +153,16 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     const standing = standingProblem(source, parts.sources.list())
     if (standing !== undefined) return { problem: numbered(standing) }
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
-    const own = tracks.get(release.spec.track)
-    if (own === undefined) return { problem: `the source no longer has track ${release.spec.track}` }
+    // A track that the source no longer has declares nothing; a Release of it that deletes everything is still carried out.
+    const own = tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>()
     const wanted = new Map<string, RenderedTarget>()
     for (const [name, digest] of Object.entries(release.spec.digests)) {
       const target = targetFor(own, name, digest)
       if (target === undefined)
         return {
-          problem: `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`,
+          problem: tracks.has(release.spec.track)
+            ? `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`
+            : `the source no longer has track ${release.spec.track}`,
         }
       wanted.set(name, target)
     }

@@ -2,6 +2,7 @@
 // On any failure the last applied state stays in force, and the status reports the failure.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -11,6 +12,7 @@ import { printableLine } from '#lib/printable.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
+import { listAll } from '#kube/list-all.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
@@ -20,6 +22,7 @@ import type { HeldPrune } from '#delivery/plan.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/chain.ts'
 import { pruneText } from '../release/cluster-phase.ts'
+import { type RetiredTrack, retiredTracks } from '../release/retired-tracks.ts'
 import { isInFleet, splitByTrack, targetDigest, withEmptied } from '../release/tracks.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
@@ -165,10 +168,41 @@ async function declare(parts: HubParts, pass: Pass, signal: AbortSignal): Promis
     )
     if (failure !== undefined) applied.push(failure)
   }
+  for (const { name, pipeline } of await retired(parts, source, signal)) {
+    applied.push(...(await applyHub(parts, pass, name, signal)))
+    if (pipeline === undefined) continue
+    const targets = new Map<string, never>()
+    const failure = await declareRelease(
+      parts,
+      { source, fetched, track: name, pipeline, targets, hub: rendered.hub },
+      signal,
+    )
+    if (failure !== undefined) applied.push(failure)
+  }
   const failed = applied.find((c) => c.type === 'Applied')
   pass.conditions.push(failed ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'))
   const blocked = applied.find((c) => c.type === 'PruneBlocked')
   pass.conditions.push(blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'))
+}
+
+/** Nothing is deleted on the ground of an old reading: a track that was just added would look like one that was removed. */
+async function retired(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<readonly RetiredTrack[]> {
+  const { client } = parts.context
+  const found = retiredTracks(source, parts.releases.list(), await shardsOnHub(parts, source, signal))
+  if (found.length === 0) return found
+  const { metadata } = (await client.get(fleetSource, keyParts(keyOf(source)), { signal })) ?? {}
+  return metadata?.uid === source.metadata.uid && metadata?.generation === source.metadata.generation ? found : []
+}
+
+/** Read when the source changed, and otherwise as often as the hub is compared: a track that is gone leaves its traces until they are deleted. */
+async function shardsOnHub(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<readonly Inventory[]> {
+  const { clock } = parts.context
+  const [done, stamp] = [`${keyOf(source)}/`, String(source.metadata.generation ?? 0)]
+  const last = parts.hubDone.get(done)
+  if (last?.stamp === stamp && clock.monotonic() - last.at < LOOK_AGAIN_MS) return []
+  const shards = await listAll(parts.hub.as(actingUser(source)).program, inventory, { signal })
+  if (retiredTracks(source, [], shards).length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
+  return shards
 }
 
 async function applyHub(

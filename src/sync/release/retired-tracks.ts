@@ -1,0 +1,27 @@
+// Tracks that the FleetSource no longer has, but that applied objects: they declare nothing now, so their objects are deleted like any that git removes. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Inventory } from '#api/kinds/inventory.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { chainOf } from './chain.ts'
+
+export interface RetiredTrack {
+  readonly name: string
+  /** The pipeline of its newest Release; undefined for a track that had objects on the hub only. */
+  readonly pipeline: string | undefined
+}
+
+/** `shards`: the Inventories on the hub, where a track without clusters has left its only trace. */
+export function retiredTracks(
+  { metadata: { namespace = '', name = '' }, spec }: FleetSource,
+  releases: readonly Release[],
+  shards: readonly Pick<Inventory, 'spec'>[],
+): readonly RetiredTrack[] {
+  const current = new Set(spec.tracks.map((t) => t.name))
+  const own = releases.filter((r) => r.metadata.namespace === namespace && r.spec.source === name)
+  const onHub = shards.filter((s) => s.spec.source === `${namespace}/${name}` && s.spec.refs.length > 0)
+  const names = new Set([...own, ...onHub].map((o) => o.spec.track).filter((t) => !current.has(t)))
+  return [...names].toSorted().map((track) => ({
+    name: track,
+    pipeline: chainOf(own, { source: name, track }).at(-1)?.spec.pipeline,
+  }))
+}
