@@ -9,7 +9,7 @@ export interface RestBounds {
   readonly lookEveryMs: number
   /** Less garbage than this is left alone: a full collection is not worth its pause. */
   readonly growthBytes: number
-  /** A full collection takes about 1 ms for each MiB that is alive: a larger heap is left to the engine, which marks beside the work. */
+  /** A full collection takes about 1 ms for each live MiB: a larger heap is left to the engine, which marks in the background. */
   readonly largestHeapBytes: number
   /** Share of the time since the last check that the event loop was busy. Above it, clients would wait for the collection. */
   readonly restingUtilization: number

@@ -12,9 +12,9 @@ import type { KubeObject } from '#schema/object.ts'
 export interface Edit {
   readonly kind: string
   readonly name: string
-  /** Of what is there. */
+  /** Of the live content. */
   readonly digest: string
-  /** Of what git declares. */
+  /** Of the declared content. */
   readonly committed: string
   /** A hold lets the edit act. */
   readonly allowed?: { readonly hold: string; readonly until: string }
@@ -153,7 +153,7 @@ export class CommittedContents {
     return [this.#inventories, this.#holds]
   }
 
-  /** Calls back whenever what git declares, or what is allowed, may be another. */
+  /** Calls back whenever the declared or allowed content may have changed. */
   onChange(changed: () => void): void {
     this.#inventories.onChange(changed)
     this.#holds.onChange(changed)

@@ -14,9 +14,9 @@ import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
 
 export interface DeclaredContext {
-  /** The newest trust document that lies beside the objects. */
+  /** The newest trust document beside the objects. */
   readonly trust?: SignedTrust | undefined
-  /** Texts of agent.json that lie beside the objects: what they report is known. Those among the objects need not be named. */
+  /** Texts of agent.json beside the objects: the conditions they report are known. Those among the objects need not be named. */
   readonly agentConfigs?: readonly string[]
 }
 

@@ -11,12 +11,12 @@ const MAX_WORDS = 8
 const MAX_WORD_CHARS = 256
 /** Larger files are data that a program made. */
 const MAX_FILE_CHARS = 512 * 1024
-/** The files of a fleet of a thousand clusters, ten times over; a search through so many takes some 20 ms. */
+/** The files of a fleet of a thousand clusters, ten times over; searching them takes some 20 ms. */
 const MAX_CHARS = 8 * 1024 * 1024
 
 type Files = Readonly<Record<string, string>>
 
-/** Finds the place of what has these words; undefined when no file has the first of them, or when enough places were searched for. */
+/** Finds the place of an object with these words; undefined when no file has the first of them, or after the maximum number of searches. */
 export type PlaceOf = (words: readonly string[]) => string | undefined
 
 /** `fleet/machines/workers.ts:14`, of the file that has most of the words; all of several that have as many. */

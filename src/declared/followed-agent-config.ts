@@ -69,7 +69,7 @@ export function committedConfig(inventories: readonly Inventory[]): readonly Com
     : refs.flatMap((r) => r.committed ?? [])
 }
 
-/** An Inventory arrives a moment after the object that it lists; what is no edit by then is not reported. */
+/** An Inventory arrives shortly after the object that it lists; an edit that has resolved by then is not reported. */
 const REPORT_AFTER_MS = 5_000
 
 export interface DeclaredAgentConfigDeps {

@@ -39,7 +39,7 @@ export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFA
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '')
 
-/** Where traffic goes and whom clients trust, wherever it is. */
+/** Where traffic is routed and which servers clients trust, in any namespace. */
 function whyReserved(plural: string, namespace: string, name: string): string | undefined {
   if (isSystemNamespace(namespace)) return `${namespace} is a system namespace`
   if (plural === 'services' && namespace === DEFAULT_NAMESPACE && name === 'kubernetes')

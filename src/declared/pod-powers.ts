@@ -1,4 +1,4 @@
-// What a pod that git declares uses beside its own containers: fields with the power of its node, Secrets, service accounts. Pure.
+// What a declared pod uses beside its own containers: fields with the power of its node, Secrets, service accounts. Pure.
 import {
   ASKS,
   CLAIM_FIELDS,
@@ -39,7 +39,7 @@ const beyond = (value: unknown, fields: readonly string[]): readonly string[] =>
 const containersOf = (pod: unknown): readonly unknown[] =>
   ['containers', 'initContainers'].flatMap((list) => listOf(at(pod, list)))
 
-/** The names of the fields, for people; empty for an ordinary pod. */
+/** The names of the fields, for users; empty for an ordinary pod. */
 export function powerFields(template: unknown): readonly string[] {
   const pod = at(template, 'spec')
   const unconfined = keysOf(at(template, 'metadata', 'annotations')).filter((a) => a.startsWith(UNCONFINED_PREFIX))

@@ -10,7 +10,7 @@ export interface DeclaredProblem {
   readonly code: ErrorCode
   readonly message: string
   readonly isCertain: boolean
-  /** What a person would look for in the files to find the place. */
+  /** Words that locate the place in the files. */
   readonly words: readonly string[]
 }
 

@@ -8,7 +8,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
-/** Selectors that choose machines by their labels; others choose Nodes, which kubelets and people label too. */
+/** Selectors that choose machines by their labels; others choose Nodes, which kubelets and users label too. */
 const OF_MACHINES: ReadonlySet<string> = new Set(['MachineComponentSet', 'ComponentCanary'])
 
 interface Found {

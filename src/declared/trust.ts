@@ -1,4 +1,4 @@
-// Components that agents will refuse for certain, by the trust document beside them. Time plays no part: a document that expires may be renewed.
+// Components that agents will certainly refuse, by the trust document beside them. Ignores time: a document that expires may be renewed.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import type { TrustDocument } from '#api/trust/trust-document.ts'

@@ -1,4 +1,4 @@
-// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run resumes.
+// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. After a kill the next run resumes.
 import { inParallel } from '#lib/pool.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
@@ -61,7 +61,7 @@ export interface ActContext {
 /** Requests in flight against one cluster. */
 const PARALLEL = 16
 
-/** Ours may not be overruled by each other; what the installer put there is handed over to git. */
+/** KubeNode's own programs must not override each other; the installer's objects are handed over to git. */
 const OUR_MANAGERS: ReadonlySet<string> = new Set(
   Object.values(FIELD_MANAGERS).filter((m) => m !== FIELD_MANAGERS.cli && m !== FIELD_MANAGERS.sync),
 )
@@ -212,7 +212,7 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
   return { ref, kind, message: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
 }
 
-/** What git declares goes along where it has to be known while the spec is edited. */
+/** The declared spec is added where controllers must know it while the live one is edited. */
 function marked(
   object: KubeObject,
   { commit, correct, source }: { readonly commit: string; readonly correct: boolean; readonly source: string },

@@ -15,7 +15,7 @@ export interface Failure extends KnownFailure {
 export interface FailingObject {
   /** As `refText`. */
   readonly name: string
-  /** Absent: it is not there. */
+  /** Absent: it does not exist. */
   readonly object: KubeObject | undefined
   readonly health: Health
   /** Short digest of its declaration; absent when KubeNode applied nothing. */
@@ -27,7 +27,7 @@ export function failuresOf(all: readonly FailingObject[]): readonly Failure[] {
   return all.flatMap((one) => (one.object === undefined ? absent(one) : failuresIn(one, one.object)))
 }
 
-/** Declared and not there. */
+/** Declared and missing. */
 export const ABSENT = 'Absent'
 
 const absent = ({ name, health, digest }: FailingObject): readonly Failure[] => [

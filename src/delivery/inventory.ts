@@ -16,13 +16,13 @@ export interface InventoryMark {
   readonly commit: string
   readonly release: string | undefined
   readonly appliedAt: string
-  /** What was failing before the Release; the one that is there is kept where this is absent. */
+  /** Failures before the Release; when absent, the existing baseline is kept. */
   readonly baseline?: Baseline | undefined
   /** Approved deletions, for as long as they run. */
   readonly pruning?: Pruning | undefined
 }
 
-/** The baseline lies in the first shard: it is written before anything of the Release is applied, in the same write. */
+/** The baseline is in the first shard: it is written before anything of the Release is applied, in the same write. */
 export const baselineIn = (shards: readonly Inventory[], { source, track }: InventoryOwner): Baseline | undefined =>
   shards.find(({ spec }) => spec.source === source && spec.track === track && spec.shard === 0)?.spec.baseline
 
@@ -118,7 +118,7 @@ export function refsAfter(
       digest: shortDigest(action.desired.digest),
     })
   }
-  // Also of what was not applied now: it may have been recorded by an older release, or drift is treated in another way since.
+  // Also for objects that were not applied now: they may have been recorded by an older release, or drift handling has changed since.
   for (const [key, { committed: _, ...ref }] of refs) {
     if (ref.digest === undefined || !plan.committed.has(key)) continue
     const content = plan.committed.get(key)

@@ -7,7 +7,10 @@ const PREFIX = `${FIELD_MANAGERS.sync}.`
 const MAX_MANAGER = 128
 const HASH_DIGITS = 32
 
-/** A namespace has no dots, so two sources never share a manager. Long names are cut and told apart by a hash behind a slash, which no name has: none can be chosen to be the short form of another. */
+/**
+ * A namespace has no dots, so two sources never share a manager. Long names are cut and get a hash behind a slash, which no name contains: none
+ * can be chosen to equal another's short form.
+ */
 export function sourceManager(source: string): string {
   const name = `${PREFIX}${source.replace('/', '.')}`
   if (name.length <= MAX_MANAGER) return name

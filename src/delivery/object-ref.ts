@@ -19,7 +19,7 @@ export const refOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectRef => 
   name: metadata.name ?? '',
 })
 
-/** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique, and what people read. */
+/** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique, and readable. */
 export const refText = ({ group, kind, namespace, name }: ObjectRef): string =>
   `${kind}${group === '' ? '' : `.${group}`}/${namespace === '' ? '' : `${namespace}/`}${name}`
 

@@ -1,4 +1,4 @@
-// Reads what a plan for one cluster needs: its inventory, the live objects behind it, and which component versions are in use.
+// Reads the input of a plan for one cluster: its inventory, its live objects, and the component versions in use.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'

@@ -342,7 +342,7 @@ describe('sets of machines', () => {
     const kept = [{ [ANNOTATIONS.keepMachines]: 'true' }]
     expect(again(config(), [recorded(old)])).toEqual(kept)
     expect(again(config({ drift: 'Detect' }), [recorded(old)])).toEqual([])
-    // Sync itself deleted it: no longer recorded as applied, it comes back whatever is done about drift.
+    // Sync itself deleted it: no longer recorded as applied, it is created again regardless of drift handling.
     const pruned = planCluster(
       seen({ inventory: [recorded(old)], live: new Map([[refText(old.ref), live('old')]]) }),
       config(),

@@ -21,7 +21,7 @@ export interface InventoryRef extends ObjectRef {
   readonly uid?: string
   /** Start of the digest of what was applied; absent when it is unknown whether it was. */
   readonly digest?: string
-  /** Contents that controllers may act upon; absent: whatever is there. */
+  /** Contents that controllers may act on; absent: the live one. */
   readonly committed?: readonly CommittedContent[]
 }
 
@@ -81,7 +81,7 @@ export interface ApplyAction {
   readonly desired: DesiredObject
   /** For the annotation. */
   readonly commit: string
-  /** What may be acted upon until it is known to be applied: the content of before as well. */
+  /** Contents to act on until the new one is known to be applied: includes the previous one. */
   readonly meanwhile?: readonly CommittedContent[]
 }
 
@@ -122,7 +122,7 @@ export interface HeldPrune {
   readonly digest: string
   readonly count: number
   readonly allowed: number
-  /** The first of them, for people. */
+  /** The first of them, for messages. */
   readonly first: string
   /** Machines that would be deleted with them, and how many may be; absent when there are none. */
   readonly machines?: number
@@ -133,7 +133,7 @@ export interface ClusterPlan {
   readonly actions: readonly ClusterAction[]
   readonly skips: readonly Skip[]
   readonly unchanged: number
-  /** By `refText`, what git declares of kinds whose edit rolls out: nothing else of them acts. Undefined where drift is not corrected: whatever is there acts. */
+  /** By `refText`, the declared specs of kinds whose edit rolls out: only these may act. Undefined where drift is not corrected: the live spec acts. */
   readonly committed: ReadonlyMap<string, CommittedContent | undefined>
   /** Set when the guard blocks deletions: what an Approval has to name. */
   readonly blocked?: HeldPrune
@@ -244,7 +244,7 @@ function judgeDesired(
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (live.matches) return isMarked(live, config) ? 'Unchanged' : apply('Unmarked', live.commit ?? commit)
   if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
-  // The same content comes back, so the commit that last changed it stays the same.
+  // The same content is restored, so the commit that last changed it stays the same.
   return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'changed in the cluster')
 }
 
@@ -254,7 +254,7 @@ const isMarked = ({ source, isUnmarked }: LiveObject, config: ClusterConfig): bo
 const isOfAnother = ({ source }: LiveObject, config: ClusterConfig): boolean =>
   source !== undefined && source !== config.source && config.replaces?.includes(source) !== true
 
-/** Never the last writer wins: the first one keeps it until a person decides. */
+/** Never last writer wins: the first one keeps it until a user decides. */
 const ofAnother = (ref: ObjectRef, { source = '' }: LiveObject): Skip => ({
   ref,
   reason: 'OtherSource',
@@ -293,7 +293,7 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
     if ('kind' in verdict) actions.push(verdict)
     else skips.push(verdict)
   }
-  // Backwards: what rests on others goes first.
+  // Backwards: dependents are deleted first.
   actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
   const { guard } = config.prune
   const allowed = allowedPrunes(guard, seen.inventory.length)

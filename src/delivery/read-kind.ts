@@ -1,4 +1,4 @@
-// Reads objects of one kind with the fewest requests that the rights allow: all of the cluster, those of a namespace, or one by one. What may not be read is unknown.
+// Reads objects of one kind with the fewest requests that the rights allow: of the whole cluster, of a namespace, or one by one. Unreadable objects are unknown.
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -7,10 +7,10 @@ import type { ResourceType } from '#schema/resource.ts'
 import { refOf, refText, type ObjectRef } from './object-ref.ts'
 import { listAll } from '#kube/list-all.ts'
 
-/** By `refText`. Neither there nor gone when it is unknown. */
+/** By `refText`. Neither present nor deleted when it is unknown. */
 export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
 
-/** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
+/** Up to this many objects of a kind are read one by one; more are listed. Foreign kinds may have any number of objects beside those that git declares. */
 const GET_UP_TO = 8
 /** Of our kinds, git declares nearly all objects, except those that programs make. */
 const GET_UP_TO_OF_OURS = 1

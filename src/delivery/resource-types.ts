@@ -1,4 +1,4 @@
-// Finds where objects of a kind live on a server: our kinds and the usual ones by heart, all others by asking its discovery once.
+// Finds the URL of a kind on a server: our kinds and the usual ones from a table, all others from discovery, once.
 import { KINDS } from '#api/kinds.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'

@@ -1,5 +1,5 @@
 // Replaces a time in the future by the time at which it was first seen. Otherwise a clock that was set back, or a node whose clock is ahead, would keep a fault
-// "not yet there" for hours; what was seen to be so since then has truly been so since then.
+// "not yet true" for hours; a fault that was seen at that time has been true since then.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import { type Facts, instantMs } from '#policy/reading.ts'
@@ -26,7 +26,7 @@ export class FutureStamps {
     const look = (place: string, stamp: unknown): void => {
       if (typeof stamp !== 'string') return
       const before = known?.get(place)
-      // The stamp itself is believed again as little as it was: the clock may only have caught up with it.
+      // The timestamp itself is still not trusted: the clock may only have caught up with it.
       if (before?.stamp === stamp) found.set(place, isLater(before.since, now) ? { stamp, since: latest } : before)
       else if (stamp > latest && isLater(stamp, now)) found.set(place, { stamp, since: latest })
     }

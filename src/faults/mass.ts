@@ -1,4 +1,4 @@
-// When so many nodes are bad or silent at once that the cause is not in the nodes: a change, an agent's bug, the network. Then nothing is touched.
+// When so many nodes are faulty or silent at once that the cause is not in the nodes: a change, an agent's bug, the network. Then no node is touched.
 
 /** Two nodes at once happen by chance. */
 const FEWEST = 3

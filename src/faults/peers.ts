@@ -104,7 +104,7 @@ export class Peers {
     return { nodes, ready, notReady, silent, readyPercent: nodes === 0 ? 0 : Math.floor((100 * ready) / nodes) }
   }
 
-  /** The first group of the node in which so many are silent at once that the network is to blame. */
+  /** The first group of the node in which enough nodes are silent at once to blame the network. */
   massSilence(view: NodeView): Silence | undefined {
     for (const group of SILENCED_TOGETHER) {
       const { total, silent } = this.#counts.get(keyOf(view, group)) ?? NOBODY

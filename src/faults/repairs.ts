@@ -1,4 +1,4 @@
-// The fact `repairs`: what was done to a node before, as the jobs tell. They are kept for a day after they closed.
+// The fact `repairs`: previous repairs of a node, from their jobs, which are kept for a day after they end.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Facts } from '#policy/reading.ts'
 

@@ -17,7 +17,7 @@ const EFFECTS: ReadonlySet<unknown> = new Set(HOLD_EFFECTS)
 const isEffect = (value: unknown): value is HoldEffect => EFFECTS.has(value)
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
 
-/** The same hold where all of it is as its kind says. Anything else becomes a hold that every reader can print; an unknown effect, as a later version may have, pauses. */
+/** A valid hold unchanged. Anything else becomes a hold that every reader can print; an unknown effect, perhaps of a later version, pauses. */
 export function readable(hold: OperationalHold): OperationalHold {
   const spec: unknown = hold.spec
   const { target, effect, reason, author, until } = isObject(spec) ? spec : {}
@@ -89,7 +89,7 @@ export function firstEnd(holds: readonly OperationalHold[], now: number): number
   return ends.length === 0 ? undefined : Math.min(...(ends as number[]))
 }
 
-/** A file on the node forbids every disruption, and its agent carries out no order while it is there. An agent that cannot say counts as frozen. */
+/** A file on the node forbids every disruption, and its agent follows no order while it exists. An agent that cannot tell counts as frozen. */
 export function isNodeFrozen(object: object | undefined): boolean {
   const status = object !== undefined && 'status' in object ? object.status : undefined
   const conditions =

@@ -1,5 +1,5 @@
-// For the embedded server: whether the holder of a certificate still counts as the agent of its machine. Pure. A kube-apiserver cannot be told;
-// there policies refuse what the holder writes.
+// For the embedded server: whether the holder of a certificate still counts as the agent of its machine. Pure. On a kube-apiserver
+// policies refuse the holder's writes instead.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -8,7 +8,7 @@ import { machineIn } from './agent-request.ts'
 
 const MACHINES = `${API_GROUP}/${machineType.plural}`
 
-/** An agent whose Machine was deleted keeps its certificate: a person may say that the host is the same one. */
+/** An agent whose Machine was deleted keeps its certificate: a user may confirm that the host is the same one. */
 export function isAcceptedUser(
   { name, groups }: { readonly name: string; readonly groups: readonly string[] },
   stored: (resource: string, name: string) => KubeObject | undefined,

@@ -7,7 +7,7 @@ import { isObject } from '#lib/json.ts'
 
 export type Marked = Pick<Machine, 'metadata'>
 
-/** For this very Machine; what was recorded for one of the same name before it, or came with a backup, is no record. */
+/** For this Machine only; a record of an earlier one of the same name, or from a backup, does not count. */
 export function recordedKey(machine: Marked): string | undefined {
   return keysOf(machine)[0]
 }
@@ -19,7 +19,7 @@ function keysOf({ metadata }: Marked): readonly string[] {
   return [record?.['key'], record?.['by']].filter((k) => typeof k === 'string' && k !== '') as string[]
 }
 
-/** `by`: what the certificate of the requester calls its key, when it has one. `seconds`: how long the next certificate may live. */
+/** `by`: the requester's key as named in its certificate, if it has one. `seconds`: how long the next certificate may live. */
 export const keyRecord = ({ metadata }: Marked, key: string, by?: string, seconds?: number): string =>
   JSON.stringify({
     uid: metadata.uid,

@@ -11,7 +11,7 @@ export const handOverKey = (machineUid: string): ObjectKey => ({
   name: `join-${machineUid}`,
 })
 
-/** For hosts that a person joins: all of the join bundle but the token. */
+/** For hosts that a user joins: all of the join bundle but the token. */
 export const BUNDLE_FIELD = 'join-bundle'
 
 /** How long the certificate may live that the host asks for, in seconds. */
@@ -22,7 +22,7 @@ const field = (token: Secret, name: string): string | undefined => {
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
 }
 
-/** `<id>.<secret>`, as it goes over the wire. */
+/** `<id>.<secret>`, as sent to the server. */
 export function tokenText(token: Secret): string | undefined {
   const [id, secret] = [field(token, 'token-id'), field(token, 'token-secret')]
   return id === undefined || secret === undefined ? undefined : `${id}.${secret}`
@@ -44,7 +44,7 @@ export const isForMachine = (token: Secret, machine: Machine): boolean =>
 
 export const isHandedOver = (token: Secret): boolean => token.metadata.annotations?.[ANNOTATIONS.handedOver] === 'true'
 
-/** As it is once the provider has the token, with the bundle where a person runs the join command. */
+/** The hand-over after the provider has received the token, with the bundle where a user runs the join command. */
 export function handedOver(token: Secret, bundle: object | undefined): Secret {
   const annotations = { ...token.metadata.annotations, [ANNOTATIONS.handedOver]: 'true' }
   const more = bundle && { [BUNDLE_FIELD]: Buffer.from(JSON.stringify(bundle), 'utf8').toString('base64') }

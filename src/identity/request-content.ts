@@ -1,4 +1,4 @@
-// Reads what a certificate request asks for, its proof of possession checked. What cannot be read completely is unreadable.
+// Parses a certificate request and checks its proof of possession. A request that cannot be read completely is unreadable.
 import { messageOf } from '#lib/errors.ts'
 import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
 import { readName } from '#lib/x509/name.ts'

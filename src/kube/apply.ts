@@ -8,7 +8,7 @@ import { outcomeOf, type WriteOutcome } from './outcome.ts'
 export interface FieldConflict {
   readonly manager: string
   readonly subresource: string | undefined
-  /** As people read them: `.spec.replicas`. */
+  /** As shown to users: `.spec.replicas`. */
   readonly fields: readonly string[]
 }
 

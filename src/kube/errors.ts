@@ -4,11 +4,11 @@ import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
 import { apiRefusals } from './api-refusals.ts'
 
-/** What was being done when the refusal came; all of it may be shown to people. */
+/** The refused operation; every field may be shown to users. */
 export interface CallContext {
   /** "update", "list", "watch" … */
   readonly action: string
-  /** "machines.kubenode.io/m-1"; never with a query string, which may carry what people should not see. */
+  /** "machines.kubenode.io/m-1"; never with a query string, which may carry secrets. */
   readonly target: string
   readonly requestId?: string | undefined
   /** From the Retry-After header; wins over what the Status says. */

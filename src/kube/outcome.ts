@@ -35,5 +35,5 @@ function refusal(error: unknown): Exclude<WriteOutcome<never>, { kind: 'Applied'
   throw error
 }
 
-/** A failed uid precondition is a Conflict on the wire; what it means is that the object was replaced. */
+/** A failed uid precondition is a Conflict on the wire; it means that the object was replaced. */
 const isUidMismatch = (e: ApiError): boolean => e.status === 409 && /precondition.*\bUID\b/i.test(e.serverMessage)

@@ -60,7 +60,7 @@ const FIRST_SILENT_PERIODS = 2.5
 const WATCH_SECONDS = { least: 300, most: 600 } as const
 /** A watch that lived this long was a healthy one. */
 const HEALTHY_MS = 10_000
-/** A server that stays behind what we saw was set back for good (restored from a backup): after this its word counts again. */
+/** A server that stays behind the observed state was restored from a backup: after this time its state counts again. */
 const ACCEPT_OLDER_AFTER_MS = 600_000
 /** A server that lost its history lost it for all clients: lists are expensive, so they are spread out. */
 const RELIST_SPREAD_MS = 500

@@ -14,7 +14,7 @@ const object = (name: string, revision: number, uid = 'u'): KubeObject => ({
   metadata: { name, uid, resourceVersion: String(revision) },
 })
 
-/** What a server does to three objects: the log of events, and what is there at the end. */
+/** A server's changes to three objects: the log of events, and the final state. */
 const histories = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.boolean()), { maxLength: 20 }).map((steps) => {
   const there = new Map<string, KubeObject>()
   const log: WatchEvent[] = []

@@ -48,7 +48,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
     for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map())
   }
 
-  /** Adds an index over what is cached already and all that comes; one that is there stays as it is. */
+  /** Adds an index over all current and future objects; an existing one stays unchanged. */
   addIndex(name: string, indexer: Indexer<T>): void {
     if (this.#indexers.has(name)) return
     const safe = guarded(indexer, this.#failed)

@@ -11,7 +11,7 @@ export interface NodeTools {
   readonly random: Random
   readonly fieldManager: string
   readonly signal?: AbortSignal
-  /** The node as it was read a moment ago: what the first attempt may write over. */
+  /** The node as read just before: the first attempt may overwrite this version. */
   readonly held?: Node | undefined
 }
 

@@ -34,7 +34,7 @@ const MOST_NAMED = 5
 /** Limit of pods read per node; kubelets allow 110 by default and 500 at most in practice. */
 const MOST_PODS = 1_000
 
-/** Mirror pods, pods of daemon sets and finished pods stay: they do not suffer, or come back at once. Pure. */
+/** Mirror pods, pods of daemon sets and finished pods stay: a drain does not affect them, or they return at once. Pure. */
 export function drainPlan(pods: readonly Pod[], wishes: DrainWishes = {}): DrainPlan {
   const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(wishes, namespace)
   const moving = pods.filter(

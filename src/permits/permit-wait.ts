@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
 type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
-/** What one gate says, for people. A rate says itself how much is used and when it frees. */
+/** One gate's message. A rate includes its usage and when it frees. */
 export const verdictText = ({ gate, verdict, seen, limit }: Verdict): string =>
   gate === 'Rate' && seen !== undefined && verdict === 'Waiting'
     ? `rate limit: ${seen}`
@@ -22,7 +22,7 @@ const UNDECIDED: PermitWait = {
   unblock: 'the Defender grants the permit; its role must be running',
 }
 
-/** Of gates that give one reason only; what the others mean is said in the condition of the permit. */
+/** Gates with a single reason; the permit's condition explains the others. */
 const OF_GATES: Readonly<Record<string, Reason>> = {
   Protect: 'Protected',
   Budget: 'BudgetExhausted',

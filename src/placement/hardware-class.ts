@@ -32,7 +32,7 @@ function system(image: unknown): string | undefined {
   return word([name, /\d+/.exec(image)?.[0]].filter(Boolean).join('-'))
 }
 
-/** Patches of a kernel are not told apart: there would be a class for each reboot. */
+/** Kernel patch levels are ignored: otherwise there would be a class for each reboot. */
 const kernel = (version: unknown): string | undefined =>
   typeof version === 'string' ? /^\d+\.\d+/.exec(version)?.[0] : undefined
 

@@ -4,7 +4,7 @@ import type { KubeClient } from '#kube/client.ts'
 
 /** An upgrade of a control plane takes minutes. */
 const FRESH_MS = 60_000
-/** A server that does not answer for so long may be another one by now. */
+/** A server that has not answered for this long may have been upgraded. */
 const STALE_MS = 600_000
 
 export class ServerVersion {

@@ -1,4 +1,4 @@
-// Pure: why a machine does not get ready for a version it was told, as a reason and in its agent's words. Nothing was disturbed by it.
+// Pure: why a machine cannot prepare an ordered version, as a reason and in its agent's words. Nothing was disrupted by it.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 import { STAGING_OTHERWISE, stagingReason } from '#api/protocol/staging-reasons.ts'

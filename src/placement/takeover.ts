@@ -10,8 +10,8 @@ export type HostSpec = Partial<Pick<MachineInput['spec'], 'provider' | 'channel'
 export type HostField = 'provider.name' | 'provider.params' | 'channel' | 'ssh.host' | 'zone' | 'rack' | 'class'
 
 /**
- * The first field for which the host of a machine does not do. Where a host comes from, where it stands, what hardware it is and how it is managed can only be
- * changed with another host. Pool, labels, annotations, taints and the rest of `ssh` are only written on what is there; components belong to other sets.
+ * The first field in which the host of a machine does not fit. A host's provider, place, hardware and management mode can only be
+ * changed with another host. Pool, labels, annotations, taints and the rest of `ssh` can be changed on an existing one; components belong to other sets.
  */
 export function needsOtherHost(made: HostSpec, wanted: HostSpec): HostField | undefined {
   if (made.provider?.name !== wanted.provider?.name) return 'provider.name'
@@ -36,7 +36,7 @@ export const madeFrom = ({ spec: { template } }: Pick<Taker, 'spec'>): Made => (
   spec: template.spec ?? {},
 })
 
-/** A MachineSet as it is stored, or as it was rendered, without defaults. */
+/** A MachineSet as stored, or as rendered, without defaults. */
 export interface Taker {
   readonly metadata: { readonly deletionTimestamp?: string }
   readonly spec: {
@@ -52,7 +52,7 @@ export interface Taker {
 const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
   Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
 
-/** The set is there to stay, and selects the machine. */
+/** The set is not being deleted, and selects the machine. */
 export const isSelectedBy = ({ labels }: Made, { metadata, spec }: Taker): boolean =>
   metadata.deletionTimestamp === undefined && !isEmpty(spec.selector) && selects(spec.selector, labels)
 

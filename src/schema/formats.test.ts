@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { effectiveFormat, stringFormat } from './formats.ts'
 
-/** For each format what is one and what is none, as the Go functions behind the server judge. */
+/** Valid and invalid texts for each format, as judged by the Go functions behind the server. */
 const FORMATS: Readonly<Record<string, { readonly good: readonly string[]; readonly bad: readonly string[] }>> = {
   bsonobjectid: { good: ['507f1f77bcf86cd799439011'], bad: ['507f1f77bcf86cd79943901', 'z07f1f77bcf86cd799439011'] },
   uri: {

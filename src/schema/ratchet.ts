@@ -92,6 +92,6 @@ function isSame(a: unknown, b: unknown, depth: number): boolean {
 const presentKeys = (o: Readonly<Record<string, unknown>>): readonly string[] =>
   Object.keys(o).filter((k) => o[k] !== undefined)
 
-/** Absent and undefined are the same; names of Object.prototype are not there. */
+/** Absent and undefined are the same; names of Object.prototype are ignored. */
 export const ownValue = (o: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(o, name) ? o[name] : undefined

@@ -86,7 +86,7 @@ function rootProblems(schema: Raw, path: string): readonly FieldError[] {
   return [invalid(fieldOf(path), schema, detail)]
 }
 
-/** Keywords under which the server cannot even read the schema; told only when nothing else is wrong. */
+/** Keywords that make the schema unreadable for the server; reported only without other problems. */
 function unreadableReason(s: Raw): string | undefined {
   for (const key of ['id', 'schema', '$ref', 'patternProperties', 'dependencies', 'additionalItems', 'definitions'])
     if (isSet(s, key === 'schema' ? '$schema' : key)) return `OpenAPIV3Schema '${key}' is not supported`

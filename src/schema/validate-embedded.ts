@@ -1,4 +1,4 @@
-// Objects inside objects (x-kubernetes-embedded-resource): they must say what they are, and their metadata must be that of an object.
+// Objects inside objects (x-kubernetes-embedded-resource): they need apiVersion and kind, and valid object metadata.
 import { isObject } from '#lib/json.ts'
 import { childPath, invalid, keyPath, required, type FieldError } from './field-error.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './name-problems.ts'

@@ -80,7 +80,7 @@ function pickKeys(item: unknown, keys: readonly string[]): Readonly<Record<strin
 /** Equal texts for equal values; a string never equals a number. */
 const identity = (value: unknown): string => goJson(value)
 
-/** The second place of each value that stands more than once; further ones are not told. */
+/** The second position of each duplicate value; further ones are not reported. */
 function firstRepeats(ids: readonly string[]): readonly number[] {
   const seen = new Map<string, number>()
   const repeats: number[] = []

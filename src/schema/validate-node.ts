@@ -141,7 +141,7 @@ function readNestedKeywords(
   node.not = prepare(s['not'])
 }
 
-/** Sorted by name, so that problems come in an order that does not depend on who wrote the schema or the value. */
+/** Sorted by name, so that the order of problems does not depend on the author of the schema or the value. */
 function preparedProperties(
   properties: unknown,
   prepare: (s: unknown) => SchemaNode | undefined,

@@ -29,7 +29,7 @@ export function walk(node: SchemaNode, value: unknown, path: string, out: Proble
   return score
 }
 
-/** What each validator that applies adds to the score, beside what it found below. */
+/** Added to the score by each validator that applies, besides its findings below. */
 const APPLIED = 1
 const ALWAYS_APPLIED = 4 // combinations (2), enum, the schema itself
 
@@ -178,7 +178,7 @@ function walkObject(
   return score
 }
 
-/** apiVersion and kind of the object itself cannot be told apart from before: both sides were converted to one version. */
+/** Changes of the object's own apiVersion and kind are invisible: both sides were converted to one version. */
 const fieldOld = (old: Correlation | undefined, path: string, name: string, node: SchemaNode) =>
   old && !(path === '' && (name === 'apiVersion' || name === 'kind')) ? fieldCorrelation(old, name, node) : undefined
 
@@ -200,7 +200,7 @@ function checkSize(node: SchemaNode, value: Readonly<Record<string, unknown>>, p
     out.push(countProblem(path, `should have at most ${maxProperties} properties`, size, maxProperties))
 }
 
-/** Findings of other names come in the order of the names, whatever the order of keys. */
+/** Findings for other names are sorted by name, independent of the order of keys. */
 function walkAdditional(
   node: SchemaNode,
   value: Readonly<Record<string, unknown>>,

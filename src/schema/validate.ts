@@ -10,7 +10,7 @@ import { walk } from './validate-walk.ts'
 export interface ValidateOptions {
   /** Where the value stands; the root when absent. */
   readonly path?: string
-  /** The stored value on update: what did not change may stay wrong. */
+  /** The stored value on update: an unchanged part may stay invalid. */
   readonly old?: unknown
 }
 

@@ -75,7 +75,7 @@ export class SecretValues {
     this.#tools = tools
   }
 
-  /** The places of a component's secret values, named by what the values are now. */
+  /** The places of a component's secret values, named by their current content. */
   async places({ name, secretRefs = [] }: WithReferences, signal?: AbortSignal): Promise<Found> {
     const values: [string, string][] = []
     for (const ref of secretRefs) {

@@ -1,4 +1,4 @@
-// Versions of custom resources: the same fields under another name (None), or what a webhook makes of them (Webhook), in every way in which objects are read and written.
+// Versions of custom resources: the same fields under another name (None), or converted by a webhook (Webhook), for every way to read and write objects.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'

@@ -1,4 +1,4 @@
-// Whatever a client sends to the embedded server, it gets an answer that says what is wrong: no exception, no hang, no 500 for a mistake of the client's but where a real server is on record with one.
+// For any request the embedded server returns an answer that names the problem: no exception, no hang, and a 500 only where a real server has one on record.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'

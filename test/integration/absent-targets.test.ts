@@ -1,4 +1,4 @@
-// Every command that names an object says so when there is none, with a name that is close, and writes nothing. Walks all commands, so that a new one is tried too.
+// Every command that names an object reports a missing one, with a similar name, and writes nothing. Walks all commands, so that a new one is covered too.
 import type { Command } from 'commander'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

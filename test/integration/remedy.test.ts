@@ -1,4 +1,4 @@
-// A fault on an embedded server over HTTPS, with the rights that the controllers are shipped with and the real Defender: condition, rule, job, permit, steps, verified.
+// A fault on an embedded server over HTTPS, with the shipped rights of the controllers and the real Defender: condition, rule, job, permit, steps, verified.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { conditionIs } from '#api/node-leaves.ts'

@@ -1,5 +1,5 @@
-// F41 on the embedded server over HTTPS, with its garbage collector: a set of hollow machines is renamed, then replaced by one that needs other hosts, with the real
-// controllers and the Defender. Judged by the history of a watch.
+// F41 on the embedded server over HTTPS, with its garbage collector: a set of hollow machines is renamed, then replaced by one that needs other hosts, with
+// the real controllers and the Defender. Judged by the history of a watch.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'

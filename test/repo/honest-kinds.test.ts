@@ -1,4 +1,4 @@
-// Every field of every kind is read or written by some part, or is listed in the table of those that are not. Uses the type checker, since many kinds share a name.
+// Every field of every kind is read or written by some part, or is listed in the table of unused ones. Uses the type checker, since many kinds share a name.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

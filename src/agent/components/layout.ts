@@ -38,7 +38,7 @@ export const TREE = 'tree'
 
 const modeOf = (text: string): number => Number.parseInt(text, 8)
 
-/** The path inside the unpacked tree when it lies below it. */
+/** The path inside the unpacked tree, if it is below it. */
 const below = (path: string, folder: string | undefined): string | undefined =>
   folder !== undefined && path.startsWith(`${folder.replace(/\/$/, '')}/`)
     ? path.slice(folder.replace(/\/$/, '').length + 1)

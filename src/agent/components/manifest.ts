@@ -28,7 +28,7 @@ export interface Manifest {
   readonly files: readonly ManifestFile[]
 }
 
-/** Where the unchanged copy of a rendered file lies. */
+/** The path of the unchanged copy of a rendered file. */
 export const keptFile = (inSlot: string): string => `kept/${inSlot}`
 export const isKept = (path: string): boolean => path.startsWith('kept/')
 

@@ -51,7 +51,7 @@ export interface ComponentRecord {
   readonly format: 1
   readonly component: string
   readonly state: ComponentState
-  /** Wall clock, for people. */
+  /** Wall clock, for users. */
   readonly since: number
   readonly message?: string
   /** A reason from the catalog, and the last lines of its log; both belong to the message. */

@@ -1,5 +1,5 @@
 // Thousands of hollow nodes in one process. One list-watch of all Machines serves them all, over one client and one identity: ten thousand named watches
-// would be ten thousand streams, and a hollow fleet is there to load the other side, not to prove the rights of single agents (real agents do that).
+// would be ten thousand streams, and a hollow fleet exists to load the server, not to test the rights of single agents (real agents do that).
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'

@@ -10,7 +10,7 @@ export function inVersion(object: KubeObject, from: Served, to: Served): KubeObj
   return conversion === undefined ? fromStored(from.behaviour.toStored(object)) : conversion.fromVersion(object)
 }
 
-/** The request with both its objects in that version; `sentAs` keeps what it was sent as. */
+/** The request with both its objects in that version; `sentAs` keeps the original. */
 export async function requestIn(request: AdmissionRequest, as: Served): Promise<AdmissionRequest> {
   const { served, object, old } = request
   if (served === as) return request

@@ -97,7 +97,7 @@ export interface KubeconfigOf {
   readonly user: string
 }
 
-/** A kubeconfig with everything embedded; JSON is YAML too, but people read YAML. */
+/** A kubeconfig with everything embedded; YAML although JSON would do, because people read it. */
 export function kubeconfigText({ url, authority, client, user }: KubeconfigOf): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   return `apiVersion: v1

@@ -5,7 +5,7 @@ import { invalid, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
 import { always, int32, microTime, pointer, str, struct } from './shape.ts'
 
-/** Coordinated election is off, here as there: what it would need is not kept. */
+/** Coordinated election is off, as on a real server by default: its fields are not kept. */
 function withoutElection(o: Draft): Draft {
   const { spec } = o
   if (!isObject(spec) || (spec['strategy'] === undefined && spec['preferredHolder'] === undefined)) return o

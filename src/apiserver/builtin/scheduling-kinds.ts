@@ -1,4 +1,5 @@
-// Kinds that the scheduler, kubelets and the controllers of workloads list: runtime classes, devices and claims to them, older workloads, scaling, flow control. Kept, not acted upon.
+// Kinds that the scheduler, kubelets and the controllers of workloads list: runtime classes, devices and their claims,
+// older workloads, scaling, flow control. Stored without any effect.
 import { text } from './core-columns.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { fields, listAt, number, specOf, statusOf, text as textOf } from './fields.ts'

@@ -24,7 +24,7 @@ const MIB = 1024 * 1024
 /** A leader renews every two seconds, one Lease per program. Requests beyond it take the ordinary lane: that key was stolen. */
 const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }
 
-/** Each event counts once for so many bytes that it begins. */
+/** Each event counts once for each started unit of this many bytes. */
 const EVENT_BYTES = 2 * 1024
 
 /** A client: its name and its limits. */

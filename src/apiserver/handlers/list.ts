@@ -97,7 +97,7 @@ export function selected(call: Call, options: ListOptions): Page {
   const fields = parseFieldSelector(options.fieldSelector, served)
   const collection = parts.store.collection(served.resource)
   const isPaged = options.limit > 0 && !isFromCache(options)
-  // pages go through what the path names: whether there is a next one does not depend on the selector
+  // pages follow the path alone: whether there is a next one does not depend on the selector
   const inPath = served.type.namespaced ? path.namespace || undefined : ''
   const namespace = isPaged ? inPath : (inPath ?? fields.namespace)
   const from = options.continueToken === '' ? undefined : readContinue(options.continueToken)

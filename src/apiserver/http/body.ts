@@ -150,7 +150,7 @@ export interface ReadObject {
   readonly duplicates: readonly string[]
 }
 
-/** The body of a request whose client may send so much YAML. */
+/** The body of a request whose client may send this much YAML. */
 export const readSent = async (
   { request, level }: { readonly request: IncomingMessage; readonly level: Pick<FlowLevel, 'yamlBytes'> },
   typeName: string,

@@ -81,7 +81,7 @@ export function noSuchPath(isBuiltin: boolean): Answer {
 function scopeFits({ type, custom }: Served, { namespace, plural, name }: ResourcePath, verb: string): boolean {
   if (!type.namespaced) return namespace === '' || plural === 'namespaces'
   if (namespace !== '') return true
-  // a built-in collection is there without a namespace, and says which methods it takes
+  // a built-in collection exists without a namespace too, and the error lists its methods
   return name === '' && (!custom || verb === 'list' || verb === 'watch')
 }
 

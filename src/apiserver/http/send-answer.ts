@@ -10,7 +10,7 @@ import { JSON_TYPE } from '../handlers/encode.ts'
 import type { Refusal } from '../status/refusal.ts'
 import { warningHeaders } from './warning-header.ts'
 
-/** One write of a long answer: large enough that the cost of a write does not show, small beside what a connection holds anyway. */
+/** One write of a long answer: large enough to make the cost of a write negligible, small compared to a connection's own buffers. */
 const PIECE_BYTES = 256 * 1024
 /** A reader that takes nothing for this long is disconnected. */
 const STALLED_MS = 60_000

@@ -37,7 +37,7 @@ export interface Behaviour {
   readonly prepareForUpdate: (object: Draft, old: KubeObject, ctx: StrategyContext) => Draft
   readonly prepareForStatusUpdate: (object: Draft, old: KubeObject, ctx: StrategyContext) => Draft
   readonly canonicalize: (object: Draft) => Draft
-  /** For an endpoint that writes a part of the object only: what it may not change, from the old object. */
+  /** For an endpoint that writes only a part of the object: restores the rest from the old object. */
   readonly confine?: (object: Draft, old: KubeObject) => Draft
   readonly validate: (object: KubeObject, old: KubeObject | undefined, ctx: StrategyContext) => readonly FieldError[]
   readonly validateStatus: (object: KubeObject, old: KubeObject, ctx: StrategyContext) => readonly FieldError[]

@@ -67,7 +67,7 @@ export function formatOf(db: DatabaseSync, file: string): number {
 export const revisionOf = (db: DatabaseSync): number =>
   Number(db.prepare('SELECT revision FROM clock').get()?.['revision'] ?? 0)
 
-/** The structure of all pages; what is in the rows is checked when they are read. */
+/** Checks the structure of all pages; rows are checked when they are read. */
 function refuseDamaged(db: DatabaseSync, file: string): void {
   const seen = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
   if (seen !== 'ok') throw damaged(file, String(seen))

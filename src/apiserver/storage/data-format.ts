@@ -8,7 +8,7 @@ export const DATA_FORMAT = 3
 /** Of a new file: most objects fit on one page. */
 export const PAGE_BYTES = 8_192
 
-/** An object is on one page as far as it fits, its key in an index beside it: a change writes one page. In the tree of the keys it was cut at a quarter of a page, and a change wrote three. */
+/** An object is on one page as far as it fits, its key in an index: a change writes one page. In the tree of keys it was split, and a change wrote three. */
 const OBJECT_COLUMNS = `(
     resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, bytes BLOB NOT NULL,
     checksum INTEGER NOT NULL,

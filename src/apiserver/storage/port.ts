@@ -18,7 +18,7 @@ export interface Change {
   readonly name: string
   readonly revision: number
   readonly bytes: Buffer | undefined
-  /** A deletion, or a change that leaves an object as large as it was: stored also on a full disk, from what is kept for it. */
+  /** A deletion, or a change that does not enlarge an object: stored also on a full disk, in the space reserved for that. */
   readonly takesNoRoom?: boolean
 }
 

@@ -134,7 +134,7 @@ function keepToOwner(file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** A group of changes on its way to the thread that writes. The bytes of all lie in one piece of memory that changes hands: a copy of each would have to be collected in two threads. */
+/** A group of changes on its way to the thread that writes. All bytes are in one piece of memory that is transferred: copies would be garbage in two threads. */
 export interface Batch {
   readonly changes: readonly PackedChange[]
   readonly slab: ArrayBuffer
@@ -142,7 +142,7 @@ export interface Batch {
   readonly takesRoom: boolean
 }
 
-/** `end` is -1 where the object goes. */
+/** `end` is -1 for a deletion. */
 export type PackedChange = readonly [
   resource: string,
   namespace: string,

@@ -20,7 +20,7 @@ interface Entry {
   readonly stat: Stats
 }
 
-/** Parents before what is below them, each folder sorted; nothing is read through a link. */
+/** Parents before their content, each folder sorted; links are not followed. */
 function entriesOf(folder: string): readonly Entry[] {
   const entries: Entry[] = []
   const names = new TarNames(ARCHIVE_LIMITS.entries)

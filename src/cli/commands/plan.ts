@@ -90,7 +90,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   else io.out(textOf(commit, base, shown, hasColors(io)))
   for (const p of problems) io.err(shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
-  // Sync refuses the first kind, and what is invalid for its kind is applied nowhere.
+  // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
 }

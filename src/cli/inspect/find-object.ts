@@ -25,7 +25,7 @@ export const lookUp = async <T extends KubeObject>(
   name: string,
 ): Promise<T | undefined> => (NAME.test(name) ? client.get(type, { name, ...namespaceOf(type) }) : undefined)
 
-/** `noun` is the word that the person used for the kind. */
+/** `noun` is the user's word for the kind. */
 export async function findObject<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -37,7 +37,7 @@ export async function findObject<T extends KubeObject>(
   throw absent(noun, name, await namesOf(client, type), type.plural)
 }
 
-/** What a hold names, by the words of the person: `set/base`. */
+/** The held object in the user's words: `set/base`. */
 export const findHeld = (client: KubeClient, { kind, name = '' }: HeldTarget, what: string): Promise<KubeObject> =>
   findObject(client, kindCalled(kind), name, what.split('/')[0])
 

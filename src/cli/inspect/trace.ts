@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
 
-/** The first levels of a field set, as people write paths: `spec.replicas`, `status`. */
+/** The first levels of a field set, as paths are usually written: `spec.replicas`, `status`. */
 function topFields(entry: ManagedFieldsEntry): readonly string[] {
   const out: string[] = []
   for (const [group, inner] of Object.entries(entry.fieldsV1 ?? {})) {

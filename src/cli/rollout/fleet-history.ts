@@ -24,7 +24,7 @@ export interface Trial {
 }
 
 export interface FleetHistory {
-  /** Of the branch itself, the newest first; what a merge brought in is part of the merge. */
+  /** Of the branch itself, the newest first; merged commits are part of the merge. */
   readonly commits: readonly BranchCommit[]
   /** Undefined: git cannot revert these one after the other. */
   revert(commits: readonly BranchCommit[]): Promise<Trial | undefined>

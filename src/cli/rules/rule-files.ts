@@ -67,7 +67,7 @@ export async function ruleFiles(folder: string, cwd: string, cage: () => Promise
   return [...loaded, ...withoutCases(root, all, cwd)]
 }
 
-/** As a person would open it from where they are. */
+/** Relative to the user's working folder. */
 function shownPath(cwd: string, path: string): string {
   const below = relative(cwd, path)
   return below.startsWith('..') ? path : below

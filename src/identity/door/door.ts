@@ -29,7 +29,7 @@ const NONCE_GOOD_MS = 5 * 60_000
 /** How often a host asks: the more of them wait, the less often each, so that all of them stay below a quarter of the rate. */
 const LEAST_RETRY_SECONDS = 10
 const ENTRIES_A_SECOND = 10
-/** Entries that were answered or swept away are noticed when the queue looks full, at most so often. */
+/** Entries that were answered or deleted are noticed when the queue looks full, at most this often. */
 const COUNT_AGAIN_MS = 60_000
 
 export interface DoorRequest {

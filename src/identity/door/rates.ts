@@ -5,7 +5,7 @@ export interface Rate {
   readonly burst: number
 }
 
-/** Many hosts behind one address come back at once; a flood from there takes a quarter of what there is for all. */
+/** Many hosts behind one address return at once; a flood from there gets a quarter of the total. */
 export const EACH_PLACE: Rate = { perSecond: 10, burst: 40 }
 /** Each costs some milliseconds: half of a processor at the very most, while strangers that prove nothing cost a fraction of it. */
 export const ALL_PLACES: Rate = { perSecond: 40, burst: 160 }
@@ -32,7 +32,7 @@ export class DoorRates {
     return this.#places.size
   }
 
-  /** 0: come in. Otherwise the seconds after which it is worth trying again. A place that is refused takes nothing from the others. */
+  /** 0: accepted. Otherwise the seconds until a retry is worthwhile. A refused place takes nothing from the others. */
   take(place: string): number {
     const own = this.#bucketOf(place)
     return waitFor(own, EACH_PLACE) || waitFor(this.#filled(this.#all, ALL_PLACES), ALL_PLACES) || this.#spend(own)

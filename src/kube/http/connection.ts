@@ -45,5 +45,5 @@ export function parseServer(config: ConnectionConfig): URL {
   return url
 }
 
-/** An address that could not be parsed may hold a password: only what comes after the last @ is shown. */
+/** An address that could not be parsed may hold a password: show only the part after the last @. */
 const safeText = (text: string): string => text.slice(text.lastIndexOf('@') + 1).slice(0, 200)

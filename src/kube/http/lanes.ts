@@ -1,5 +1,5 @@
 // How many requests of a kind are in flight: each lane has places of its own, so ten thousand queued writes never delay a lease renewal or a status. The
-// sockets belong to all lanes, or every other minute a new one would be made beside one that is open: its handshake is six times what a heartbeat sends.
+// lanes share the sockets, or every other minute a new one would be opened beside an open one: its handshake is six times what a heartbeat sends.
 import type http from 'node:http'
 import https from 'node:https'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -108,7 +108,7 @@ export class Lanes {
   }
 }
 
-/** Closes what is idle and lets nothing be reused; what is in flight is left alone. */
+/** Closes idle sockets and prevents reuse; requests in flight finish. */
 function retire(agent: http.Agent): void {
   agent.on('free', (socket: { destroy(): void }) => socket.destroy())
   for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()

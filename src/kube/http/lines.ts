@@ -13,7 +13,7 @@ export class LineTooLong extends KubeNodeError {
   }
 }
 
-/** The stream ended inside a line: what was read of it is worth nothing. */
+/** The stream ended inside a line: the incomplete line is worthless. */
 export class CutLine extends KubeNodeError {
   constructor(bytes: number) {
     super(kubeErrors.KN2031({ bytes }), {

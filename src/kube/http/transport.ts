@@ -55,7 +55,7 @@ export interface WireResponse {
 export interface Progress {
   /** The server may have read the request. */
   sent: boolean
-  /** The socket is free for others, or gone. */
+  /** The socket is free for others, or closed. */
   over: boolean
   /** Why we ended it ourselves, if we did: a socket's own words about that are of no use. */
   cutBy: unknown

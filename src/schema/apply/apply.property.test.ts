@@ -100,7 +100,7 @@ function configOf({ metadata, ...parts }: Json): Json {
   return frozen({ apiVersion: 'g/v1', kind: 'K', ...parts, metadata: { name: 'n', ...(metadata as Json) } })
 }
 
-/** No write may change what it is given. */
+/** No write may change its input. */
 function frozen<T>(input: T): T {
   if (typeof input === 'object' && input !== null) for (const inner of Object.values(input)) frozen(inner)
   return Object.freeze(input)

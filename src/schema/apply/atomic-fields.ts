@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import type { Schema } from '../schema.ts'
 import { fieldSchema, isAtomicMap, isNamedField, listKeys } from './typing.ts'
 
-/** Paths such as `.spec.taints`, in the order of the configuration; the whole and what is in it are both named. */
+/** Paths such as `.spec.taints`, in the order of the configuration; both the whole and its parts are named. */
 export function atomicFields(schema: Schema | undefined, applied: unknown, path = ''): readonly string[] {
   if (Array.isArray(applied)) {
     const inside = applied.flatMap((item, i) => atomicFields(schema?.items, item, `${path}[${i}]`))

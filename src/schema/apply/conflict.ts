@@ -7,7 +7,7 @@ import { elementText } from './path-element.ts'
 export interface Conflict extends Owner {
   readonly time?: string
   readonly path: readonly string[]
-  /** As people read it: `.spec.containers[name="a"].image`. */
+  /** As shown to users: `.spec.containers[name="a"].image`. */
   readonly field: string
 }
 

@@ -12,7 +12,7 @@ export function fieldSetOf(schema: Schema | undefined, value: unknown): FieldSet
   return out
 }
 
-/** Adds what is below a value; true when the value itself is a member. */
+/** Adds the fields below a value; true when the value itself is a member. */
 function collect(schema: Schema | undefined, value: unknown, out: Building): boolean {
   const shape = shapeOf(schema, value)
   if (shape === 'scalar') return true

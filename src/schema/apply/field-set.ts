@@ -3,7 +3,7 @@
 import { isObject } from '#lib/json.ts'
 import { canonicalElement, compareElements } from './path-element.ts'
 
-/** Maps an element to what is known below it. `{}` is a member; with content, a member only when it holds ".". */
+/** Maps an element to its known children. `{}` is a member; with content, a member only when it holds ".". */
 export interface FieldSet {
   readonly [element: string]: FieldSet
 }
@@ -184,7 +184,7 @@ export function inServerOrder(set: FieldSet): FieldSet {
 
 const isBefore = (a: string, b: string): boolean => a === SELF || (b !== SELF && compareElements(a, b) < 0)
 
-/** Reads what a client sent: elements of unknown kinds are dropped, the rest made canonical. Throws SyntaxError when malformed. */
+/** Parses a client's set: elements of unknown kinds are dropped, the rest made canonical. Throws SyntaxError when malformed. */
 export function parseFieldSet(json: unknown): FieldSet {
   if (json === undefined || json === null) return EMPTY_SET
   return inServerOrder(childrenOf(parseNode(json)))

@@ -45,7 +45,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The object with the annotation brought up to what was applied; the object itself when it has no such annotation. */
+/** The object with the annotation updated to the applied configuration; the object itself when it has no such annotation. */
 export function withLastApplied<T extends JsonMap>(object: T, applied: JsonMap): T {
   if (lastAppliedOf(object) === undefined) return object
   const text = `${goJson(withoutAnnotation(applied))}\n`

@@ -59,8 +59,8 @@ function sideOf(schema: Schema | undefined, keys: readonly string[], list: List)
 }
 
 /**
- * Live and applied list are walked together. Items that only the live list has stay where they are; items of both come in
- * the order of the applied list, a live item being passed over until its turn has come.
+ * Live and applied list are walked together. Items only in the live list keep their place; items in both follow
+ * the order of the applied list, a live item being skipped until its turn comes.
  */
 function mergeLists(schema: Schema | undefined, keys: readonly string[], live: List, applied: List): List {
   const l = sideOf(schema, keys, live)

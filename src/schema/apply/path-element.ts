@@ -1,4 +1,4 @@
-// The steps of field paths as FieldsV1 writes them: f:name, k:{"key":…}, v:value, i:index. Parsing, canonical form, order and the text people see.
+// The steps of field paths in FieldsV1: f:name, k:{"key":…}, v:value, i:index. Parsing, canonical form, order and display text.
 import { goJson, goJsonString } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 

@@ -4,7 +4,7 @@ import type { Schema } from '../schema.ts'
 import { EMPTY_SET, type FieldSet, childrenOf, isEmptySet, isMember, nodeOf } from './field-set.ts'
 import { fieldSchema, isAtomicMap, isNamedField, itemElement, listKeys } from './typing.ts'
 
-/** A member goes with all below it. Returns the value itself when nothing is taken out. */
+/** A member is removed with all its children. Returns the value itself when nothing is removed. */
 export function removeFields(schema: Schema | undefined, value: unknown, fields: FieldSet): unknown {
   if (isEmptySet(fields)) return value
   if (isObject(value)) return isAtomicMap(schema) ? null : removeFromMap(schema, value, fields)
@@ -56,7 +56,7 @@ function removeFromList(
   return out.length === 0 ? null : out
 }
 
-/** The set with every named field that has children in it as a member too, so that a struct goes when all in it goes. */
+/** The set with every named field that has children as a member too, so that a struct is removed when all its fields are. */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet): FieldSet {
   const out: { [element: string]: FieldSet } = {}
   for (const element in set) {

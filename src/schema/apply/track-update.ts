@@ -24,7 +24,7 @@ export interface UpdateRequest extends Versioning {
   readonly time: string
 }
 
-/** Undefined when there are none to write. Never throws: what cannot be tracked keeps the entries of before. */
+/** Undefined when there are none to write. Never throws: on failure the previous entries are kept. */
 export function trackUpdate(request: UpdateRequest): readonly ManagedFieldsEntry[] | undefined {
   const { live, next, subresource } = request
   const managed = managedBefore(live, next, subresource ?? '')
@@ -56,7 +56,7 @@ export function updatedOwners(request: UpdateRequest, before: Managed): Managed 
   return capUpdaters(managed)
 }
 
-/** A subresource cannot set managedFields. Elsewhere a client may send them: none or malformed ones mean those of before, an empty list or one empty entry clears them. */
+/** A subresource cannot set managedFields. Elsewhere a client may send them: none or malformed ones keep the previous ones, an empty list or entry clears them. */
 function managedBefore(live: JsonMap | undefined, next: JsonMap, subresource: string): Managed {
   const stored = metaOf(live)['managedFields']
   const sent = metaOf(next)['managedFields']

@@ -22,7 +22,7 @@ export interface ScopeOptions {
   readonly hasParams?: boolean
   /** In order: each may read those before it. */
   readonly variables?: readonly NamedExpression[]
-  /** What the expressions may use beside what all may. */
+  /** Extra functions of these expressions. */
   readonly library?: CelLibrary
   /** Where the variables stand, for problems: `spec.variables`. */
   readonly path?: string

@@ -1,4 +1,4 @@
-// What single functions cost at most, by the sizes of what they are given; one step for those that are not listed.
+// The maximum cost of single functions, by the sizes of their arguments; one step for functions that are not listed.
 import { type Estimate, exactly, type Size, sizeOrUnknown, tenth, times, UNKNOWN } from './cost-units.ts'
 import type { Overload } from './functions.ts'
 

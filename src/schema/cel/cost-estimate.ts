@@ -119,7 +119,7 @@ class Estimator {
     return this.#of(n, range.cost + once + times(count.max, round), undefined, collects ? count : exactly(1))
   }
 
-  /** Parts of what an expression computed are taken for the root, as the real estimate does. */
+  /** Parts of a computed value count as the root, as in the real estimate. */
   #part({ sized }: Estimate, of: (s: Sized) => Sized | undefined): Sized {
     return sized === undefined ? this.#self : (of(sized) ?? LOST)
   }

@@ -1,11 +1,11 @@
-// How a function of CEL is declared: name, types, what it does, what it costs. The tables of the libraries are lists of these.
+// The declaration of a CEL function: name, types, implementation, cost. The tables of the libraries are lists of these.
 import { assertNever } from '#lib/errors.ts'
 import type { Memo } from './memo.ts'
 import type { CelType } from './types.ts'
 import { CelError, CelList, CelMap, CelObject, CelOpaque, CelOptional, CelTimestamp, type CelValue } from './values.ts'
 import { CelDuration, CelTypeValue, CelUint, sizeOf } from './values.ts'
 
-/** One evaluation: its variables and what it has cost so far. */
+/** One evaluation: its variables and its cost so far. */
 export class Run {
   readonly slots: CelValue[]
   readonly limit: number

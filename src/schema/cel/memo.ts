@@ -1,7 +1,7 @@
 // A cache between the evaluations of a program: patterns and time zones. Bounded; the oldest entries are dropped.
 import { compilePattern, type Pattern } from './pattern.ts'
 
-/** More than an expression has literals; what it computes on the way may push them out. */
+/** More than the literals of an expression; computed values may evict them. */
 const MAX_KEPT = 64
 
 export class Memo {

@@ -68,7 +68,7 @@ const arithmetic: readonly Overload[] = [
   fn('_-_', [TIMESTAMP, TIMESTAMP], DURATION, (a: CelTimestamp, b: CelTimestamp) => durationResult(a.nanos - b.nanos)),
 ]
 
-/** Concatenation; a set takes what it has not yet, a list with keys replaces the element of the same key in place. */
+/** Concatenation; a set adds only new elements, a list with keys replaces the element of the same key in place. */
 function addLists(a: CelList, b: CelList, run: Run): CelValue {
   run.spend(a.length + b.length)
   const items = a.toArray()

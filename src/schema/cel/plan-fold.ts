@@ -1,4 +1,4 @@
-// The loops. Each round costs what the loop of the real server costs around its body, so that no list is walked for free.
+// The loops. Each round costs as much as on the real server, so that no list is walked for free.
 import { assertNever } from '#lib/errors.ts'
 import { sortedKeys } from './equal.ts'
 import type { Eval, Run } from './functions.ts'

@@ -90,7 +90,7 @@ function planTest(operand: Eval, field: string): Eval {
     const inside = value instanceof CelOptional ? value.value : value
     if (inside === undefined) return false
     const found = fieldOf(inside, field)
-    // What is there counts as there, also when its data cannot be read as declared.
+    // An existing value counts as present, even if it does not match its declaration.
     return found instanceof CelError && !(inside instanceof CelObject || inside instanceof CelMap)
       ? found
       : found !== undefined

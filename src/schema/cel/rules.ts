@@ -42,7 +42,7 @@ export interface SchemaRules {
 export interface RulesOptions {
   /** The path of the schema in its definition, for problems. */
   readonly path?: string
-  /** Whether values are whole resources; they are unless told otherwise. */
+  /** Whether values are whole resources; true by default. */
   readonly place?: SchemaPlace
 }
 
@@ -147,7 +147,7 @@ class Walk {
   }
 }
 
-/** Rules inside allOf see the type of the schema around them; the server tells of their problems only when they run. */
+/** Rules inside allOf see the type of the schema around them; the server reports their problems only when they run. */
 function silentTree(part: Schema, around: Schema, place: SchemaPlace): RuleTree[] {
   const merged: Schema = { ...around, 'x-kubernetes-validations': part['x-kubernetes-validations'] ?? [], allOf: [] }
   const tree = new Walk().node(withoutRulesBelow(merged, part), {

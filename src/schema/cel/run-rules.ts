@@ -218,7 +218,7 @@ function errorFor(reason: string | undefined, field: string, value: unknown, det
 function fieldPlace(at: At, path: string, name: string): At {
   const { current, parent } = at
   if (current === undefined) return { ...at, path }
-  // Old and new are seen in the same version: what changed about these two cannot be told.
+  // Old and new have the same version here, so changes of these two are invisible.
   if (parent === undefined && (name === 'apiVersion' || name === 'kind'))
     return { path, current: undefined, parent: undefined }
   return { path, current: correlateField(current, name), parent: current }

@@ -1,5 +1,5 @@
 // Text of an expression to a syntax tree of our own. The package's parser reads the text; here its tree gets the positions that
-// the real server reports, chains of && and || become flat, and what its grammar reads differently from CEL is put right or refused.
+// the real server reports, chains of && and || become flat, and differences from CEL's grammar are corrected or refused.
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { markedLiterals } from './literal-marks.ts'

@@ -162,7 +162,7 @@ export class BuiltMap extends CelMap {
     return this.#entries.size
   }
 
-  /** False when the key is there already. */
+  /** False when the key exists already. */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyId(key)
     if (id === undefined || this.#entries.has(id)) return false

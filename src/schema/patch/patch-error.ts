@@ -19,7 +19,7 @@ const NUMBERS = {
   Internal: 'KN5304',
 } as const satisfies Readonly<Record<PatchErrorKind, keyof typeof schemaErrors>>
 
-/** What the API says of every patch that does not apply; the reason goes to our own message only. */
+/** The API's message for every patch that does not apply; only our own message gives the reason. */
 export const DOES_NOT_APPLY_TEXT = 'the server rejected our request due to an error in our request'
 
 export class PatchError extends KubeNodeError {

@@ -57,7 +57,7 @@ export function orderLists({ field, live, wanted, patch, order, mergeItem }: Ord
   return merged.length === 0 ? merged : inOrder(merged, order, live, mergeKey)
 }
 
-/** Items of the patch must come in the order that the patch itself announces. */
+/** Items of the patch must be in the order that the patch itself declares. */
 function checkOrder(patch: List, order: List, mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return
   let at = 0

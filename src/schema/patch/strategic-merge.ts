@@ -1,4 +1,4 @@
-// Applies a strategic merge patch: as a merge patch, but lists that the schema marks merge by key, and directives ($patch, $retainKeys, …) steer it. Unchanged parts are shared.
+// Applies a strategic merge patch: a merge patch in which marked lists merge by key, with directives ($patch, $retainKeys, …). Unchanged parts are shared.
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject, jsonEqual, setOwn } from '#lib/json.ts'
 import type { Schema } from '../schema.ts'

@@ -37,7 +37,7 @@ const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 /** Reading blocks; yield after this many files and folders, or this many bytes. */
 const ENTRIES_IN_A_ROW = 64
 const BYTES_IN_A_ROW = 1024 * 1024
-/** Parsing an entry of a folder takes as long as reading so much of a file. */
+/** Parsing an entry of a folder takes as long as reading this much of a file. */
 const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
 /** A parser's message may quote the commit, and HEAD may contain anything. */

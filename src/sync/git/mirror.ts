@@ -78,7 +78,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
 const NOBODY = { HOME: '/dev/null', XDG_CONFIG_HOME: '/dev/null', GIT_CONFIG_GLOBAL: '/dev/null' }
 const SSH = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes'
 
-/** A key lies in a file for as long as the fetch runs. */
+/** A key is kept in a file only while the fetch runs. */
 async function withAccess(options: MirrorOptions, fetch: (env: Env) => Promise<void>): Promise<void> {
   const { env = {}, access = { kind: 'Program' }, cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
   const bare = { ...env, ...NOBODY, GIT_SSH_COMMAND: 'false' }

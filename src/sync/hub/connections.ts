@@ -31,7 +31,7 @@ export class Connections {
     this.#context = context
   }
 
-  /** With a user, objects of the source are read and written as that user. Throws when the cluster cannot be connected to; whether it answers shows with the first call. */
+  /** With a user, objects of the source are read and written as that user. Throws when it cannot connect; the first call shows whether the cluster answers. */
   async to(cluster: Cluster, user: string | undefined, signal?: AbortSignal): Promise<ClusterConnection> {
     const { clock, client, connect } = this.#context
     const { namespace = '', name = '' } = cluster.metadata

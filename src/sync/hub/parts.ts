@@ -27,7 +27,7 @@ export interface HubParts {
   readonly renders: Renders
   readonly connections: Connections
   readonly locks: ClusterLocks
-  /** By source and track: what the hub is known to be as. */
+  /** By source and track: the last completed state of the hub. */
   readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
   /** The hub itself, as a target; with a user, objects are read and written as that user. */
   readonly hub: HubConnections

@@ -169,7 +169,7 @@ function isOld(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): b
   })
 }
 
-/** Machines that the failure adds to those of before; none for an object that fails as a whole. */
+/** Machines that the failure adds to the earlier ones; none for an object that fails as a whole. */
 function newMachines(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): number {
   const known = failing.filter((k) => isSameFailure(failure, k)).map((k) => k.count ?? 0)
   return Math.max(0, (failure.count ?? 0) - Math.max(0, ...known))

@@ -1,7 +1,7 @@
 // The shell script that builds the room of a render: a read-only root with the release, Node.js and its libraries, and nothing else of this machine.
 // It runs inside fresh namespaces, so that whatever it mounts ends with the process.
 
-/** Kilobytes of writable memory; the heap limit of Node lies below it. */
+/** Kilobytes of writable memory; the heap limit of Node.js is below it. */
 export const MAX_DATA_KB = 2 * 1024 * 1024
 /** Pipes, the release's files one after the other, and some room. */
 const MAX_OPEN_FILES = 256

@@ -1,4 +1,4 @@
-// How lists of the built-in kinds merge, for patches and apply in the fake. Only what is not atomic is said; everything else is let through.
+// How lists of the built-in kinds merge, for patches and apply in the fake. Declares only lists that are not atomic; everything else is accepted.
 import type { Schema } from '#schema/schema.ts'
 
 const open = (properties: Readonly<Record<string, Schema>>): Schema => ({

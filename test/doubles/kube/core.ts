@@ -1,4 +1,4 @@
-// The synchronous heart of the fake: kinds, revisions and the one function through which every change goes.
+// The synchronous core of the fake: kinds, revisions and the one function that makes every change.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'

@@ -34,7 +34,7 @@ export interface Call {
   readonly writeN: number
 }
 
-/** `before`: the call has no effect. `after`: the effect is there and only the reply is touched. */
+/** `before`: the call has no effect. `after`: the call takes effect and only the reply changes. */
 export type Moment = 'before' | 'after'
 
 export type CallFault =
@@ -59,7 +59,7 @@ export type EventFault =
   | { readonly kind: 'duplicate' }
   /** Comes after the event that follows it. */
   | { readonly kind: 'swap' }
-  /** This event and all behind it come later. */
+  /** This event and all later ones are delayed. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** The stream ends, as by a server's timeout, before or after this event. */
   | { readonly kind: 'close'; readonly when: Moment }

@@ -127,7 +127,7 @@ export function checkConcurrency(t: ResourceType, live: KubeObject, input: KubeO
     throw conflict(t, name, MODIFIED)
 }
 
-/** An update as it will be stored, still without its resourceVersion: what the caller may not change comes from the live object. */
+/** An update as it will be stored, still without its resourceVersion: fields that the caller may not change come from the live object. */
 export function updated(
   kind: FakeKind,
   live: KubeObject,

@@ -86,7 +86,7 @@ export class Revisions {
     return history.slice(low)
   }
 
-  /** The state as it was at a revision inside the window. */
+  /** The state at a revision inside the window. */
   stateAt(kind: string, revision: number): ReadonlyMap<string, KubeObject> {
     const shelf = this.#shelf(kind)
     const undo = this.since(kind, revision)

@@ -82,7 +82,7 @@ function checkBudgets(core: Core, live: KubeObject, namespace: string): void {
     budget,
     inNamespace(core, POD, namespace).filter((p) => selects(budget, p)),
   )
-  // A pod that is not ready takes nothing away from what is healthy, as long as the budget itself is met.
+  // Evicting a pod that is not ready does not reduce the healthy ones, as long as the budget itself is met.
   if (allowed > 0 || (allowed === 0 && !isReady(live))) return
   throw refuse(429, "Cannot evict pod as it would violate the pod's disruption budget.", {
     causes: [

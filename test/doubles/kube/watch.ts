@@ -14,7 +14,7 @@ export type WatchItem =
   | { readonly kind: 'lost' }
   | { readonly kind: 'error'; readonly refusal: Refusal }
 
-/** A reader this far behind is cut off and must come again, as on a real server. */
+/** A reader this far behind is disconnected and must reconnect, as on a real server. */
 const MAX_WAITING = 100_000
 
 export class FakeWatch {

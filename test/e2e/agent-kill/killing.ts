@@ -37,7 +37,7 @@ export function* kills(samples: number, among: number): Generator<number> {
   else for (let k = 0; k < samples; k++) yield 1 + Math.floor(((k + random.next()) * among) / samples)
 }
 
-/** Arguments of strace before the program that is to be killed at its n-th change. One thread does all the work on files, so the n-th change is the n-th of it. */
+/** Arguments of strace before the program to kill at its n-th change. One thread does all the work on files, so the n-th change is the n-th of it. */
 export const killing = (n: number): readonly string[] => [
   '-D',
   '-f',
