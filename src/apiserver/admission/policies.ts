@@ -6,6 +6,7 @@ import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
+import { writeAuditLine } from './audit-line.ts'
 import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { compilePolicy, fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
@@ -102,21 +103,8 @@ export class PolicyAdmission implements AdmissionLink {
   }
 
   #audit({ policy, binding }: Bound, request: AdmissionRequest, annotations: Readonly<Record<string, string>>): void {
-    const { served, operation, namespace, name, user, dryRun } = request
-    const { group, plural } = served.type
-    this.#log.info('audit', {
-      reason: 'ValidatingAdmissionPolicy',
-      policy: policy.name,
-      binding: binding.metadata.name ?? '',
-      operation,
-      group,
-      resource: plural,
-      namespace,
-      name,
-      user: user.name,
-      dryRun,
-      annotations,
-    })
+    const by = { reason: 'ValidatingAdmissionPolicy', policy: policy.name, binding: binding.metadata.name ?? '' }
+    writeAuditLine(this.#log, request, { ...by, annotations })
   }
 
   /** The action of the binding: a refusal, a warning, a line for the audit. */

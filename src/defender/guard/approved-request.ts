@@ -5,7 +5,8 @@ import { isObject } from '#lib/json.ts'
 import { agentRequestProblem } from '#identity/agent-request.ts'
 import type { CertificateRequest } from '#identity/certificate-request.ts'
 import { readContent } from '#identity/request-content.ts'
-import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
+import { type AdmissionAnswer, allowed, forbidden } from '../webhook/answer.ts'
+import type { AdmissionRequest } from '../webhook/review.ts'
 
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((v) => typeof v === 'string') : []
@@ -26,14 +27,7 @@ function specOf(spec: Readonly<Record<string, unknown>>): CertificateRequest['sp
 
 export async function reviewApproval({ uid, object }: AdmissionRequest): Promise<AdmissionAnswer> {
   const problem = await approvalProblem(object)
-  return {
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response:
-      problem === undefined
-        ? { uid, allowed: true }
-        : { uid, allowed: false, status: { code: 403, reason: 'Forbidden', message: `not approved: ${problem}` } },
-  }
+  return problem === undefined ? allowed(uid) : forbidden(uid, `not approved: ${problem}`)
 }
 
 async function approvalProblem(object: unknown): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 // Answers the AdmissionReview of a deletion: allowed, or refused with the reason and the way out.
 import { isObject } from '#lib/json.ts'
-import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
+import { type AdmissionAnswer, allowed, forbidden, refused } from '../webhook/answer.ts'
+import type { AdmissionRequest } from '../webhook/review.ts'
 import type { AskGuard } from './guard.ts'
 
 /**
@@ -11,7 +12,7 @@ const MOST_RETRY_MS = 5_000
 
 export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): Promise<AdmissionAnswer> {
   const { uid, kind, operation, oldObject, name, dryRun, subResource, userInfo } = request
-  if (operation !== 'DELETE' || (subResource ?? '') !== '') return answer(uid, { allowed: true })
+  if (operation !== 'DELETE' || (subResource ?? '') !== '') return allowed(uid)
   const metadata = isObject(oldObject) && isObject(oldObject['metadata']) ? oldObject['metadata'] : {}
   const verdict = await ask({
     group: kind.group,
@@ -23,17 +24,10 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
     isEnding: metadata['deletionTimestamp'] !== undefined,
     isDryRun: dryRun === true,
   })
-  if (verdict.kind === 'Passes') return answer(uid, { allowed: true })
+  if (verdict.kind === 'Passes') return allowed(uid)
   const message = `denied by the deletion guard: ${verdict.why}`
   const { retryAfterMs = Infinity } = verdict
-  if (retryAfterMs > MOST_RETRY_MS)
-    return answer(uid, { allowed: false, status: { code: 403, reason: 'Forbidden', message } })
+  if (retryAfterMs > MOST_RETRY_MS) return forbidden(uid, message)
   const details = { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) }
-  return answer(uid, { allowed: false, status: { code: 429, reason: 'TooManyRequests', message, details } })
+  return refused(uid, { code: 429, reason: 'TooManyRequests', message, details })
 }
-
-const answer = (uid: string, response: Omit<AdmissionAnswer['response'], 'uid'>): AdmissionAnswer => ({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  response: { uid, ...response },
-})

@@ -3,18 +3,12 @@
 import { agentUser, machineUidGroup } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { acceptsKey } from '#identity/agent-key.ts'
-import type { AdmissionAnswer, AdmissionRequest, FindMachine } from './review.ts'
+import { type AdmissionAnswer, allowed, forbidden } from './answer.ts'
+import type { AdmissionRequest, FindMachine } from './review.ts'
 
 export function reviewAgentEvent({ uid, userInfo }: AdmissionRequest, findMachine: FindMachine): AdmissionAnswer {
   const problem = problemOf(userInfo, findMachine)
-  return {
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response:
-      problem === undefined
-        ? { uid, allowed: true }
-        : { uid, allowed: false, status: { code: 403, reason: 'Forbidden', message: `event refused: ${problem}` } },
-  }
+  return problem === undefined ? allowed(uid) : forbidden(uid, `event refused: ${problem}`)
 }
 
 const USER = agentUser('')

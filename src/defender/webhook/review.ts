@@ -14,6 +14,7 @@ import { compileRule } from '#policy/compile-rule.ts'
 import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
+import { type AdmissionAnswer, allowed, refused } from './answer.ts'
 
 export interface AdmissionRequest {
   readonly uid: string
@@ -25,22 +26,6 @@ export interface AdmissionRequest {
   readonly userInfo?: unknown
   readonly object?: unknown
   readonly oldObject?: unknown
-}
-
-export interface AdmissionAnswer {
-  readonly apiVersion: 'admission.k8s.io/v1'
-  readonly kind: 'AdmissionReview'
-  readonly response: {
-    readonly uid: string
-    readonly allowed: boolean
-    readonly status?: {
-      readonly code: number
-      readonly reason: string
-      readonly message: string
-      readonly details?: { readonly retryAfterSeconds: number }
-    }
-    readonly warnings?: readonly string[]
-  }
 }
 
 /** Lines of a refusal; a person corrects a few at a time. */
@@ -74,17 +59,11 @@ export interface Judge {
 
 export function review(request: AdmissionRequest, judge: Judge): AdmissionAnswer {
   const lines = problemLines(request, judge)
-  if (lines.length === 0) return answer(request.uid, { allowed: true })
+  if (lines.length === 0) return allowed(request.uid)
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : []
   const message = [...lines.slice(0, MOST_LINES), ...more].join('\n')
-  return answer(request.uid, { allowed: false, status: { code: 422, reason: 'Invalid', message } })
+  return refused(request.uid, { code: 422, reason: 'Invalid', message })
 }
-
-const answer = (uid: string, response: Omit<AdmissionAnswer['response'], 'uid'>): AdmissionAnswer => ({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  response: { uid, ...response },
-})
 
 function problemLines(
   { kind: asked, operation, subResource, object, oldObject }: AdmissionRequest,

@@ -14,6 +14,16 @@ interface RestrictedRule extends Rule {
   readonly instead?: keyof typeof BASELINE
 }
 
+/** A check that does not concern some pods from a later release on. */
+function narrowed(minor: number, narrow: (check: Check) => Check): (first: number, check: Check) => Rule {
+  return (first, check) => {
+    const later = [minor, narrow(check)] as const
+    return { since: [[first, check], later] }
+  }
+}
+const unlessWindows = narrowed(25, restricted.unlessWindows)
+const unlessOwnUsers = narrowed(35, baseline.unlessOwnUsers)
+
 /** In the order in which violations are reported. */
 const BASELINE = {
   appArmorProfile: { since: [[0, baseline.appArmorProfile]] },
@@ -23,12 +33,7 @@ const BASELINE = {
   hostPorts: { since: [[0, baseline.hostPorts]] },
   probeHosts: { since: [[34, baseline.probeHosts]] },
   privileged: { since: [[0, baseline.privileged]] },
-  procMount: {
-    since: [
-      [0, baseline.procMount],
-      [35, baseline.unlessOwnUsers(baseline.procMount)],
-    ],
-  },
+  procMount: unlessOwnUsers(0, baseline.procMount),
   seLinuxOptions: {
     since: [
       [0, baseline.seLinuxOptions],
@@ -53,40 +58,13 @@ const BASELINE = {
 } satisfies Readonly<Record<string, Rule>>
 
 const RESTRICTED: readonly RestrictedRule[] = [
-  {
-    since: [
-      [8, restricted.allowPrivilegeEscalation],
-      [25, restricted.unlessWindows(restricted.allowPrivilegeEscalation)],
-    ],
-  },
-  {
-    since: [
-      [22, restricted.droppedCapabilities],
-      [25, restricted.unlessWindows(restricted.droppedCapabilities)],
-    ],
-    instead: 'capabilities',
-  },
+  unlessWindows(8, restricted.allowPrivilegeEscalation),
+  { ...unlessWindows(22, restricted.droppedCapabilities), instead: 'capabilities' },
   { since: [[35, baseline.procMount]], instead: 'procMount' },
   { since: [[0, restricted.volumeTypes]], instead: 'hostPathVolumes' },
-  {
-    since: [
-      [0, restricted.runAsNonRoot],
-      [35, baseline.unlessOwnUsers(restricted.runAsNonRoot)],
-    ],
-  },
-  {
-    since: [
-      [23, restricted.runAsUser],
-      [35, baseline.unlessOwnUsers(restricted.runAsUser)],
-    ],
-  },
-  {
-    since: [
-      [19, restricted.requiredSeccompProfile],
-      [25, restricted.unlessWindows(restricted.requiredSeccompProfile)],
-    ],
-    instead: 'seccompProfile',
-  },
+  unlessOwnUsers(0, restricted.runAsNonRoot),
+  unlessOwnUsers(23, restricted.runAsUser),
+  { ...unlessWindows(19, restricted.requiredSeccompProfile), instead: 'seccompProfile' },
 ]
 
 const inForce = ({ since }: Rule, minor: number): Check | undefined => since.findLast(([first]) => first <= minor)?.[1]

@@ -5,6 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { fields, listAt, specOf, text, type Fields } from '../../builtin/fields.ts'
 import { forbidden, invalid } from '../../status/refusal.ts'
 import type { Store } from '../../storage/store.ts'
+import { writeAuditLine } from '../audit-line.ts'
 import type { AdmissionLink, AdmissionRequest } from '../chain.ts'
 import { detailsText, violationsOf } from './evaluate.ts'
 import { existingPodsWarnings } from './existing-pods.ts'
@@ -120,19 +121,8 @@ function warn(request: AdmissionRequest, at: LevelVersion, view: PodView): void 
 function audit({ log }: PodSecurityParts, request: AdmissionRequest, at: LevelVersion, view: PodView): void {
   const found = wouldViolate(at, view)
   if (found === undefined) return
-  const { served, operation, namespace, name, user, dryRun } = request
-  const { group, plural } = served.type
-  log.info('audit', {
-    reason: 'PodSecurity',
-    operation,
-    group,
-    resource: plural,
-    namespace,
-    name,
-    user: user.name,
-    dryRun,
-    annotations: { 'pod-security.kubernetes.io/audit-violations': found },
-  })
+  const annotations = { 'pod-security.kubernetes.io/audit-violations': found }
+  writeAuditLine(log, request, { reason: 'PodSecurity', annotations })
 }
 
 function judgeNamespace({ store }: PodSecurityParts, request: AdmissionRequest, namespace: KubeObject): void {
