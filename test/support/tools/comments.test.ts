@@ -3,7 +3,7 @@ import { commentsIn } from './comments.ts'
 
 const CODE = `// Opens a file
 // and closes it.
-import { a } from 'b' // once
+const a = 1 // once
 /** Keeps
  *  the last answer. */
 const url = 'https://not.a/comment' /* a bound */
