@@ -24,7 +24,7 @@ const phase = (value: string) => ({ body: { status: { phase: value } } })
 
 const UID = machineUidGroup('')
 const uidOf = ({ groups }: Who): string => groups.find((g) => g.startsWith(UID))?.slice(UID.length) ?? ''
-/** The key of a Machine of the same name that was deleted: everything as it was, but the uid. */
+/** The key of a deleted Machine of the same name: everything equal except the uid. */
 const deleted = (who: Who): Who => ({
   ...who,
   groups: who.groups.map((g) => (g.startsWith(UID) ? machineUidGroup('00000000-0000-0000-0000-00000000dead') : g)),
@@ -435,7 +435,7 @@ const ATTEMPTS: readonly Attempt[] = [
     refused: /"allowed":false/,
   },
   {
-    // what an embedded server refuses beyond it is tried in test/contract/apiserver-floods.test.ts
+    // further refusals of an embedded server are tested in test/contract/apiserver-floods.test.ts
     name: 'S24 fills the status of its Machine with a megabyte of text',
     attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x'.repeat(1_000_000) } }),
     control: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x' } }),

@@ -1,4 +1,4 @@
-// The attacker writes a commit that is rendered and applied: what it declares is checked before a server receives it, and a fleet gets no rights.
+// The attacker writes a commit that is rendered and applied: its declarations are checked before a server receives them, and a fleet gets no rights.
 import { AGENT_CONFIG_MAP, agentConfigData } from '#api/agent-config/agent-config-map.ts'
 import { createValidator } from '#api/validate.ts'
 import { messageOf } from '#lib/errors.ts'

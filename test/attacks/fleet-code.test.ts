@@ -63,7 +63,7 @@ Object.defineProperty(thrown, named(thrown, 'messaging_clone_symbol'), { value: 
 Object.defineProperty(Object.prototype, 'id', { configurable: true, set(v) { if (this.require) found ??= this } })
 try { structuredClone(thrown) } catch {}`)
 
-/** None of what it could do, whatever it was that stopped it. */
+/** Neither attempt succeeded, whatever stopped it. */
 const NOTHING = /"ok":false(?!.*(GOT time|secret-of))/s
 
 const ESCAPES: readonly Attempt<void>[] = [

@@ -31,7 +31,7 @@ interface Sent {
 
 const MASTERS = ['system:masters']
 
-/** Over TLS with what a stranger has: nothing, or keys of their own making. */
+/** Over TLS with a stranger's means: nothing, or self-made keys. */
 const send = ({ server }: AttackWorld, path: string, { method = 'GET', headers = {}, ...keys }: Sent = {}) =>
   new Promise<Answer>((resolve, reject) => {
     const asked = request(`${server.url}${path}`, { method, headers, ca: server.ca, ...keys }, (answer) => {

@@ -1,4 +1,4 @@
-// The attacker is a person with a few rights of their own, such as to define kinds and to evict pods. They gain nothing else by them.
+// The attacker is a user with a few rights of their own, such as to define kinds and to evict pods. They gain nothing else by them.
 import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 

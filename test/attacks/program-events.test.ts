@@ -1,4 +1,4 @@
-// The attacker has the key of one of our programs and tells people, in events, what another program never said.
+// The attacker has the key of one KubeNode program and sends users events in the name of another.
 import { PROGRAM_REPORTERS } from '#api/names.ts'
 import {
   accountOfProgram,
@@ -53,7 +53,7 @@ const repeats = (as: (world: AttackWorld) => Who, name: string, reporter: string
 const OWN = /writes events only as/
 const firstOf = (program: ProgramName): string => PROGRAM_REPORTERS[program][0]
 
-/** A person, or a program of others, whose roles let it write events anywhere. */
+/** A user, or a foreign program, whose roles allow it to write events anywhere. */
 const BYSTANDER: Who = { user: 'bystander', groups: ['system:authenticated'] }
 const SOURCE: Who = { user: 'kubenode:source:shop:shop', groups: ['system:authenticated'] }
 async function mayWriteEvents({ admin }: AttackWorld): Promise<void> {

@@ -1,4 +1,4 @@
-// The attacker has the key of one of our programs: what it cannot read, write and become. docs/security.md has the table.
+// The attacker has the key of one KubeNode program: what it cannot read, write and become. docs/security.md has the table.
 import { join } from 'node:path'
 import {
   AGENTS_GROUP,
@@ -656,7 +656,7 @@ const ATTEMPTS: readonly Attempt[] = [
       await bySync(world)
       return by('approver', 'PATCH', `${OURS}/machines/m-a`, { metadata: { managedFields: [{}] } })(world)
     },
-    // Also where a person wrote the record, such as with a backup.
+    // Also when a user wrote the record, for example with a backup.
     control: async (world) => {
       await world.ask(world.who.installer, 'PATCH', `${OURS}/machines/m-a?fieldManager=person`, {
         body: { metadata: { annotations: { [ANNOTATIONS.agentKey]: '{"by":"hand"}' } } },

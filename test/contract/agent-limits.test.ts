@@ -1,4 +1,4 @@
-// S1: an agent's key opens what is its own and nothing else: every verb on another's objects is tried, with the roles and policies as they are shipped.
+// S1: an agent's key gives access to its own objects and nothing else: every verb on another's objects is tried, with the shipped roles and policies.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'

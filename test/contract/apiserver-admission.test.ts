@@ -1,4 +1,4 @@
-// Who may do what, and which writes are refused though their form is right: seen from outside, over HTTPS.
+// Authorization, and writes that are well formed but refused: tested from outside, over HTTPS.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type EmbeddedServer, MERGE, startEmbedded } from './embedded-server.ts'
 

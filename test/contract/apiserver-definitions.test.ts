@@ -1,4 +1,4 @@
-// A definition that is being removed on the embedded server, where the server stops in between or objects come in the last moment.
+// A definition that is being deleted on the embedded server, when the server stops in between or objects arrive at the last moment.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -280,7 +280,7 @@ describe('S24 a flood of an agent', () => {
     for (let i = 0; i < 20; i++) await admin.made(MAPS, map(`there-${i}`, 20 * KIB))
     const thieves = flood(path, method, body)
     const count = (): number => thieves.count()
-    // the thief has used up what it may run ahead
+    // the thief has used up its lead
     while (count() < 2 * CONNECTIONS) await admin.get('/version')
     const passedBy: number[] = []
     for (let i = 0; i < 30; i++) {

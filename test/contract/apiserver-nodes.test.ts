@@ -1,4 +1,4 @@
-// S1: what a kubelet's key can do: its own Node, Lease and pods and what those refer to, whichever verb, path or selector is tried.
+// S1: the rights of a kubelet's key: its own Node, Lease and pods and the objects they refer to, whichever verb, path or selector is tried.
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests, type SendOptions } from '#test/support/servers/api-requests.ts'

@@ -46,7 +46,7 @@ interface World {
   readonly client: (change?: Partial<ConnectionConfig>, options?: HttpClientOptions) => Promise<HttpKubeClient>
 }
 
-/** In a thread of its own: it answers while ours is busy, and tells us. */
+/** In a thread of its own: it answers while ours is busy, and notifies us. */
 const QUICK_SERVER = `
   const { parentPort, workerData } = require('node:worker_threads')
   let connections = 0
@@ -500,10 +500,10 @@ describe('F14 lanes', () => {
     ends.push(() => kube.close())
     const renew = () => kube.patch(NODES, { name: 'n' }, { type: 'merge', value: {} })
     await renew()
-    // After a timer the loop looks for answers before it tells of what was written.
+    // After a timer the loop reads answers before it reports completed writes.
     await systemClock.sleep(1)
     const renewed = renew()
-    // The request goes as far as it goes without a word from outside; then its answer comes.
+    // The request proceeds without any outside event; then its answer arrives.
     for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => process.nextTick(resolve))
     Atomics.wait(answers, 0, 1, 5_000)
     await renewed

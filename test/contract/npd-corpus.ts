@@ -1,4 +1,4 @@
-// Where node-problem-detector's own files and what it answered lie, when they are on this machine: beside the repository, or where KUBENODE_NPD says.
+// Where node-problem-detector's own files and recorded answers are on this machine, if at all: beside the repository, or where KUBENODE_NPD points.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

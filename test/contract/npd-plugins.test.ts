@@ -25,7 +25,7 @@ test.for([
     'Ok',
     '01234567890123456789012345678901234567890123456789012345678901234567890123456789',
   ],
-  // Its own message sends people to a log; ours names the cause.
+  // Its own message refers to a log; ours names the cause.
   ['non-executable.sh', 'Unknown', /^Error in starting plugin: .* EACCES$/],
 ] as const)('%s ends with %s', async ([name, status, message], context) => {
   if (!isNpdPresent) return context.skip(NO_NPD)

@@ -1,4 +1,4 @@
-// Who may do what: impersonation, roles and their escalation, reviews, tokens, certificates, admission policies.
+// Authorization: impersonation, roles and their escalation, reviews, tokens, certificates, admission policies.
 import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'

@@ -1,4 +1,4 @@
-// What the server does by itself: owners and what they own, namespaces, budgets, silent nodes, what is only of interest for a while.
+// The background work of the server: owners and dependents, namespaces, budgets, silent nodes, short-lived objects.
 // The embedded server alone: a real kube-apiserver leaves all this to a controller manager.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newCredentials } from '#apiserver/auth/credentials.ts'

@@ -1,4 +1,4 @@
-// Policies that change what is written: merged configurations, JSON patches, who is asked again, and what a policy that fails does.
+// Policies that mutate writes: merged configurations, JSON patches, reinvocation, and the effect of a failing policy.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'

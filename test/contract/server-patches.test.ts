@@ -1,4 +1,4 @@
-// Patches in their four languages, case by case: what comes out, or how it is refused.
+// Patches in their four formats, case by case: the result, or the refusal.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'

@@ -57,7 +57,7 @@ describe('a backup of a server at work', () => {
     const again = join(folder, 'again')
     expect(kubenode('restore', '--data', again, '--from', backup)).toMatchObject({ code: 0, out: `${again}\n` })
     const second = await start(again)
-    // the certificates of before are good, for the keys came along
+    // earlier certificates are still valid, since the backup has the keys
     const restored = new Requests({ ...server, url: second.url })
     const list = await restored.get(PATH)
     const names = (list.body.items ?? []).map((o) => o.metadata.name)

@@ -91,7 +91,7 @@ describe(`a disk that fails at one write (seed ${seed})`, () => {
       const last = acknowledged.at(-1) ?? 3
       if (failed.length > 0) expect({ code, failed, out }).toMatchObject({ code: 3, failed: [last + 1] })
       const { revision, state } = await found()
-      // the batch that failed may be there: its client was not told so
+      // the failed batch may be stored: its client got no such answer
       const batches = revision / revisionAfter(1)
       expect([last + 1, last + 2]).toContain(batches)
       expect(state).toEqual(stateAfter(batches))

@@ -95,7 +95,7 @@ function explained(history: readonly Entry[]): readonly string[] {
   return [file, ...problems]
 }
 
-/** Puts into the data folder what may be left of the writes that were recorded. */
+/** Puts into the data folder what may be left of the recorded writes. */
 function losePower(record: Recording, before: string, random: ReturnType<typeof seededRandom>): void {
   const disk = LossyDisk.of(before, data, FILES)
   for (const event of record.events(data)) disk.see(event)

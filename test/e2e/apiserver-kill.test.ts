@@ -185,12 +185,12 @@ describe('killed while many write', () => {
     const after = new Requests(second)
     const watch = await after.watch(`${PATH}?watch=true&resourceVersion=${made.metadata.resourceVersion}`)
     await after.put(`${PATH}/one`, configMap('one', 2))
-    // the server's own writes come in between: it puts its authority into each namespace
+    // the server's own writes are among them: it puts its authority into each namespace
     const isOurs = (l: WatchLine) => l.type === 'ERROR' || l.object.metadata?.name === 'one'
     const line = (await watch.until((lines) => lines.some(isOurs))).find(isOurs)
     watch.close()
     after.close()
-    // versions of before the restart are forgotten when others were given out since: that is 410, not silence
+    // versions before the restart are unknown when later ones were issued: the client gets a 410, not silence
     expect(line?.type === 'MODIFIED' ? numberOf(line.object) : line?.object.code).toBe(
       line?.type === 'MODIFIED' ? 2 : 410,
     )

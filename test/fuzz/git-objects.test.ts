@@ -13,7 +13,7 @@ import { nameProblem, parseTree } from '#sync/git/tree-entries.ts'
 import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, strangeText } from '#test/support/fuzzing/fuzzing.ts'
 import { hashOf, putLoose, putPack, varint, type PackedEntry } from '#test/support/faults/hostile-objects.ts'
 
-/** What LocalRepository says of refs and objects: not there, without a commit, too large, missing, hostile, of another type, damaged, a link. */
+/** LocalRepository's errors for refs and objects: missing, without a commit, too large, hostile, of another type, damaged, a link. */
 const REFUSALS = ['KN7002', 'KN7003', 'KN7005', 'KN7006', 'KN7007', 'KN7015', 'KN7016', 'KN7019']
 const MAX_MESSAGE = 1_500
 /** What a fleet may have in one commit here. */
@@ -74,7 +74,7 @@ function deflated(random: Random, content: Buffer): Buffer {
   return chance === 0 ? ZEROS : chance < 4 ? mutatedBytes(random, good, [good, ZEROS.subarray(0, 200)]) : good
 }
 
-/** As a delta of an earlier object: what both begin with copied, the rest new, and now and then anything. */
+/** As a delta of an earlier object: the common start copied, the rest new, and sometimes anything. */
 function deltaOf(random: Random, base: Buffer, content: Buffer): Buffer {
   let same = 0
   while (same < Math.min(base.length, content.length, 0xffff) && base[same] === content[same]) same++
@@ -163,7 +163,7 @@ async function one(random: Random): Promise<string> {
   }
 }
 
-/** To a commit that is there, or refused. */
+/** To an existing commit, or refused. */
 async function resolved(
   repository: LocalRepository,
   revision: string,
@@ -189,7 +189,7 @@ async function readAll(gitDir: string, { objects, commit }: ReturnType<typeof ob
     const repository = openLocalRepository(gitDir)
     for (const revision of ['HEAD', 'main', 'other']) await resolved(repository, revision, known)
     const read = await repository.commit(commit)
-    // The content has the name, so it is what was made, whatever lies around it says.
+    // The content matches the name, so it is the original, whatever the surrounding bytes claim.
     expect(known.get(read.id)?.type).toBe('commit')
     expect(known.get(read.id)?.content.toString('utf8')).toContain(read.author.split(' <')[0] ?? '')
     const files = await repository.readTree(commit, ['fleet'], LIMITS)

@@ -12,7 +12,7 @@ import { factSets, RULE_NOW, ruleDefinitions, SMALL_VOCABULARY } from '#test/sup
 
 const vocabulary = nodeVocabulary()
 
-/** Compiles, asks and explains as far as it goes; the verdict, or the codes of the problems. */
+/** Compiles, evaluates and explains as far as possible; the verdict, or the codes of the problems. */
 async function attempt(definition: unknown, facts: Facts, words = vocabulary): Promise<string> {
   const result = compileRule('fuzz', definition, words)
   if (!result.ok) {

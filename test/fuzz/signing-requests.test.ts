@@ -174,7 +174,7 @@ function decided(posted: string, content: ContentRead, name: string | undefined)
   return decide({ request: { ...request, spec }, content, machine, token, rivals: [] }, NOW)
 }
 
-/** The message becomes a condition of the request, which people list. */
+/** The message becomes a condition of the request, which users list. */
 function requireShown(decision: CsrDecision): void {
   if (decision.kind === 'Ignore') return
   expect(decision.message).toBe(printableLine(decision.message))

@@ -59,7 +59,7 @@ export const beaconRelease = (publisher: Publisher, version: string, status = 20
 export class AgentBench {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-agent-'))
   readonly publisher = newPublisher()
-  /** Its own for every bench: the addresses of components are made from it, and benches run beside each other. */
+  /** Unique per bench: the addresses of components are derived from it, and benches run in parallel. */
   readonly cluster = `test-${randomUUID().slice(0, 8)}`
   readonly fake: FakeKube
   client: KubeClient
@@ -100,7 +100,7 @@ export class AgentBench {
     this.place = { url: this.#server.url, ca: this.#server.authority.cert }
   }
 
-  /** Who may write the status of permits. */
+  /** A client that may write the status of permits. */
   protected defender(): KubeClient {
     return this.client
   }
@@ -303,7 +303,7 @@ async function signed(authority: CertificateAuthority, requestPem: string, lifeM
     serialNumber: Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex'),
     subject: request.subject,
     issuer: issuer.subject,
-    // Clocks of nodes are behind now and then, and a certificate that lives for seconds has no room for it.
+    // Clocks of nodes sometimes lag, and a certificate that lives for seconds has no room for that.
     notBefore: new Date(Date.now() - Math.min(60_000, lifeMs / 16)),
     notAfter: new Date(Date.now() + lifeMs),
     signingAlgorithm: ALGORITHM,

@@ -78,7 +78,7 @@ test('an agent that was told that the Node is not its own makes none, keeps no L
   expect(leases('kube-node-lease')).toBe(0)
 }, 60_000)
 
-/** What the machine controller reports when it finds the Node gone, or back. */
+/** The machine controller's report when the Node was deleted, or exists again. */
 const report = (reason: 'NodeMissing' | 'AllHealthy') => {
   const ready = { type: 'Ready', status: reason === 'AllHealthy' ? 'True' : 'False', reason, message: 'm' }
   const status = {

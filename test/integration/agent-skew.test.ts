@@ -207,7 +207,7 @@ test('both join, install and say of which age they are', async () => {
     await reaches(name, '1.0.0')
     expect((await statusOf(name))?.agent?.version).toBe(version)
   }
-  // The older one says less, and what the newer one says beside is not taken, nor does it keep the rest from being taken.
+  // The older one reports less; additional fields of the newer one are ignored without blocking the rest.
   const [older, newer] = [await statusOf('older'), await statusOf('newer')]
   expect([older?.platform, older?.components?.[0]?.digest, newer?.platform?.os]).toEqual([
     undefined,

@@ -11,7 +11,7 @@ const bench = new AgentBench()
 const sick = join(bench.folder, 'sick')
 const UNWELL = componentConditionType('beacon')
 
-/** Sick from the moment on that the file is there; a start takes it away. */
+/** Unhealthy as soon as the file exists; a start deletes it. */
 const SCRIPT = `#!/usr/bin/env node
 const fs = require('node:fs')
 fs.rmSync(${JSON.stringify(sick)}, { force: true })

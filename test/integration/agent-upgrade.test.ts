@@ -1,4 +1,4 @@
-// The agent as its own component: the bundled agent under its supervisor goes to a newer copy of itself, and comes back from one that does not work.
+// The agent as its own component: the bundled agent under its supervisor switches to a newer copy of itself, and is reverted from one that does not work.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// One agent as a real process against an API server over HTTPS: from a join token to a component that runs, is switched, goes back and is repaired.
+// One agent as a real process against an API server over HTTPS: from a join token to a component that runs, is switched, reverted and repaired.
 import { existsSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import http from 'node:http'

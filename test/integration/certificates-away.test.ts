@@ -1,4 +1,4 @@
-// Approver and API server are away for longer than certificates live: the agents come back, wait at the door, and a person lets them in; no host is visited.
+// Approver and API server are down for longer than certificates live: the agents return, wait to rejoin, and a user readmits them; no host is touched.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
@@ -78,7 +78,7 @@ test(
     // No host was touched: no bundle, no token.
     expect([hosts.map(hasBundle), (await tokens()).items.length]).toEqual([[false, false, false], 0])
     expect(hosts.map((h) => h.said.some((s) => s.startsWith('waiting to be readmitted')))).toEqual([true, true, true])
-    // What a person said is over once they are back: the next absence needs another word.
+    // A readmission ends once they are back: the next outage needs another one.
     const machines = (await world.admin.list(machineType)).items
     expect(machines.map((m) => readmissionOf(m, world.clock.now()))).toEqual([undefined, undefined, undefined])
   },

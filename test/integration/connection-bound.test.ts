@@ -1,4 +1,4 @@
-// The bound of connections over real sockets, with and without TLS: what is counted, what is forgotten, what is said.
+// The limit of connections over real sockets, with and without TLS: its counts, its eviction, its answers.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { createServer as createTlsServer, request as tlsRequest } from 'node:https'

@@ -108,7 +108,7 @@ const reaches = (name: string, phase: string) =>
   )
 const ledger = async (): Promise<DefenderLedger | undefined> => admin.get(defenderLedger, { name: 'cluster' })
 
-/** As a person at a terminal. */
+/** As a user at a terminal. */
 async function kubenode(...argv: readonly string[]): Promise<string> {
   let out = ''
   const io = { out: (t: string) => void (out += t), err: () => undefined, cwd: '.', env: {}, isTerminal: false }

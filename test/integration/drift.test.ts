@@ -140,7 +140,7 @@ const set = async () => (await admin.get(machineComponentSet, { name: SET }))?.s
 const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 const pids = (): readonly number[] => processesWith('sleeper', SECONDS).map((p) => p.pid)
 const digestOfRunning = (): readonly string[] => pids().map((pid) => digest(readFileSync(`/proc/${pid}/exe`)))
-/** Where the installed program lies now; a fresh copy lies elsewhere. */
+/** The current path of the installed program; a fresh copy has another one. */
 const place = (): string => realpathSync(join(folder, 'nodes', NAME, 'root', PROGRAM))
 
 /** The same program with a byte more: it would run, and is another one. */

@@ -76,7 +76,7 @@ test('S27 a repository of this machine is read only below the folders that were 
   expect(secret).toMatchObject({ code: 'KN7020' })
 })
 
-/** A git program that notes what it was given, and fetches from the repository of this test. */
+/** A git program that records its arguments, and fetches from the repository of this test. */
 function fakeGit(): Readonly<Record<string, string>> {
   const bin = join(folder, 'bin')
   mkdirSync(bin)

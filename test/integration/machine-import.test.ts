@@ -1,5 +1,5 @@
 // An existing node on an embedded server over HTTPS, with the rights and admission policies that are shipped: observed, joined with its own token,
-// lost and heard again, and handed back as it was. Time passes faster for the controllers than for the clock on the wall.
+// lost and back again, and handed back unchanged. Time passes faster for the controllers than for the clock on the wall.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newKey, requestCertificate } from '#agent/join/request.ts'

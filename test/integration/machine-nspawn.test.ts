@@ -120,7 +120,7 @@ test('a Machine becomes a systemd machine whose agent joins and registers its No
   expect(ready?.status?.bootID).toBe(host?.bootID)
   expect(existsSync(join(base, 'machines', NAME, 'root/var/lib/kubenode/join.json'))).toBe(false)
 
-  // Not in service for a permit to be asked: its Node goes first.
+  // Not in service, so no permit is needed: its Node is deleted first.
   await admin.delete(nodeType, { name: NAME })
   await admin.delete(machineType, { name: NAME })
   await untilMachine('gone', (m) => m === undefined)

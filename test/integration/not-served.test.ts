@@ -67,7 +67,7 @@ const named = (path: readonly string[]): string => path.join('.').replaceAll(`.$
 const cases = KINDS.flatMap((kind) => unservedFields(kind).map((field) => ({ kind, name: named(field.path) })))
 const title = ({ kind, name }: (typeof cases)[number]) => `${kind.kind} ${name}`
 
-/** With the example's own values beside it, but for kinds whose example says something else in the same place. */
+/** Merged with the example's own values, except for kinds whose example has another value in the same place. */
 function objectOf(kind: ApiKind, use: object): KubeObject {
   const { spec } = kind.example as unknown as { readonly spec: object }
   const kept = 'controlPlane' in use ? {} : spec

@@ -67,7 +67,7 @@ test.for(seeds)('the same lines are counted alike (seed %i)', async (seed, conte
       await problemMetrics(theirs.metrics),
       await problemMetrics(metrics),
     ]
-    // Both are through once what comes last is counted, which changes the count of its reason and no other.
+    // Both are done once the last line is counted, which changes only the count of its reason.
     const last = await settled(counted)
     for (const path of [theirs.log, log]) appendFileSync(path, syslogLine(known, LINES))
     const [their, our] = await eventually('the last line', counted, (now) =>

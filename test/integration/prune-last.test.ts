@@ -171,7 +171,7 @@ test('the objects of a track that the source no longer has are deleted, and thos
   expect([await secrets(b, 'test'), await secrets(b, 'prod')]).toEqual([[], []])
   expect([await configs(b, 'test'), await configs(b, 'prod')]).toEqual([['a'], ['a']])
 
-  // Back again, it declares them anew.
+  // Back again, it declares them once more.
   await setTracks(b, [SECRETS, CONFIGS, HUB_ONLY])
   await eventually(
     () => secrets(b, 'prod'),

@@ -57,7 +57,7 @@ class Repo {
     this.git('merge', '--quiet', '--no-ff', '--no-edit', branch)
   }
 
-  /** Runs what was printed, as a person does. */
+  /** Runs the printed command, as a user does. */
   run(way: WayBack): void {
     const as = {
       ...ENV,

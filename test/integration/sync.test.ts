@@ -1,4 +1,4 @@
-// A commit goes to test, then to prod; what goes wrong on the way stops there and says why.
+// A commit goes to test, then to prod; on a failure it stops there and reports why.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -564,7 +564,7 @@ test('F46 what failed before a commit does not stop it; what a stopped commit br
     (s) => s?.phase === 'Paused',
   )
   expect(stopped?.waitingFor?.unblock).toContain('kubenode release retry fleet-')
-  // Tried again by a person, it fails again; the hold takes effect once.
+  // Retried by a user, it fails again; the hold takes effect once.
   const badRelease = (await b.releases()).find((r) => r.spec.commit === bad)?.metadata.name ?? ''
   const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name: badRelease } as const
   const wish = { target, effect: 'Retry', reason: 'the disk was full', for: '1h', author: 'ada' } as const
@@ -586,7 +586,7 @@ test('F46 what failed before a commit does not stop it; what a stopped commit br
   const kept = (await b.client('test').list(inventory)).items[0]?.spec.baseline
   expect(kept?.blamed.map((f) => [f.object, f.release])).toEqual([['MachineSet.kubenode.io/workers', badRelease]])
 
-  // Declared as before; one machine is still lost, as it was before all that.
+  // Declared again; one machine is still lost, as before.
   b.repository.git('revert', '--no-edit', bad)
   const back = b.repository.git('rev-parse', 'HEAD')
   await eventually(

@@ -97,7 +97,7 @@ const WRITES_A = {
 }
 const WRITES_B = { kinds: ['ConfigMap'], namespaces: ['shared', 'shop'] }
 
-/** A second source beside the one of the bench, which is called `fleet`. */
+/** A second source besides the bench's, which is called `fleet`. */
 async function declareSource(b: SyncBench, name: string, repository: GitFolder, more: object): Promise<void> {
   const spec = {
     url: `file://${repository.dir}`,

@@ -47,7 +47,7 @@ const own = { clock: systemClock, random: systemRandom, log: silentLogger }
 const stop = new AbortController()
 const parts: Part[] = []
 const clients: HttpKubeClient[] = []
-/** Every version that any machine was ever told. */
+/** Every version that any machine was ever ordered to run. */
 const told = new Set<string>()
 let api: ApiServer
 let admin: HttpKubeClient

@@ -76,7 +76,7 @@ const hold = (effect: string, target: object) => {
 const fail = (node: string) => bench.setCondition(node, 'KernelDeadlock', 'True')
 const heal = (node: string) => bench.setCondition(node, 'KernelDeadlock', 'False')
 
-/** As the agent tells of the file on its node; here only the node of that case has one. */
+/** As the agent reports the file on its node; here only the node of that case has one. */
 async function sayFrozen(node: string): Promise<void> {
   const file = join(folder, 'frozen')
   const told = ['Ready', 'AgentReachable', 'InfrastructureReady'].map((type) => condition(type, 'True'))

@@ -1,4 +1,4 @@
-// The alert rules: Prometheus understands them, they fire on what they are for, ask about figures that the code tells, and lead to a runbook.
+// The alert rules: Prometheus can load them, they fire as intended, use metrics that the code exports, and link to a runbook.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

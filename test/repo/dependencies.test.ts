@@ -1,4 +1,4 @@
-// Holds what is imported against package.json: what another package happens to bring may be gone with its next version.
+// Checks imports against package.json: a transitive package may disappear with the next version of its parent.
 import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'

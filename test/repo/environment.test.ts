@@ -16,7 +16,7 @@ const GIVEN = sourceFiles('src', 'fleet')
   .filter((f) => !isTest(f.path) && !f.path.startsWith('src/cli/environment.ts'))
   .flatMap((f) => [...codeOf(f).matchAll(/\bKUBENODE_[A-Z][A-Z_]*/g)].map(([name]) => name))
 
-/** Of two options with one variable: what they take and what they are, without the hint after it. */
+/** For two options with one variable: their values and meaning, without the trailing hint. */
 const meaning = (o: Option): string => `${o.flags}: ${o.description.split(';')[0]}`
 
 test('one variable has one meaning', () => {

@@ -1,4 +1,4 @@
-// Generated files are what the kinds of today would generate, and nothing lies beside them.
+// Generated files equal what the current kinds generate, and no other files are beside them.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The install manifests are what the charts of today would render, nothing lies beside them, and every expression in them compiles.
+// The install manifests equal what the current charts render, no other files are beside them, and every expression in them compiles.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds the layers of the house: who may import whom, which package is used where, and that nothing imports in a circle.
+// Checks the layers of the code: which rooms may import which, which package is used where, and that imports have no cycles.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const BASE = ['policy', 'kube', 'api', 'schema', 'lib']
 const SHARED = ['holds', 'windows', 'nodes', 'identity', 'permits', 'placement', 'secrets', 'declared', 'faults']
 const BELOW_PARTS = ['providers', ...SHARED, 'runtime', ...BASE]
 
-/** For each place, the places it may import from beside itself. `controllers/*` are siblings of each other. */
+/** For each room, the rooms it may import from besides itself. `controllers/*` are siblings of each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   schema: ['lib'],
@@ -73,7 +73,7 @@ function layerProblems(f: SourceFile): string[] {
     if (!file.startsWith('src/')) return isTest(f.path) ? [] : [`${f.path} imports ${file}`]
     const to = place(file)
     if (from === 'controllers' && to === 'controllers' && controller(f.path) !== controller(file)) {
-      // One file lists all controllers and one holds their contract; both lie beside them, not in one of them.
+      // One file lists all controllers and one holds their contract; both are beside them, not in one of them.
       if (file === 'src/controllers/module.ts') return []
       return f.path.split('/').length === 3 ? [] : [`${f.path} imports its sibling ${file}`]
     }

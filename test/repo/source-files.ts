@@ -41,7 +41,7 @@ function fileOf(specifier: string, from: string): string | undefined {
   return undefined
 }
 
-/** Code alone: what a comment or a template talks about is no import. */
+/** Code alone: an import in a comment or a template does not count. */
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 
 export function parseImports(path: string, text: string): Import[] {

@@ -31,7 +31,7 @@ export const UNSERVED_SPEC = [
   'ReleasePipeline spec.revert',
 ] as const
 
-/** No part writes them. The folder is the file of the kind, and all that lies below is meant too. */
+/** No part writes them. The folder is the kind's file, and includes everything below it. */
 export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'cluster status': 'clusters are registered by a Secret; no part observes them as objects',
   'fleet-source status.signer': 'signatures of commits are not verified',

@@ -194,7 +194,7 @@ async function retired(parts: HubParts, source: FleetSource, signal: AbortSignal
   return metadata?.uid === source.metadata.uid && metadata?.generation === source.metadata.generation ? found : []
 }
 
-/** Read when the source changed, and otherwise as often as the hub is compared: a track that is gone leaves its traces until they are deleted. */
+/** Read when the source changed, and otherwise as often as the hub is compared: a removed track leaves its objects until they are deleted. */
 async function shardsOnHub(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<readonly Inventory[]> {
   const { clock } = parts.context
   const [done, stamp] = [`${keyOf(source)}/`, String(source.metadata.generation ?? 0)]

@@ -1,4 +1,4 @@
-// The form of recorded cases, and the reading of their files: what is sent, what of the answer is held on record.
+// The format of recorded cases, and the parser of their files: what is sent, and which parts of the answer are recorded.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Step {

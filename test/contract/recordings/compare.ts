@@ -6,7 +6,7 @@ const shown = (v: unknown): string => {
   return text.length > 300 ? `${text.slice(0, 297)}...` : text
 }
 
-/** What clients and people look for first: up to the field of an Invalid, or the first clause. */
+/** The part that clients and users check first: up to the field of an Invalid, or the first clause. */
 export function beginning(message: string): string {
   const invalid = /^(?:.*? is invalid: )\[?[^:]{1,120}?(?=:)/.exec(message)
   if (invalid !== null) return invalid[0]

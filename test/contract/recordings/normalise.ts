@@ -21,7 +21,7 @@ export class CaseNames {
   readonly #uids = new Map<string, string>()
   readonly #made = new Map<string, string>()
   readonly #versions = new Set<string>()
-  /** All that was sent: times and addresses that come back are not the server's. */
+  /** Everything that was sent: times and addresses echoed from it are not the server's. */
   #sent = ''
 
   constructor(id: string, run: string, host: string) {
@@ -179,7 +179,7 @@ const managerKey = (e: Json): string =>
   [at(e, 'operation'), at(e, 'manager'), at(e, 'apiVersion'), at(e, 'subresource') ?? ''].join('|')
 const causeKey = (c: Json): string => JSON.stringify([at(c, 'field'), at(c, 'reason'), at(c, 'message')])
 
-/** Several problems come in no fixed order; a message that is exactly their list is sorted. */
+/** Several problems have no fixed order; a message that is exactly their list is sorted. */
 function withSortedMessage(v: Fields): Fields {
   const { message } = v
   const causes = at(v['details'], 'causes')

@@ -74,7 +74,7 @@ async function reaches(state: string, version: string, withinMs = 45_000) {
   }
 }
 
-/** The agent below the unit's main process, and what it was started from. */
+/** The agent below the unit's main process, and its program's path. */
 const runningCopy = (): string => machine().run('pgrep', '-a', '-P', show(UNIT, 'MainPID')).out.trim()
 
 /** What must be the same after every switch of the agent. */

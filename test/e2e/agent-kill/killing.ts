@@ -50,7 +50,7 @@ export const killing = (n: number): readonly string[] => [
   `inject=${CHANGES.join(',')}:signal=KILL:when=${n}`,
 ]
 
-/** The rest of a test of this kind takes so long. */
+/** Time for the rest of such a test. */
 export const timeoutMs = inFull(3_000_000, 150_000)
 
 export class KillBench extends AgentBench {
@@ -59,7 +59,7 @@ export class KillBench extends AgentBench {
     return existsSync(path) ? /end\('([^']+)'\)/.exec(readFileSync(path, 'utf8'))?.[1] : undefined
   }
 
-  /** Slots of what runs; only those that are components themselves. */
+  /** Slots of running components; only those that are components themselves. */
   running(): readonly string[] {
     return processesOfNode(this.nodeFolder).flatMap(({ mark, process: p }) => (p.session === p.pid ? [mark.slot] : []))
   }

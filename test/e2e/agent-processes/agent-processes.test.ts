@@ -209,7 +209,7 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
 
   test('passes a signal on', async () => {
     const told = join(subject.dir.root, 'told')
-    // Paths of components are those of their node; what it tells it tells by the name that it is given.
+    // Paths of components are relative to their node; reports use the given name.
     const path = subject.dir.path === dirname(subject.dir.root) ? told : '/told'
     await processes.start(program(`trap "echo read >> ${path}" HUP; echo ready > ${path}; while :; do sleep 0.1; done`))
     const says = (text: string) => until(text, () => existsSync(told) && readFileSync(told, 'utf8') === text)

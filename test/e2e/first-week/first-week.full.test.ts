@@ -1,4 +1,4 @@
-// A person's first week: own keys, own component, mistakes and repairs, a rename, reverts in a hurry, people who edit by hand. What each step must never do is
+// A user's first week: own keys, own component, mistakes and repairs, a rename, reverts in a hurry, manual edits. What each step must never do is
 // judged over everything that was seen, not at its end.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

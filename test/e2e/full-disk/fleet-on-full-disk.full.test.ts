@@ -87,7 +87,7 @@ test('F43 a fleet on a full disk', { timeout: 2 * PATIENCE_MS }, async (context)
   expect(killed.length).toBe(3 + 1 + 2 * 3 + 1 + 4)
   const isKilled = (pid: number) => killed.some((k) => k.pid === pid)
   for (const { pid } of killed) process.kill(pid, 'SIGKILL')
-  // what they held is free for a moment
+  // their space is free for a moment
   await until('they are gone', () => !programs().some((p) => isKilled(p.pid)) || undefined, 10_000)
   filler.fill()
   await until(

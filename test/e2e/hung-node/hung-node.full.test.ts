@@ -17,7 +17,7 @@ const NAME = 'hung-1'
 const DETECT_MARK_S = 5
 const HEAL_MARK_S = 180
 
-/** The rule of node-problem-detector's kernel-monitor.json. The log of the kernel is the host's and outlives this machine's boots: only what comes is read. */
+/** The rule of node-problem-detector's kernel-monitor.json. The log of the kernel is the host's and survives this machine's boots: only new lines are read. */
 const agentConfig = {
   metrics: false,
   monitors: [

@@ -7,13 +7,13 @@ import { systemClock } from '#lib/clock.ts'
 
 const TIMEOUT = '/proc/sys/kernel/hung_task_timeout_secs'
 const WARNINGS = '/proc/sys/kernel/hung_task_warnings'
-/** Other work on this host waits for its disk longer than a second now and then. */
+/** Other processes on this host occasionally wait for its disk longer than a second. */
 const SAID_AFTER_S = 3
 const IMAGE_BYTES = 32 * 2 ** 20
 
 export const kernelWatches = (): boolean => existsSync(TIMEOUT)
 
-/** The kernel is one for all of this host: who has this name has it alone, and it goes with the process whatever becomes of that. */
+/** All machines of this host share one kernel: the name must be unique, and it disappears with the process. */
 export async function aloneWithTheKernel(): Promise<(() => void) | undefined> {
   const server = net.createServer()
   const isMine = await new Promise<boolean>((resolve) => {

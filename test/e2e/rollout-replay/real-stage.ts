@@ -1,4 +1,4 @@
-// The stage of a story on a real server: what a person or a fault does there becomes a request, in the order in which it happened. Many stories share one
+// Plays a scenario on a real server: actions of users and faults become requests, in their original order. Many scenarios share one
 // server, so everything of a story carries its own prefix.
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -67,7 +67,7 @@ export class RealStage implements Stage, Ground {
       uproot: (type, key) => {
         this.#then(async () => {
           await client.delete(type, this.#key(key))
-          // Its host was never one of the provider's; what beats on would be taken for the host of another provider, and waited for.
+          // Its host never belonged to the provider; further heartbeats would be taken for another provider's host, and waited for.
           if (type.kind === machineType.kind) await o.fleet.remove(this.#key(key).name)
         })
       },

@@ -47,7 +47,7 @@ beforeAll(async () => {
     spec: {
       budgets: [{ max: SEEDS * SMALL_SCALE.limit, of: 'concurrent', per: 'cluster' }],
       rates: [{ window: '1m', max: 10_000, per: 'cluster' }],
-      // Stories with bad versions run beside the others and must not stop them.
+      // Scenarios with bad versions run in parallel and must not stop the others.
       breaker: { failures: 1_000, of: 1_000, window: '10m', halfOpenAfter: '30s', widen: 3 },
       mode: 'Enforce',
     },

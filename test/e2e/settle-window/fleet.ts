@@ -35,7 +35,7 @@ const own = { clock: systemClock, random: systemRandom, log: silentLogger }
 /** Tells our processes from those of other tests; longer than any of them. */
 const SECONDS = 200_000 + process.pid
 
-/** By version: what the program is. Two of them work, one exits by itself in its settle window. */
+/** The program of each version. Two of them work, one exits by itself in its settle window. */
 const PROGRAMS = {
   '1.0.0': { content: () => readFileSync('/bin/sleep'), seconds: SECONDS },
   '1.1.0': { content: () => readFileSync('/bin/sleep'), seconds: SECONDS + 100_000 },

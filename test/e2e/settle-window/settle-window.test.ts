@@ -74,7 +74,7 @@ test(
     for (let n = 0; n < ROLLOUTS; n++) {
       const version = n % 2 === 0 ? '1.1.0' : '1.0.0'
       await fleet.declare(version)
-      // Each way to end comes in turn.
+      // Each way to end is used in turn.
       await Promise.all(MACHINES.map((m, i) => meddle(m, version, hows[(n * 2 + i) % hows.length] ?? 'SIGKILL')))
       await complete(version)
     }

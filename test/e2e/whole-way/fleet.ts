@@ -120,7 +120,7 @@ export class TestFleet {
     return processesWith(this.data, ...parts)
   }
 
-  /** Whatever a test left running is ended; the folder goes. */
+  /** Ends every process that a test left running, and deletes the folder. */
   async dispose(): Promise<void> {
     await this.end('SIGINT')
     for (const { pid } of this.processes()) process.kill(pid, 'SIGKILL')
