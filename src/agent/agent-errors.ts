@@ -214,8 +214,4 @@ export const agentErrors = errorTable({
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
     next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
   },
-  KN8090: {
-    text: 'cannot {what} {path}: {why}',
-    next: 'make the folder first',
-  },
 })

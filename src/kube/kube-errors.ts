@@ -10,10 +10,6 @@ export const kubeErrors = errorTable({
     text: 'cannot {what}: {missing} within {ms} ms',
     next: 'check that the API server is reachable and not overloaded',
   },
-  KN2003: {
-    text: 'the watch of {type} was interrupted',
-    next: 'reopened automatically',
-  },
   KN2004: {
     text: "cannot {action}: {why}: the server's certificate is not signed by the configured certificate authority",
     next: 'check certificate-authority-data and the address',

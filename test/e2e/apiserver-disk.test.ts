@@ -15,7 +15,7 @@ import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/f
 import { injecting, noStrace, recording, run, type Injection } from '#test/support/faults/strace.ts'
 import { inFull, isFull } from '#test/support/tools/full.ts'
 
-const CHILD = join(import.meta.dirname, '../support/storage-child.ts')
+const CHILD = join(import.meta.dirname, '../support/faults/storage-child.ts')
 const seed = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9))
 const why = noStrace()
 

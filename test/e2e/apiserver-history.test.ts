@@ -181,7 +181,7 @@ describe('the checker finds a server that', () => {
   })
 
   test('acknowledges a write before it is stored', async () => {
-    const script = join(import.meta.dirname, '../support/hasty-server.ts')
+    const script = join(import.meta.dirname, '../support/servers/hasty-server.ts')
     const history = await historyOf({ seed: base, losesPower: false, rounds: 2, script })
     expect(violations(history).length).toBeGreaterThan(0)
   })

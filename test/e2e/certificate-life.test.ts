@@ -30,7 +30,10 @@ const WITHIN_MS = 60_000
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kubenode-certificate-life-')))
 const time = join(folder, 'minutes')
 const node = join(folder, 'node')
-const SHIFTED = [`NODE_OPTIONS=--import=${join(ROOT, 'test/support/shifted-time.ts')}`, `KUBENODE_TEST_TIME=${time}`]
+const SHIFTED = [
+  `NODE_OPTIONS=--import=${join(ROOT, 'test/support/clocks/shifted-time.ts')}`,
+  `KUBENODE_TEST_TIME=${time}`,
+]
 const programs: { readonly child: ChildProcess; readonly text: () => string }[] = []
 let server: ServerProcess
 let admin: HttpKubeClient

@@ -1,8 +1,6 @@
 // A file system in memory that can lose its power before any change: what was not synced is then lost the way real disks lose it.
 // For tests and hollow agents.
-import { KubeNodeError } from '#lib/errors.ts'
 import type { Files, FileStat, FileWriter } from '#agent/files/port.ts'
-import { agentErrors } from '#agent/agent-errors.ts'
 
 interface FileNode {
   readonly kind: 'File'
@@ -234,7 +232,7 @@ const partsOf = (path: string): string[] => {
   return out
 }
 
-const refused = (what: string, path: string, why: string) => new KubeNodeError(agentErrors.KN8090({ what, path, why }))
+const refused = (what: string, path: string, why: string) => new Error(`cannot ${what} ${path}: ${why}`)
 
 function survivor(node: FolderNode, mode: CrashMode): FolderNode {
   const made = folder()

@@ -180,7 +180,11 @@ export class FakeClient implements KubeClient {
         if (this.#crashed) await never()
         if (item === undefined) signal?.throwIfAborted()
         if (item === undefined || item.kind === 'end') return
-        if (item.kind === 'lost') throw new ConnectionError(kubeErrors.KN2003({ type: qualifiedPlural(type) }), 'no')
+        if (item.kind === 'lost')
+          throw new ConnectionError(
+            kubeErrors.KN2001({ action: `watch ${qualifiedPlural(type)}`, why: 'the connection was lost' }),
+            'no',
+          )
         if (item.kind === 'error')
           throw new ApiError(item.refusal.status, { action: 'watch', target: qualifiedPlural(type) })
         await this.#pass({ at: 'event', watch: watch.info, event: item.event })
