@@ -7,6 +7,7 @@ import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { agentConfigIn, agentConfigMapProblems } from './agent-config.ts'
 import { componentProblems } from './components.ts'
+import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
 import type { DeclaredProblem } from './problem.ts'
 import { ruleProblems } from './rules.ts'
@@ -35,6 +36,7 @@ export function declaredProblems(
   const problems = [
     ...all.flatMap(agentConfigMapProblems),
     ...all.flatMap(listingProblems),
+    ...all.flatMap(followedProblems),
     ...componentProblems(ours),
     ...ruleProblems(ours, reported),
     ...selectorProblems(ours),

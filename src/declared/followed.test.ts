@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredProblems } from './declared-problems.ts'
+
+const object = (kind: string, spec: object): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind,
+  metadata: { name: 'prod', namespace: 'kubenode-system' },
+  spec,
+})
+const source = (more: object) =>
+  object('FleetSource', {
+    url: 'https://git.example.org/fleet.git',
+    tracks: [{ name: 'all', pipelineRef: { name: 'standard' } }],
+    ...more,
+  })
+const cluster = (name: string) => object('Cluster', { kubeconfigSecretRef: { name }, stage: 'prod' })
+const told = (o: KubeObject) => declaredProblems([o]).map((p) => [p.code, p.pointer, p.isCertain])
+
+test('a FleetSource without spec.writes is told of: it is followed with all rights of sync', () => {
+  expect(told(source({}))).toEqual([['KN3095', '/spec', false]])
+  expect(told(source({ writes: { kinds: ['ConfigMap'], namespaces: ['shop'] } }))).toEqual([])
+})
+
+test('a Cluster that names the Secret of another is told of', () => {
+  expect(told(cluster('cluster-test'))).toEqual([['KN3096', '/spec/kubeconfigSecretRef/name', false]])
+  expect(told(cluster('cluster-prod'))).toEqual([])
+})

@@ -1,0 +1,36 @@
+// What a commit makes sync follow or open: a FleetSource with all of its rights, and a kubeconfig that may be of another Cluster. Pure; asks no cluster.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { ANNOTATIONS, kubeconfigSecretName } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredErrors } from './declared-errors.ts'
+import { type DeclaredProblem, doubtful } from './problem.ts'
+
+export function followedProblems(object: KubeObject): readonly DeclaredProblem[] {
+  if (object.apiVersion !== API_GROUP_VERSION) return []
+  if (object.kind === 'FleetSource') return sourceProblems(object as unknown as FleetSource)
+  return object.kind === 'Cluster' ? clusterProblems(object as unknown as Cluster) : []
+}
+
+function sourceProblems(source: FleetSource): readonly DeclaredProblem[] {
+  const { name = '' } = source.metadata
+  if (source.spec.writes !== undefined) return []
+  return [doubtful({ object: source, pointer: '/spec', words: [name, source.kind] }, declaredErrors.KN3095({ name }))]
+}
+
+/** The annotation is on a Secret, which git does not declare: whether it is there is unknown. */
+function clusterProblems(cluster: Cluster): readonly DeclaredProblem[] {
+  const { name = '', namespace = '' } = cluster.metadata
+  const secret = cluster.spec.kubeconfigSecretRef?.name
+  const expected = kubeconfigSecretName(name)
+  if (secret === undefined || secret === expected) return []
+  const message = declaredErrors.KN3096({
+    name,
+    secret,
+    expected,
+    annotation: ANNOTATIONS.cluster,
+    id: `${namespace}/${name}`,
+  })
+  return [doubtful({ object: cluster, pointer: '/spec/kubeconfigSecretRef/name', words: [secret, name] }, message)]
+}
