@@ -39,7 +39,6 @@ export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'i
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
 /** Private key and certificate, so that one rename changes both: readable only by the agent. */
 export const pairFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.pem')
-export const requestFile = (d: NodeDir): string => join(d.state, 'identity', 'request.json')
 export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
 /** The document from the join bundle; a candidate like a fetched one. */
 export const firstTrustFile = (d: NodeDir): string => join(d.state, 'trust-at-join.json')

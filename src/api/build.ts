@@ -87,9 +87,6 @@ export const int = (doc: string, { min, max }: NumberBounds): Field<number> =>
     maximum: max,
   })
 
-export const num = (doc: string, { min, max }: NumberBounds): Field<number> =>
-  field({ type: 'number', description: doc, minimum: min, maximum: max })
-
 /** An API server takes any list for a text that has a format, unless the list breaks a rule of lists: this one every list breaks. */
 const NO_LIST = { minItems: 1, maxItems: 0 } as const
 

@@ -6,7 +6,6 @@ type Column = (name: string, jsonPath: string) => PrinterColumn
 export const text: Column = (name, jsonPath) => ({ name, type: 'string', jsonPath })
 export const whole: Column = (name, jsonPath) => ({ name, type: 'integer', jsonPath })
 export const date: Column = (name, jsonPath) => ({ name, type: 'date', jsonPath })
-export const flag: Column = (name, jsonPath) => ({ name, type: 'boolean', jsonPath })
 export const wide = (column: PrinterColumn): PrinterColumn => ({ ...column, priority: 1 })
 
 /** Of a condition. */

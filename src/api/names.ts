@@ -205,6 +205,3 @@ export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 
 /** Agents' heartbeat Leases live in the system namespace under this name; kubelets' own are in kube-node-lease. */
 export const agentLeaseName = (machine: string): string => `agent-${machine}`
-
-/** The one ledger of an API server. */
-export const LEDGER_NAME = 'cluster'

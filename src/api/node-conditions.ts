@@ -26,30 +26,3 @@ export const NODE_CONDITIONS = {
 
 /** Of one component, so that a rule can name it: `ComponentUnhealthy-containerd`. Appears once the component had trouble. */
 export const componentConditionType = (component: string): string => `${COMPONENT_UNHEALTHY}-${component}`
-
-/** Reasons of these conditions. */
-export const NODE_CONDITION_REASONS = {
-  ComponentCrashed: 'The process exited.',
-  ComponentFrozen: 'The process was stopped by a signal.',
-  ProbeFailing: 'A probe fails repeatedly.',
-  ComponentFailed: 'No version of the component can run.',
-  ComponentUnhealthy: 'One or more components are unhealthy.',
-  AllComponentsHealthy: 'Every component is healthy.',
-  ComponentHealthy: 'The component has been healthy for the required time.',
-  ComponentGone: 'The component is no longer installed.',
-  DetectionComplete: 'Every configured monitor is active.',
-  MonitorNotUsed: 'A monitor, or a part of it, is not active.',
-  EnoughRoom: 'There is enough free space.',
-  FilesystemsWritable: 'The file systems are writable.',
-  ClockInTime: "The clock is in sync with the API server's.",
-  NoCrashLoops: 'No component crashes repeatedly.',
-  CertificatesValid: 'No certificate expires soon.',
-  CertificateExpired: 'A certificate has expired.',
-  NoTasksHung: 'No process hangs in the kernel.',
-  KubeletIsHealthy: 'The kubelet answers.',
-  ContainerRuntimeIsHealthy: 'The container runtime answers.',
-  NodeBooted: 'The node has rebooted since then.',
-  Repaired: 'A repair succeeded, and the problem was not observed again.',
-  Cleared: 'A log line reported the end of the problem.',
-  Silent: 'No such log line appeared for the time in its rule.',
-} as const

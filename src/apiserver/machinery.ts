@@ -1,7 +1,7 @@
 // The schema machinery as this server uses it: one door, so that its users here need not know how it is cut.
 export { applyDefaults } from '#schema/default.ts'
 export { prune } from '#schema/prune.ts'
-export { createValidators, validate, type Validators } from '#schema/validate.ts'
+export { type Validators } from '#schema/validate.ts'
 export { applyJsonPatch } from '#schema/patch/json-patch.ts'
 export { applyMergePatch } from '#schema/patch/merge-patch.ts'
 export { FailedTest, PatchError } from '#schema/patch/patch-error.ts'

@@ -10,7 +10,6 @@ export interface ObjectRef {
 
 export const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''
-export const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? ''
 
 export const refOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectRef => ({
   group: groupOf(apiVersion),

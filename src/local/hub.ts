@@ -10,7 +10,7 @@ import type { Layout } from './layout.ts'
 
 const secrets = coreKind('Secret')
 
-export const KUBECONFIG_KEY = 'kubeconfig'
+const KUBECONFIG_KEY = 'kubeconfig'
 
 const how = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
 /** A commit in the local repository is seen within this time. */

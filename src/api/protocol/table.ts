@@ -61,11 +61,6 @@ export function nextState<State extends string, Event extends string, Pre extend
   return { ok: false, refusal: { reason, predicate: missing, says: table.preconditions[missing] } }
 }
 
-export const isTerminal = <State extends string, Event extends string, Pre extends string>(
-  table: Table<State, Event, Pre>,
-  state: State,
-): boolean => table.terminal.includes(state)
-
 /** Several rows at once: the same event and preconditions from many states. */
 export const rowsFrom = <const State extends string, const Event extends string, const Pre extends string>(
   states: readonly State[],

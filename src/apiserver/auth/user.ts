@@ -9,9 +9,6 @@ export const MASTERS = 'system:masters'
 
 export const anonymous: RequestUser = { name: 'system:anonymous', groups: [UNAUTHENTICATED] }
 
-/** The server itself, for its own loops. */
-export const itself: RequestUser = { name: 'system:apiserver', groups: [MASTERS, AUTHENTICATED] }
-
 export const serviceAccountGroups = (namespace: string): readonly string[] => [
   'system:serviceaccounts',
   `system:serviceaccounts:${namespace}`,

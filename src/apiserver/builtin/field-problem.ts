@@ -4,14 +4,12 @@ import { invalid, type FieldError } from '#schema/field-error.ts'
 export {
   duplicate,
   forbidden,
-  internal,
   invalid,
   notFound,
   notSupported,
   required,
   StructValue,
   tooLong,
-  tooMany,
 } from '#schema/field-error.ts'
 
 export type FieldProblem = FieldError

@@ -64,7 +64,6 @@ export const pointer = (s: BuiltinSchema): BuiltinSchema => ({ ...s, 'x-go-field
 export const always = (s: BuiltinSchema): BuiltinSchema => ({ ...s, 'x-go-field': 'always' })
 /** metav1.Time in a struct by value: written as null while it is not set. */
 export const nullTime: BuiltinSchema = always({ type: 'string', format: 'date-time' })
-export const emptyList = (s: BuiltinSchema): BuiltinSchema => ({ ...s, 'x-go-field': 'emptyList' })
 export const withDefault = (s: BuiltinSchema, value: Json): BuiltinSchema => ({ ...s, default: value })
 
 export const labelSelector: BuiltinSchema = struct(

@@ -55,8 +55,6 @@ function readField(text: string): readonly [number, Field] {
   return [Number(number), { name, type: form === 'one' ? type : type.slice(1), form }]
 }
 
-export const isProtobuf = (media: string): boolean => media === 'application/vnd.kubernetes.protobuf'
-
 /** The object inside an envelope, as JSON would have it. */
 export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))

@@ -135,16 +135,6 @@ export function mediaType(request: IncomingMessage): string {
   return PARAMETERS.test(header.slice(end)) ? header.slice(0, end).trim().toLowerCase() : header
 }
 
-/** A value from a body of JSON or YAML. `typeName` is for the message; for a non-object it is omitted. */
-export async function readObject(
-  body: Buffer,
-  media: string,
-  typeName: string | undefined,
-): Promise<Record<string, unknown> | null> {
-  const { value } = await readValue(body, media, typeName)
-  return value
-}
-
 export interface ReadObject {
   readonly value: Record<string, unknown> | null
   readonly duplicates: readonly string[]

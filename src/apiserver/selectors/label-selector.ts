@@ -1,6 +1,4 @@
 // Label selectors: the text form of queries and the object form of specs, both read into one list of requirements.
-import type { FieldError } from '#schema/field-error.ts'
-import { invalid } from '#schema/field-error.ts'
 import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
 import { badRequest } from '../status/refusal.ts'
 
@@ -206,32 +204,4 @@ export function selectorText(selector: LabelSelector | undefined): string {
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(text)
     .join(',')
-}
-
-export function selectorProblems(selector: LabelSelector, field: string): readonly FieldError[] {
-  const out: FieldError[] = []
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
-    out.push(...qualifiedNameProblems(key, 'a valid label key').map((p) => invalid(`${field}.matchLabels`, key, p)))
-    out.push(...labelValueProblems(value).map((p) => invalid(`${field}.matchLabels`, value, p)))
-  }
-  for (const [i, e] of (selector.matchExpressions ?? []).entries()) {
-    const at = `${field}.matchExpressions[${i}]`
-    const count = e.values?.length ?? 0
-    if (OPERATORS[e.operator] === undefined)
-      out.push(invalid(`${at}.operator`, e.operator, 'not a valid selector operator'))
-    else if ((e.operator === 'In' || e.operator === 'NotIn') && count === 0)
-      out.push({
-        type: 'FieldValueRequired',
-        field: `${at}.values`,
-        detail: "must be specified when `operator` is 'In' or 'NotIn'",
-      })
-    else if ((e.operator === 'Exists' || e.operator === 'DoesNotExist') && count > 0)
-      out.push({
-        type: 'FieldValueForbidden',
-        field: `${at}.values`,
-        detail: "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-      })
-    out.push(...qualifiedNameProblems(e.key, 'a valid label key').map((p) => invalid(`${at}.key`, e.key, p)))
-  }
-  return out
 }

@@ -111,14 +111,6 @@ export const methodNotAllowed = (): Refusal =>
     code: 405,
   })
 
-export const methodNotSupported = (r: GroupResource, verb: string): Refusal =>
-  new Refusal({
-    message: `${verb} is not supported on resources of kind ${JSON.stringify(qualified(r))}`,
-    reason: 'MethodNotAllowed',
-    details: resourceDetails(r, ''),
-    code: 405,
-  })
-
 export const MEDIA_TYPES = 'application/json, application/yaml, application/vnd.kubernetes.protobuf'
 
 export const notAcceptable = (message = `only the following media types are accepted: ${MEDIA_TYPES}`): Refusal =>

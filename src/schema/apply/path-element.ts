@@ -2,7 +2,6 @@
 import { goJson, goJsonString } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 
-export const fieldElement = (name: string): string => `f:${name}`
 export const valueElement = (value: unknown): string => `v:${goJson(value)}`
 
 /** `keys` in the order of their names; those absent from the item are left out. Undefined when none is there. */

@@ -22,8 +22,6 @@ import { CelDuration, CelTimestamp, CelUint } from './values.ts'
 export const PER_CALL_LIMIT = 1_000_000
 /** What all rules of one object, or all expressions of one policy binding, may cost together. */
 export const RUNTIME_BUDGET = 10_000_000
-/** What the match conditions of one webhook or binding may cost together. */
-export const MATCH_CONDITIONS_BUDGET = 2_500_000
 
 export interface CelEnv {
   /** The declared names; an expression that reads any other does not compile. */

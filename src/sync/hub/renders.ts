@@ -10,7 +10,7 @@ import { openLocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage, type Cage } from '../render/cage.ts'
-import { isOfTheFleet, renderCommit, renderKey, type Rendered } from '../render/render.ts'
+import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import type { SyncConfig } from './context.ts'
 
@@ -143,5 +143,3 @@ const readerOf = (source: FleetSource): string =>
 
 /** The Secret of this namespace and name, if it exists. */
 export type ReadSecret = (namespace: string, name: string) => Promise<KubeObject | undefined>
-
-export { renderKey }

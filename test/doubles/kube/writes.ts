@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { cloneJson, isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { apiVersionOf, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import { type ObjectKey, type ResourceType } from '#schema/resource.ts'
 import type { ApplyOptions, DeleteOptions, Patch, WriteOptions } from '#kube/client.ts'
 import type { Core } from './core.ts'
 import type { Call } from './faults.ts'
@@ -284,6 +284,3 @@ function graceSeconds(type: ResourceType, live: KubeObject, asked: number | unde
   const own = spec['terminationGracePeriodSeconds']
   return asked ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
 }
-
-export const isOfKind = (type: ResourceType, object: KubeObject): boolean =>
-  object.kind === type.kind && object.apiVersion === apiVersionOf(type)

@@ -11,7 +11,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
-import { BAD, POOL, RATE, SET } from './fleet.ts'
+import { BAD, RATE, SET } from './fleet.ts'
 
 const MACHINE = 'kubenode.io/machines'
 const PERMIT = 'kubenode.io/operationpermits'
@@ -242,5 +242,3 @@ export const openPermits = (world: World): readonly OperationPermit[] =>
 
 export const ledgerOf = ({ fake }: World): DefenderLedger | undefined =>
   fake.peek(defenderLedger, { name: 'cluster' }) as DefenderLedger | undefined
-
-export const isMember = (m: Machine): boolean => Object.entries(POOL).every(([k, v]) => m.metadata.labels?.[k] === v)

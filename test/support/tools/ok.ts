@@ -10,6 +10,7 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ['types', [`${bin}/tsc`, '-p', '.']],
   ['lint', [`${bin}/oxlint`]],
   ['format', [`${bin}/oxfmt`, '--check']],
+  ['unused', [`${bin}/knip`]],
   full
     ? ['tests', [`${bin}/vitest`, 'run']]
     : ['tests', [`${bin}/vitest`, 'run', '--project', 'unit', '--project', 'repo']],
