@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CONDITIONS, REASONS } from '#api/catalogue.ts'
+import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { EACH, unservedFields } from '#api/unserved.ts'
 import { LanguageServer } from '#test/support/tools/language-server.ts'
@@ -58,6 +60,38 @@ test('the check would find a field that nobody reads', async ({ skip }) => {
   const known = fields.filter((f) => f.id === 'cluster spec.network')
   expect(await unusedOf(known)).toEqual(['cluster spec.network'])
 }, 120_000)
+
+describe('what a status says', () => {
+  const parts = sourceFiles('src').filter((f) => isOurs(f.path) && f.path !== 'src/api/catalogue.ts')
+  /** As a string, or as a key of a table. */
+  const isWritten = (word: string): boolean =>
+    parts.some((f) => new RegExp(`['"\`]${word}['"\`]|\\b${word}:`).test(f.text))
+
+  const fileOf = ({ kind }: ApiKind): string => kind.replaceAll(/\B[A-Z]/g, '-$&').toLowerCase()
+  /** A kind that is not served at all keeps its columns: there is nothing to print yet. */
+  const isUnserved = (kind: ApiKind, path: string): boolean =>
+    unservedFields(kind).some((f) => f.values === undefined && f.path.length > 1 && isIn(path, f.path.join('.')))
+
+  test('every reason is given by some part', () => {
+    expect(Object.keys(REASONS).filter((reason) => !isWritten(reason))).toEqual([])
+  })
+
+  test('every condition is written by some part, and only a kind with a status that is written has any', () => {
+    expect(Object.keys(CONDITIONS).filter((type) => !isWritten(type))).toEqual([])
+    const silent = KINDS.filter((k) => isUnwritten(`${fileOf(k)} status`))
+    expect(silent.flatMap((k) => (k.definition.conditions ?? []).map((c) => `${k.kind} ${c}`))).toEqual([])
+  })
+
+  test('no column prints a field that nothing writes or serves', () => {
+    const empty = KINDS.flatMap((k) =>
+      k.definition.columns
+        .map((c) => c.jsonPath.slice(1).split('[')[0] ?? '')
+        .filter((path) => isUnserved(k, path) || isUnwritten(`${fileOf(k)} ${path}`))
+        .map((path) => `${k.kind} ${path}`),
+    )
+    expect(empty).toEqual([])
+  })
+})
 
 describe('the table', () => {
   test('has what the kinds mark, and no more', () => {

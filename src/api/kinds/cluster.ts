@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { AGE, PHASE, READY, text, whole, wide } from '../columns.ts'
+import { AGE, text } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -214,25 +214,7 @@ export const cluster = defineKind({
   spec: specWithTtl,
   status,
   selectable: ['.spec.stage'],
-  columns: [
-    PHASE,
-    READY,
-    text('Version', '.spec.version'),
-    text('Stage', '.spec.stage'),
-    whole('Machines', '.status.machines.total'),
-    wide(text('Endpoint', '.status.endpoint')),
-    AGE,
-  ],
-  conditions: [
-    'Ready',
-    'Reconciling',
-    'Stalled',
-    'ControlPlaneReady',
-    'EtcdHealthy',
-    'AddonsReady',
-    'Reachable',
-    'Paused',
-  ],
+  columns: [text('Stage', '.spec.stage'), AGE],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

@@ -1,7 +1,7 @@
 // MachineComponent: one immutable, signed version of one node component: how to get, verify, install, run and probe it.
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange } from '#lib/semver.ts'
-import { AGE, text, whole } from '../columns.ts'
+import { AGE, text } from '../columns.ts'
 import {
   bool,
   choice,
@@ -338,10 +338,8 @@ export const machineComponent = defineKind({
     text('Version', '.spec.version'),
     text('Type', '.spec.type'),
     text('Disruption', '.spec.disruption'),
-    whole('Machines', '.status.machines'),
     AGE,
   ],
-  conditions: ['Ready', 'Stalled', 'Verified', 'PruneDeferred'],
   checks: [
     {
       name: 'the name consists of component and version',

@@ -259,7 +259,6 @@ export const machine = defineKind({
     'Stalled',
     'AgentReachable',
     'NodeReady',
-    'ComponentsHealthy',
     'ComponentsConsistent',
     'InfrastructureReady',
     'Joined',

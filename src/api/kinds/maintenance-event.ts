@@ -1,5 +1,5 @@
 // MaintenanceEvent: a provider's planned or unplanned event about a host.
-import { AGE, text, wide } from '../columns.ts'
+import { AGE, text } from '../columns.ts'
 import { choice, fallback, obj, optional, rule, str, time, unserved } from '../build.ts'
 import { conditions, objectName, observedGeneration, phase, sentence } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -48,10 +48,8 @@ export const maintenanceEvent = defineKind({
     text('Kind', '.spec.kind'),
     text('State', '.spec.state'),
     text('Not before', '.spec.notBefore'),
-    wide(text('Job', '.status.job')),
     AGE,
   ],
-  conditions: ['Ready', 'Reconciling'],
   example: {
     metadata: { name: 'host-0007-reboot' },
     spec: {

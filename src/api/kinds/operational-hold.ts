@@ -85,11 +85,9 @@ export const operationalHold = defineKind({
     text('Name', '.spec.target.name'),
     text('Author', '.spec.author'),
     text('Until', '.spec.until'),
-    text('Active', '.status.active'),
     wide(text('Reason', '.spec.reason')),
     AGE,
   ],
-  conditions: ['Ready'],
   example: {
     metadata: { name: 'incident-4711' },
     spec: {

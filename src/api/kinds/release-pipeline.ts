@@ -1,5 +1,5 @@
 // ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
-import { AGE, READY, text } from '../columns.ts'
+import { AGE, text } from '../columns.ts'
 import {
   choice,
   fallback,
@@ -158,8 +158,7 @@ export const releasePipeline = defineKind({
   doc: 'Ordered stages with gates, soak time and concurrency limits for every change of a track.',
   spec,
   status,
-  columns: [text('On failure', '.spec.onFailure'), READY, AGE],
-  conditions: ['Ready', 'Stalled', 'Paused'],
+  columns: [text('On failure', '.spec.onFailure'), AGE],
   example: {
     metadata: { name: 'standard', namespace: 'fleet' },
     spec: {
