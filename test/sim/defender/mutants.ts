@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     shows: /at most so many|no permit says more than the ledger/,
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
-    within: 30,
+    within: 100,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
