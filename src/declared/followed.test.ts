@@ -17,12 +17,12 @@ const source = (more: object) =>
 const cluster = (name: string) => object('Cluster', { kubeconfigSecretRef: { name }, stage: 'prod' })
 const told = (o: KubeObject) => declaredProblems([o]).map((p) => [p.code, p.pointer, p.isCertain])
 
-test('a FleetSource without spec.writes is told of: it is followed with all rights of sync', () => {
+test('a FleetSource without spec.writes is reported: it is followed with all rights of sync', () => {
   expect(told(source({}))).toEqual([['KN3095', '/spec', false]])
   expect(told(source({ writes: { kinds: ['ConfigMap'], namespaces: ['shop'] } }))).toEqual([])
 })
 
-test('a Cluster that names the Secret of another is told of', () => {
+test('a Cluster that names the Secret of another is reported', () => {
   expect(told(cluster('cluster-test'))).toEqual([['KN3096', '/spec/kubeconfigSecretRef/name', false]])
   expect(told(cluster('cluster-prod'))).toEqual([])
 })

@@ -68,7 +68,7 @@ test(
   },
 )
 
-test('S31 where links lie among the sources, nobody follows them and the sources run', async () => {
+test('S31 links among the sources are not followed, and the sources run', async () => {
   const where = checkout()
   symlinkSync('/', join(where.root, 'src/everything'))
   expect(builtOf(where)).toBeUndefined()

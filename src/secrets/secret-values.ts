@@ -8,16 +8,8 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { coreKind } from '#kube/core-kinds.ts'
+import { type Secret, secretType } from '#nodes/objects.ts'
 import { secretsErrors } from './secrets-errors.ts'
-
-interface Secret extends KubeObject {
-  readonly type?: string
-  readonly data?: { readonly [key: string]: string }
-}
-
-const secretType = coreKind<Secret>('Secret')
 
 /** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
 const HASH_KEY_SECRET = 'kubenode-sealing'

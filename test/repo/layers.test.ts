@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   identity: ['nodes', 'runtime', ...BASE],
   permits: ['runtime', ...BASE],
   placement: ['nodes', 'runtime', ...BASE],
-  secrets: ['runtime', ...BASE],
+  secrets: ['nodes', 'runtime', ...BASE],
   declared: ['holds', 'runtime', ...BASE],
   faults: ['declared', 'nodes', 'runtime', ...BASE],
   delivery: ['declared', 'placement', 'runtime', ...BASE],

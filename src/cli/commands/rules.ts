@@ -2,6 +2,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { printableLine, shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -19,7 +20,6 @@ const STANDING = {
   Silent: 'only rules about silence are evaluated, its last report may be stale',
   Leaving: 'no repair is needed',
 } as const
-const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`
 
 export function register(program: Command, io: Io): void {
   const rules = program.command('rules').description('test remedy rules before a cluster has them')
