@@ -20,6 +20,7 @@ export default defineConfig({
         'unit',
         [
           'src/**/*.test.ts',
+          'deploy/**/*.test.ts',
           'rules/**/*.test.ts',
           'fleet/**/*.test.ts',
           'test/support/**/*.test.ts',

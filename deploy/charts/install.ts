@@ -1,9 +1,11 @@
 // The install manifests beside the CRDs, by path in the repository. Pure: writing is done by the generator.
 import { App, type Chart } from 'cdk8s'
 import { stringify } from 'yaml'
+import type { KubeObject } from '#schema/object.ts'
 import { FlowChart } from './flow.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
+import type { InstallSettings } from './settings.ts'
 import { SystemChart } from './system.ts'
 
 export const INSTALL_DIRECTORY = 'deploy/install'
@@ -14,6 +16,22 @@ const yamlOf = (chart: Chart): string =>
   (chart.toJson() as readonly unknown[])
     .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
     .join('---\n')
+
+/**
+ * All objects of an installation but the definitions of deploy/crds, in the order of application: whoever applies them one after the other never applies
+ * one before what it needs, and the guard is there before what it guards.
+ */
+export function installObjects(settings: InstallSettings): readonly KubeObject[] {
+  const app = new App()
+  const charts: readonly Chart[] = [
+    new SystemChart(app),
+    new PoliciesChart(app),
+    new RbacChart(app, false),
+    ...(settings.roles.includes('hub') ? [new RbacChart(app, true)] : []),
+    new FlowChart(app),
+  ]
+  return charts.flatMap((chart) => chart.toJson() as readonly KubeObject[])
+}
 
 export function installFiles(): ReadonlyMap<string, string> {
   const app = new App()

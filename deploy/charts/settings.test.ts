@@ -1,0 +1,70 @@
+// Settings: defaults are careful, and what cannot be meant is refused by the name of its field.
+import { expect, test } from 'vitest'
+import { imageOf, readSettings, workloadsOf, type InstallValues } from './settings.ts'
+
+const DIGEST = `sha256:${'a'.repeat(64)}`
+const hub: InstallValues = {
+  cluster: 'hub',
+  roles: ['hub'],
+  version: '0.1.0',
+  image: `registry.example.org/team/kubenode@${DIGEST}`,
+}
+const business: InstallValues = {
+  ...hub,
+  roles: ['business'],
+  apiServer: { url: 'https://api.example.org:6443' },
+  artifacts: { source: { claim: 'artifacts' }, address: 'artifacts.example.org:30844' },
+}
+
+const problemsOf = (value: unknown): readonly string[] => {
+  const read = readSettings(value)
+  return read.kind === 'Value' ? [] : read.problems.map((p) => `${p.pointer} ${p.message}`)
+}
+
+test('four lines install a hub: all else has a default', () => {
+  const read = readSettings(hub)
+  expect(read).toMatchObject({
+    kind: 'Value',
+    value: { replicas: 2, networkPolicies: { enabled: true }, metrics: { insecure: false } },
+  })
+})
+
+test.each<[string, unknown, string]>([
+  ['an image by a tag', { ...hub, image: 'registry.example.org/kubenode:latest' }, '/image has the wrong format'],
+  ['a misspelled field', { ...hub, replica: 3 }, '/replica '],
+  ['nodes without the address of the API server', { ...business, apiServer: undefined }, '/apiServer is required'],
+  ['nodes without artifacts', { ...business, artifacts: undefined }, '/artifacts is required'],
+  [
+    'two sources of artifacts',
+    { ...business, artifacts: { source: { claim: 'a', oci: hub.image }, address: 'a:1' } },
+    '/artifacts/source exactly one',
+  ],
+  [
+    'a node port that none is',
+    { ...business, artifacts: { source: { claim: 'a' }, address: 'a:1', port: 80 } },
+    '/artifacts/port a node port',
+  ],
+  [
+    'an API server without TLS',
+    { ...business, apiServer: { url: 'http://api.example.org' } },
+    '/apiServer/url must start',
+  ],
+  [
+    'a toleration of our own cordon',
+    { ...hub, tolerations: [{ key: 'kubenode.io/cordon' }] },
+    '/tolerations/0/key taints of KubeNode',
+  ],
+])('%s is refused', (_, value, expected) => {
+  const [first = ''] = problemsOf(structuredClone(value))
+  expect(first).toContain(expected)
+})
+
+test('the registry of a mirror keeps the name and the digest', () => {
+  expect(imageOf({ image: hub.image })).toBe(hub.image)
+  expect(imageOf({ image: hub.image, registry: 'mirror:5000/x' })).toBe(`mirror:5000/x/kubenode@${DIGEST}`)
+})
+
+test('a hub runs no controllers, a cluster with nodes no sync', () => {
+  expect(workloadsOf({ roles: ['hub'] })).toEqual(['defender', 'sync'])
+  expect(workloadsOf({ roles: ['business'] })).toEqual(['defender', 'artifacts', 'approver', 'controllers'])
+})

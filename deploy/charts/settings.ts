@@ -1,0 +1,318 @@
+// The settings of an installation: what people may choose, with the careful choice as the default. Everything that installObjects reads is in here.
+import {
+  bool,
+  choice,
+  fallback,
+  freeform,
+  int,
+  list,
+  map,
+  obj,
+  optional,
+  refine,
+  setOf,
+  str,
+  type Field,
+  type In,
+  type Out,
+} from '#api/build.ts'
+import type { Finding } from '#api/extras.ts'
+import { dnsLabel, duration, objectName, port, url } from '#api/fields.ts'
+import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
+
+export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
+export type Workload = (typeof WORKLOADS)[number]
+
+export const ROLES_OF_CLUSTER = ['hub', 'business'] as const
+export type ClusterRole = (typeof ROLES_OF_CLUSTER)[number]
+
+/** What runs where: a hub that is a member of its own fleet runs all of them. */
+export const WORKLOADS_OF: Readonly<Record<ClusterRole, readonly Workload[]>> = {
+  hub: ['sync', 'defender'],
+  business: ['controllers', 'approver', 'defender', 'artifacts'],
+}
+
+const MAX_LIST = 32
+const MAX_PEM = 65_536
+
+const cidr = (doc: string): Field<string> =>
+  str(doc, {
+    min: 3,
+    max: 64,
+    pattern:
+      '^([0-9]{1,3}(\\.[0-9]{1,3}){3}/([0-9]|[12][0-9]|3[0-2])|[0-9a-fA-F:]+/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))$',
+    says: 'a range of addresses such as 10.20.0.0/16',
+  })
+
+/** By digest only: a tag can mean another image tomorrow, and on each node another one. */
+const IMAGE = '^[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?@sha256:[0-9a-f]{64}$'
+
+const egress = (doc: string) =>
+  list(
+    doc,
+    obj('Addresses and ports.', {
+      cidr: cidr('Addresses that may be reached.'),
+      ports: list('Ports of TCP.', port('A port.'), { min: 1, max: MAX_LIST }),
+    }),
+    { max: MAX_LIST },
+  )
+
+const resources = (doc: string, cpuMilli: number, heapMiB: number) =>
+  fallback(
+    obj(doc, {
+      cpuMilli: fallback(int('CPU request in thousandths; there is no CPU limit.', { min: 10, max: 64_000 }), cpuMilli),
+      heapMiB: fallback(int('Bound of the JavaScript heap.', { min: 64, max: 65_536 }), heapMiB),
+      otherMiB: fallback(
+        int('Memory beside the heap: code, buffers and the files in /tmp. The memory limit is both together.', {
+          min: 64,
+          max: 65_536,
+        }),
+        64,
+      ),
+    }),
+    {},
+  )
+
+const TOLERATION_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
+
+const settingsFields = obj('Settings of an installation of KubeNode.', {
+  cluster: dnsLabel(
+    'Name of the cluster in the fleet: the one of its Cluster object, and the label of all its series.',
+  ),
+  roles: fallback(
+    setOf(
+      'What the cluster is: the hub of a fleet, a cluster with nodes, or both.',
+      choice('A role.', ROLES_OF_CLUSTER),
+      {
+        min: 1,
+        max: 2,
+      },
+    ),
+    ['hub', 'business'],
+  ),
+  version: str('Version of KubeNode, as the image has it.', {
+    min: 1,
+    max: 63,
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
+    says: 'letters, digits and ". _ -", starting and ending with a letter or digit',
+  }),
+  image: str('Image of all programs, by digest.', {
+    min: 1,
+    max: 512,
+    pattern: IMAGE,
+    says: 'a reference with a digest, such as registry.example.org/kubenode@sha256:…',
+  }),
+  registry: optional(
+    str('Registry and path that replace those of the image, for a mirror.', {
+      min: 1,
+      max: 253,
+      pattern: '^[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?$',
+      says: 'a registry such as mirror.example.org/third-party, without a slash at its end',
+    }),
+  ),
+  imagePullSecrets: fallback(
+    setOf('Secrets in kubenode-system with which the image is pulled.', objectName('A Secret.'), { max: 8 }),
+    [],
+  ),
+  replicas: fallback(
+    int('Pods of each program; one leads, the others wait and serve admission.', { min: 1, max: 5 }),
+    2,
+  ),
+  apiServer: optional(
+    obj('How hosts reach the API server; needed where there are nodes.', {
+      url: refine(url('Address, such as https://api.cluster.example.org:6443.'), {}, { checks: [onlyHttps()] }),
+      ca: optional(
+        str('PEM of its certificate authority; that of the cluster when left out.', {
+          min: 1,
+          max: MAX_PEM,
+          pattern: '^-----BEGIN CERTIFICATE-----\\n',
+          says: 'one or more certificates in PEM',
+        }),
+      ),
+    }),
+  ),
+  artifacts: optional(
+    obj('Where hosts get artifacts, the trust document, and the agent from; needed where there are nodes.', {
+      source: obj('Where the artifacts are; exactly one.', {
+        claim: optional(objectName('PersistentVolumeClaim in kubenode-system, mounted read-only.')),
+        oci: optional(
+          str('Repository of an OCI registry, by digest.', {
+            min: 1,
+            max: 512,
+            pattern: IMAGE,
+            says: 'a reference with a digest, such as registry.example.org/artifacts@sha256:…',
+          }),
+        ),
+      }),
+      exposure: fallback(
+        choice('How hosts outside of the pod network reach the Service.', ['NodePort', 'LoadBalancer', 'HostPort']),
+        'NodePort',
+      ),
+      port: optional(int('Node port, port of the load balancer, or host port.', { min: 1, max: 65_535 })),
+      address: str('Host and port under which hosts reach it, such as artifacts.example.org:30844.', {
+        min: 1,
+        max: 261,
+        pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?|\\[[0-9a-fA-F:]+\\])(:[0-9]{1,5})?$',
+        says: 'a host name or address, with a port when it is not 443',
+      }),
+      from: fallback(
+        setOf('Addresses of hosts; everybody when empty.', cidr('A range of addresses.'), { max: MAX_LIST }),
+        [],
+      ),
+    }),
+  ),
+  providers: optional(
+    freeform('The providers file of role controllers (docs/reference/providers.md); only static when left out.', {
+      maxBytes: 262_144,
+    }),
+  ),
+  providerSecrets: fallback(
+    setOf(
+      'Secrets in kubenode-system that are mounted for the providers, each at /etc/kubenode/secrets/NAME.',
+      objectName('A Secret.'),
+      { max: 8 },
+    ),
+    [],
+  ),
+  trust: optional(freeform('The signed trust document that hosts start from.', { maxBytes: 262_144 })),
+  certificateLife: optional(duration('How long certificates of agents are valid.')),
+  prometheus: optional(url('Prometheus for inspections of rollouts.')),
+  inspectionAllow: fallback(
+    list('Origins that inspections may query although they resolve to link-local addresses.', url('An origin.'), {
+      max: MAX_LIST,
+    }),
+    [],
+  ),
+  callAllow: fallback(
+    list('Prefixes of URLs that webhooks of repairs may call.', url('A prefix.'), { max: MAX_LIST }),
+    [],
+  ),
+  cacheClaim: optional(
+    objectName('PersistentVolumeClaim (ReadWriteMany) for copies of repositories; an emptyDir when left out.'),
+  ),
+  cacheMiB: fallback(int('Bound of the emptyDir with copies of repositories.', { min: 64, max: 1_048_576 }), 4_096),
+  priority: fallback(
+    obj('Priority classes of the pods.', {
+      guards: fallback(objectName('Of defender and controllers, which repair nodes.'), 'system-cluster-critical'),
+      others: optional(objectName('Of the other programs; the default of the cluster when left out.')),
+    }),
+    {},
+  ),
+  resources: fallback(
+    obj('What each program needs; docs/install.md has a table of sizes.', {
+      sync: resources('Of sync.', 200, 1_024),
+      controllers: resources('Of controllers.', 200, 1_024),
+      approver: resources('Of approver.', 20, 192),
+      defender: resources('Of defender.', 100, 512),
+      artifacts: resources('Of artifacts.', 50, 128),
+    }),
+    {},
+  ),
+  nodeSelector: fallback(
+    map('Labels of the nodes on which the pods may run.', str('A value.', { max: 63 }), { max: 16 }),
+    {},
+  ),
+  tolerations: fallback(
+    list(
+      'Taints that the pods tolerate beside CriticalAddonsOnly.',
+      obj('A toleration.', {
+        key: str('Key of the taint.', { min: 1, max: 317 }),
+        value: optional(str('Its value; any when left out.', { max: 63 })),
+        effect: optional(choice('Its effect; all when left out.', TOLERATION_EFFECTS)),
+      }),
+      { max: 16 },
+    ),
+    [],
+  ),
+  metrics: fallback(
+    obj('How metrics are served.', {
+      insecure: fallback(
+        bool('Plain HTTP for everybody who reaches the pods; HTTPS for those with the right otherwise.'),
+        false,
+      ),
+    }),
+    {},
+  ),
+  networkPolicies: fallback(
+    obj('NetworkPolicies; without them every pod of the cluster reaches ours.', {
+      enabled: fallback(bool('Whether there are any.'), true),
+      apiServers: fallback(
+        egress(
+          'Where the API server is reached, its endpoints behind the Service kubernetes; every address on 443 and 6443 when empty.',
+        ),
+        [],
+      ),
+      git: fallback(
+        egress('Where sync reaches git and the API servers of members; every address on 22, 443 and 6443 when empty.'),
+        [],
+      ),
+      more: fallback(
+        egress('What controllers reach beside it: Prometheus, webhooks of repairs, interfaces of providers.'),
+        [],
+      ),
+    }),
+    {},
+  ),
+  webhook: fallback(
+    obj('Admission webhooks of the Defender.', {
+      enabled: fallback(bool('Whether they are served. Without them the deletion guard does not work.'), true),
+    }),
+    {},
+  ),
+  logLevel: fallback(choice('Lowest level that is logged.', ['debug', 'info', 'warn', 'error']), 'info'),
+})
+
+function onlyHttps() {
+  const message = 'must start with https://'
+  return {
+    name: 'https',
+    findings: (value: unknown) =>
+      typeof value === 'string' && !value.startsWith('https://') ? [{ pointer: '', message }] : [],
+  }
+}
+
+type Whole = Out<typeof settingsFields>
+
+const RESERVED_TAINT_PREFIX = 'kubenode.io/'
+
+/** Rules between fields. */
+function findingsOf(value: unknown): readonly Finding[] {
+  const s = value as Whole
+  const found: Finding[] = []
+  const add = (pointer: string, message: string): void => void found.push({ pointer, message })
+  if (s.roles.includes('business')) {
+    if (s.apiServer === undefined) add('/apiServer', 'is required where there are nodes (roles: business)')
+    if (s.artifacts === undefined) add('/artifacts', 'is required where there are nodes (roles: business)')
+  }
+  const { source, exposure, port: at } = s.artifacts ?? {}
+  if (source !== undefined && (source.claim === undefined) === (source.oci === undefined))
+    add('/artifacts/source', 'exactly one of claim, oci must be set')
+  if (exposure === 'NodePort' && at !== undefined && (at < 30_000 || at > 32_767))
+    add('/artifacts/port', 'a node port is between 30000 and 32767')
+  if (exposure === 'HostPort' && at === undefined) add('/artifacts/port', 'is required for HostPort')
+  s.tolerations.forEach((t, i) => {
+    if (t.key.startsWith(RESERVED_TAINT_PREFIX))
+      add(`/tolerations/${i}/key`, 'taints of KubeNode are not tolerated: its pods must leave the nodes that it drains')
+  })
+  return found
+}
+
+export const settingsSchema = refine(settingsFields, {}, { checks: [{ name: 'settings', findings: findingsOf }] })
+
+export type InstallSettings = Out<typeof settingsSchema>
+/** As people write them: what has a default may be left out. */
+export type InstallValues = In<typeof settingsSchema>
+
+/** Problems name the field by a JSON pointer; the caller says which file. */
+export const readSettings = (value: unknown): FieldValue<InstallSettings> => createFieldReader()(settingsSchema, value)
+
+/** The image that pods name: with the prefix of a mirror, when there is one. */
+export function imageOf({ image, registry }: Pick<InstallSettings, 'image' | 'registry'>): string {
+  return registry === undefined ? image : `${registry}/${image.slice(image.lastIndexOf('/') + 1)}`
+}
+
+/** What runs in the cluster, in the order of an upgrade: who guards is replaced first. */
+const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'sync']
+
+export const workloadsOf = ({ roles }: Pick<InstallSettings, 'roles'>): readonly Workload[] =>
+  ORDER.filter((w) => roles.some((r) => WORKLOADS_OF[r].includes(w)))
