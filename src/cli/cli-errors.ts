@@ -179,7 +179,7 @@ export const cliErrors = errorTable({
     next: 'name it, like {first}/NAME',
   },
   KN1312: {
-    text: 'which cluster?',
+    text: 'which cluster? No kubeconfig is given, and this process does not run in a pod',
     next: 'name a kubeconfig with --kubeconfig or KUBECONFIG',
   },
   KN1313: {
@@ -207,8 +207,12 @@ export const cliErrors = errorTable({
     next: 'give one kubeconfig for each role',
   },
   KN1323: {
-    text: 'cannot run the role {role}: it has no kubeconfig',
+    text: 'cannot run the role {role}: it has no kubeconfig, and this process does not run in a pod',
     next: 'add --kubeconfig {role}=FILE',
+  },
+  KN1324: {
+    text: 'cannot tell the name of this cluster: in a pod there is no kubeconfig whose context would name it',
+    next: 'add --cluster NAME, as the hub calls it',
   },
   KN1330: {
     text: 'cannot freeze {what}',

@@ -86,6 +86,18 @@ export const kubeErrors = errorTable({
     text: 'cannot log in as user {user}: its credential plugin failed: {why}',
     next: 'run the plugin manually to see its error',
   },
+  KN2026: {
+    text: 'cannot use the service account of this pod: cannot read its token from {file}: {why}',
+    next: 'mount a token there for the user of this process, with automountServiceAccountToken or a projected volume',
+  },
+  KN2027: {
+    text: 'cannot use the service account of this pod: cannot read the certificate authority from {file}: {why}',
+    next: 'mount the ConfigMap kube-root-ca.crt there, as the file ca.crt',
+  },
+  KN2028: {
+    text: 'cannot use the kubeconfig {file}: {field} of user {user} is not supported',
+    next: 'remove it, or use another user',
+  },
   KN2030: {
     text: 'cannot read a watch event of more than {limit} bytes ({bytes} received so far)',
     next: 'the watch is closed and reopened automatically',

@@ -119,8 +119,8 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
   if (user === undefined)
     report('KN2110', '/users', `the user ${quoted(context.user)} of context ${quoted(name)} is missing`)
   if (cluster === undefined || user === undefined) return undefined
-  const namespace = context.namespace === undefined ? {} : { namespace: context.namespace }
-  return { context: name, config: { ...cluster, ...user, ...namespace } }
+  const { namespace = '' } = context
+  return { context: name, config: { ...cluster, ...user, ...(namespace !== '' && { namespace }) } }
 }
 
 const quoted = (value: unknown): string => JSON.stringify(typeof value === 'string' ? value.slice(0, 100) : null)
@@ -284,9 +284,10 @@ function safeToken(value: unknown, pointer: string, report: Report): string | un
 }
 
 function impersonation(value: Fields, pointer: string, report: Report): Pick<ConnectionConfig, 'impersonate'> {
-  const { as: user, 'as-groups': groups = [] } = value
+  const { as: user, 'as-groups': groups } = value
   if (user === undefined) return {}
   const isText = (t: unknown): t is string => typeof t === 'string' && /^[\x20-\x7e]{1,256}$/.test(t)
+  if (isText(user) && groups === undefined) return { impersonate: { user } }
   if (isText(user) && Array.isArray(groups) && (groups as unknown[]).every(isText))
     return { impersonate: { user, groups: groups as string[] } }
   report('KN2112', `${pointer}/as`, 'the user and groups to impersonate must be plain text')
@@ -298,7 +299,7 @@ function pemField(value: Fields, field: string, label: string, pointer: string, 
   if (text === undefined) return undefined
   const pem =
     typeof text === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(text.replaceAll(/\s/g, ''))
-      ? Buffer.from(text, 'base64').toString('latin1')
+      ? Buffer.from(text, 'base64').toString()
       : ''
   if (pem.includes(`-----BEGIN `) && pem.includes(`${label}-----`)) return pem
   report('KN2111', `${pointer}/${field}`, `not base64 of a PEM with a ${label}`)

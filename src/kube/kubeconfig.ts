@@ -1,13 +1,13 @@
-// Loads a user's own kubeconfig, or the service account of our pod, through client-node: the only file that loads it, and only when called.
+// Loads a user's own kubeconfig through client-node: the only file that loads it, and only when called.
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { RequestOptions } from 'node:https'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { parseDocuments } from '#lib/documents.ts'
-import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { ConnectionConfig, Identity, Source } from './http/connection.ts'
+import type { ConnectionConfig, Source } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
+import { pluginIdentity } from './plugin-identity.ts'
 
 export interface LoadedKubeconfig {
   readonly config: ConnectionConfig
@@ -25,26 +25,25 @@ export interface KubeconfigChoice {
 /** client-node weighs tens of megabytes: agents and quick commands must never load it by an import of this file. */
 const loadLibrary = () => import('@kubernetes/client-node')
 
-/** client-node keeps what a plugin answered until it expires; asking it again costs nothing. */
-const ASK_AGAIN_MS = 60_000
-
 export async function loadKubeconfig({ files, context }: KubeconfigChoice): Promise<LoadedKubeconfig> {
   const { KubeConfig } = await loadLibrary()
   const all = new KubeConfig()
-  const tokenFiles = new Map<string, string>()
+  const extras = new Map<string, Extras>()
   for (const file of files) {
     const one = new KubeConfig()
-    let tokens: ReadonlyMap<string, string>
+    let users: ReadonlyMap<string, Extras>
     try {
       const { size } = await stat(file)
       if (size > MAX_FILE_BYTES) throw unreadable(file, `larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
-      // Before the library parses it: it follows aliases without end.
-      tokens = tokenFilesIn(file, await readFile(file, 'utf8'))
-      one.loadFromFile(file)
+      // Parsed here: the library follows aliases without end, and takes a token that looks like a date for one.
+      const value = kubeconfigIn(file, await readFile(file, 'utf8'))
+      users = extrasIn(file, value)
+      one.loadFromString(JSON.stringify(value))
+      one.makePathsAbsolute(dirname(file))
     } catch (e) {
       throw isKubeNodeError(e) ? e : unreadable(file, reasonOf(e))
     }
-    for (const [user, path] of tokens) if (!tokenFiles.has(user)) tokenFiles.set(user, path)
+    for (const [user, extra] of users) if (!extras.has(user)) extras.set(user, extra)
     merge(all, one)
   }
   const name = context ?? all.currentContext
@@ -59,17 +58,12 @@ export async function loadKubeconfig({ files, context }: KubeconfigChoice): Prom
     )
   }
   all.setCurrentContext(name)
-  return connectionOf(all, tokenFiles)
-}
-
-/** The service account that Kubernetes mounted into this pod. */
-export async function loadInCluster(): Promise<LoadedKubeconfig> {
-  const { KubeConfig } = await loadLibrary()
-  const kc = new KubeConfig()
-  kc.loadFromCluster()
-  const loaded = connectionOf(kc, new Map())
-  if (/undefined/.test(loaded.config.server)) throw new KubeNodeError(kubeErrors.KN2017())
-  return loaded
+  const fresh = (): KubeConfig => {
+    const copy = new KubeConfig()
+    copy.loadFromOptions(all)
+    return copy
+  }
+  return connectionOf(all, extras, fresh)
 }
 
 /** A thousand clusters with their certificates. */
@@ -93,23 +87,59 @@ function merge(into: KubeConfig, from: KubeConfig): void {
   if (!into.currentContext) into.currentContext = from.currentContext
 }
 
-/** client-node reads token files once or not at all; ours are read again when they rotate. */
-function tokenFilesIn(file: string, text: string): ReadonlyMap<string, string> {
-  const out = new Map<string, string>()
+/** What client-node does not read of a user, or reads once only. */
+interface Extras {
+  /** Read again as it rotates. */
+  readonly tokenFile?: string
+  readonly groups?: readonly string[]
+}
+
+function kubeconfigIn(file: string, text: string): Fields {
   const { documents, problems } = parseDocuments(text)
   if (problems.some((p) => p.message.includes('aliases')))
     throw unreadable(file, 'it has more YAML aliases than can be followed; write the values out')
   const value = documents[0]?.value
-  const users: unknown = isObject(value) ? value['users'] : undefined
+  if (problems.length > 0 || documents.length !== 1 || !isObject(value))
+    throw unreadable(file, 'not a well-formed kubeconfig')
+  return value
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Leaving one out silently would act as another user than the file says. */
+const UNSUPPORTED = ['as-uid', 'as-user-extra']
+
+function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras> {
+  const out = new Map<string, Extras>()
+  const users: unknown = kubeconfig['users']
   for (const entry of Array.isArray(users) ? (users as unknown[]) : []) {
     if (!isObject(entry) || !isObject(entry['user']) || typeof entry['name'] !== 'string') continue
-    const path = entry['user']['tokenFile']
-    if (typeof path === 'string') out.set(entry['name'], resolve(dirname(file), path))
+    const { name, user } = entry as { readonly name: string; readonly user: Record<string, unknown> }
+    const field = UNSUPPORTED.find((f) => user[f] !== undefined)
+    if (field !== undefined) throw new KubeNodeError(kubeErrors.KN2028({ file, user: name, field }))
+    const path = user['tokenFile'] ?? user['token-file']
+    // The library would read it now, and never again.
+    delete user['token-file']
+    const groups = user['as-groups']
+    out.set(name, {
+      ...(typeof path === 'string' && { tokenFile: resolve(dirname(file), path) }),
+      ...(Array.isArray(groups) && { groups: groups.map(String) }),
+    })
+    if (isObject(user['exec'])) user['exec'] = programOf(user['exec'], dirname(file))
   }
   return out
 }
 
-function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): LoadedKubeconfig {
+/** As kubectl: a program named with a slash is beside the file, and gets the version to answer in. */
+function programOf(exec: Fields, folder: string): Fields {
+  const { command, apiVersion, env } = exec
+  const path = typeof command === 'string' && command.includes('/') ? resolve(folder, command) : command
+  const info = JSON.stringify({ kind: 'ExecCredential', apiVersion, spec: { interactive: false } })
+  const own = Array.isArray(env) ? (env as unknown[]) : []
+  return { ...exec, command: path, env: [...own, { name: 'KUBERNETES_EXEC_INFO', value: info }] }
+}
+
+function connectionOf(kc: KubeConfig, extras: ReadonlyMap<string, Extras>, fresh: () => KubeConfig): LoadedKubeconfig {
   const context = kc.getContextObject(kc.currentContext)
   const cluster = kc.getCurrentCluster()
   const user = kc.getCurrentUser()
@@ -123,17 +153,17 @@ function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): 
       ]
     : []
   const config: ConnectionConfig = {
-    server: cluster.server,
+    server: URL.parse(cluster.server)?.href.replace(/\/$/, '') ?? cluster.server,
     ...(ca === undefined ? {} : { ca }),
     ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
     ...(cluster.skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
     ...(context.namespace ? { namespace: context.namespace } : {}),
-    ...(user === null ? {} : userPart(kc, user, tokenFiles.get(user.name))),
+    ...(user === null ? {} : userPart(user, extras.get(user.name) ?? {}, fresh)),
   }
   return { config, context: kc.currentContext, warnings }
 }
 
-function userPart(kc: KubeConfig, user: User, tokenFile: string | undefined): Partial<ConnectionConfig> {
+function userPart(user: User, { tokenFile, groups }: Extras, fresh: () => KubeConfig): Partial<ConnectionConfig> {
   if (user.username || user.password) throw new KubeNodeError(kubeErrors.KN2019({ user: user.name }))
   const provider: unknown = user.authProvider
   const mounted = isObject(provider) && isObject(provider['config']) ? provider['config']['tokenFile'] : undefined
@@ -144,32 +174,12 @@ function userPart(kc: KubeConfig, user: User, tokenFile: string | undefined): Pa
     path === undefined &&
     (user.exec !== undefined && user.exec !== null ? true : provider !== undefined && provider !== null)
   return {
-    ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser } } : {}),
+    ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser, ...(groups && { groups }) } } : {}),
     ...(cert === undefined || key === undefined ? {} : { clientCertificate: { cert, key } }),
     ...(path !== undefined ? { token: { file: path } } : user.token ? { token: { data: user.token } } : {}),
-    ...(isPlugin ? { identity: () => identityOf(kc, user.name) } : {}),
+    ...(isPlugin ? { identity: pluginIdentity({ fresh, user }) } : {}),
   }
 }
 
 const sourceOf = (data: string | undefined, file: string | undefined): Source | undefined =>
   data ? { data: Buffer.from(data, 'base64').toString() } : file ? { file } : undefined
-
-async function identityOf(kc: KubeConfig, user: string): Promise<Identity> {
-  const options: RequestOptions = {}
-  try {
-    await kc.applyToHTTPSOptions(options)
-  } catch (e) {
-    throw new KubeNodeError(kubeErrors.KN2025({ user, why: (messageOf(e).split('\n')[0] ?? '').slice(0, 300) }), {
-      retry: 'later',
-    })
-  }
-  const headers = options.headers
-  const header = isObject(headers) ? headers['Authorization'] : undefined
-  const token = typeof header === 'string' ? /^Bearer (.+)$/.exec(header)?.[1] : undefined
-  const { cert, key } = options
-  return {
-    ...(token === undefined ? {} : { token }),
-    ...(cert && key ? { clientCertificate: { cert: String(cert), key: String(key) } } : {}),
-    goodForMs: ASK_AGAIN_MS,
-  }
-}

@@ -19,14 +19,12 @@ export interface ServerOptions {
 
 export const withServer = (command: Command): Command =>
   command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out, in a pod its own account')
     .option('--context <name>', 'context of the kubeconfig')
 
 export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
-  const { talkingClientOf, connectionOf } = await import('../run/connect.ts')
-  const file = kubeconfig ?? io.env['KUBECONFIG']
-  if (file === undefined || file === '') throw new KubeNodeError(cliErrors.KN1312())
-  const { config, warnings } = await connectionOf(file, context)
+  const { talkingClientOf, chosenConnection } = await import('../run/connect.ts')
+  const { config, warnings } = await chosenConnection({ file: kubeconfig, context, env: io.env })
   for (const w of warnings) io.err(shownLine(w))
   return talkingClientOf(config, (line) => io.err(shownLine(line)))
 }

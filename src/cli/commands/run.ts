@@ -15,7 +15,7 @@ import { requireTrustedFolder } from '../trusted-folder.ts'
 
 interface Options {
   readonly roles: string
-  readonly kubeconfig: readonly string[]
+  readonly kubeconfig?: readonly string[]
   readonly sharedIdentity?: boolean
   readonly context?: string
   readonly cluster?: string
@@ -43,9 +43,9 @@ export function register(program: Command, io: Io): void {
     .command('run')
     .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender')
     .requiredOption('--roles <list>', 'roles, joined by commas')
-    .requiredOption(
+    .option(
       '--kubeconfig <file>',
-      'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several',
+      'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several; in a pod its own account when left out',
       (file: string, before?: readonly string[]) => [...(before ?? []), file],
     )
     .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
@@ -130,8 +130,8 @@ export function register(program: Command, io: Io): void {
       const copies = names.includes('sync') ? [options.cache] : []
       // Programs in them are run, and files believed.
       for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
-      const { kubeconfig: files, context, sharedIdentity: mayShare = false } = options
-      const connections = await connectionsOf({ names, files, context, mayShare })
+      const { kubeconfig: files = [], context, sharedIdentity: mayShare = false } = options
+      const connections = await connectionsOf({ names, files, context, mayShare, env: io.env })
       for (const w of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(w))
       const log = pinoLogger({ level: options.logLevel })
       if (!providers.some((p) => p.writesForOthers)) keepFilesPrivate()
@@ -156,7 +156,7 @@ export function register(program: Command, io: Io): void {
       const identity = `${process.pid}-${Date.now().toString(36)}`
       const ended = await untilOneEnds(names, shutdown.signal, (name, signal) => {
         const connection = connectionFor(connections, name)
-        const own = { ...config, ...serverOf(connection), cluster: options.cluster ?? connection.context }
+        const own = { ...config, ...serverOf(connection), cluster: clusterOf(options, connection) }
         return runRole(roleNamed(name, own, identity), {
           client: clientOf(connection.config, `kubenode-${name}`),
           clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
@@ -177,6 +177,12 @@ function lifeOf({ certificateLife: text }: Options): { readonly certificateSecon
   const seconds = (durationMs(text) ?? Number.NaN) / 1_000
   if (!isLife(seconds)) throw new KubeNodeError(cliErrors.KN1326({ text: JSON.stringify(text) }))
   return { certificateSeconds: seconds }
+}
+
+function clusterOf({ cluster }: Options, { context }: { readonly context: string }): string {
+  const name = cluster ?? context
+  if (name === '') throw new KubeNodeError(cliErrors.KN1324())
+  return name
 }
 
 const MAX_PORT = 65_535

@@ -1,8 +1,10 @@
-// Turns a kubeconfig file into a client. A file that contains only data needs no library; anything more goes through client-node.
-import { readFileSync } from 'node:fs'
+// Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -10,6 +12,44 @@ export interface Connection {
   readonly config: ConnectionConfig
   readonly context: string
   readonly warnings: readonly string[]
+}
+
+/** The name of no context: a program in a pod gets the name of its cluster by an option. */
+const IN_POD = ''
+
+export interface Chosen {
+  /** As the user gave it. */
+  readonly file?: string | undefined
+  readonly context?: string | undefined
+  readonly env: Environment
+  /** Another root of the file system, in tests. */
+  readonly root?: string
+}
+
+/** What the user named, else what KUBECONFIG names, else the account of our pod. */
+export async function chosenConnection({ file, context, env, root }: Chosen): Promise<Connection> {
+  if (file !== undefined) return connectionOf(file, context)
+  const named = (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
+  const [first] = named
+  if (first !== undefined && named.length === 1) return connectionOf(first, context)
+  if (named.length > 1) return listedConnection(named, context)
+  if (!isInPod(env)) throw new KubeNodeError(cliErrors.KN1312())
+  return podConnection(env, root)
+}
+
+export const podConnection = (env: Environment, root?: string): Connection => ({
+  config: podAccount(env, root),
+  context: IN_POD,
+  warnings: [],
+})
+
+/** As kubectl: files of a list that are not there are left out. */
+async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
+  const there = files.filter((f) => existsSync(f))
+  if (there.length === 0)
+    throw new KubeNodeError(cliErrors.KN1301({ file: files.join(', '), why: 'none of them exists' }))
+  const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
+  return loadKubeconfig({ files: there, ...(context !== undefined && { context }) })
 }
 
 export async function connectionOf(file: string, context?: string): Promise<Connection> {

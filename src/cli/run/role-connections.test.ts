@@ -7,7 +7,12 @@ import { messageOf } from '#lib/errors.ts'
 import { connectionsOf, filesByRole } from './role-connections.ts'
 import type { RoleName } from './roles.ts'
 
-const asked = (names: readonly RoleName[], files: readonly string[], mayShare = false) => ({ names, files, mayShare })
+const asked = (names: readonly RoleName[], files: readonly string[], mayShare = false) => ({
+  names,
+  files,
+  mayShare,
+  env: {},
+})
 const refusal = (...a: Parameters<typeof asked>): string => {
   try {
     return JSON.stringify([...filesByRole(asked(...a))])

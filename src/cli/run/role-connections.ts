@@ -1,17 +1,24 @@
-// Which kubeconfig each role runs with. Roles are separated by their identities: a shared one is refused unless a user explicitly permits it.
+// Which kubeconfig each role runs with, or that it runs as the account of our pod. Roles are separated by their identities: a shared one is refused unless a user explicitly permits it.
 import { programUser } from '#api/names.ts'
+import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
-import { type Connection, connectionOf } from './connect.ts'
+import { type Connection, connectionOf, podConnection } from './connect.ts'
 import { ROLE_NAMES, type RoleName } from './roles.ts'
 
-export type FilesByRole = ReadonlyMap<RoleName, string>
+/** Undefined: the account of our pod. */
+export type FilesByRole = ReadonlyMap<RoleName, string | undefined>
+
+const shown = (file: string | undefined): string => file ?? 'the account of this pod'
 
 interface Asked {
   readonly names: readonly RoleName[]
   /** As given: FILE, or ROLE=FILE. */
   readonly files: readonly string[]
   readonly mayShare: boolean
+  readonly env: Environment
+  /** Another root of the file system, in tests. */
+  readonly root?: string
 }
 
 const ROLE_FILE = /^([a-z]+)=(.+)$/
@@ -24,7 +31,7 @@ function readFile(text: string): { readonly role: RoleName | undefined; readonly
 }
 
 /** One file for each role that runs, and none for another. */
-export function filesByRole({ names, files, mayShare }: Asked): FilesByRole {
+export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole {
   const read = files.map(readFile)
   const extra = read.find(({ role }) => role !== undefined && !names.includes(role))
   if (extra?.role !== undefined)
@@ -33,11 +40,13 @@ export function filesByRole({ names, files, mayShare }: Asked): FilesByRole {
   if (twice !== undefined)
     throw new KubeNodeError(cliErrors.KN1322({ file: twice.file, role: twice.role ?? 'all roles' }))
   const plain = read.find(({ role }) => role === undefined)?.file
-  if (plain !== undefined && names.length > 1 && !mayShare) throw shared(names, [plain])
+  // A role whose file was forgotten must not silently run as the pod.
+  const isPod = files.length === 0 && isInPod(env)
+  if ((plain !== undefined || isPod) && names.length > 1 && !mayShare) throw shared(names, [plain])
   return new Map(
     names.map((name) => {
       const file = read.find(({ role }) => role === name)?.file ?? plain
-      if (file === undefined) throw new KubeNodeError(cliErrors.KN1323({ role: name }))
+      if (file === undefined && !isPod) throw new KubeNodeError(cliErrors.KN1323({ role: name }))
       return [name, file]
     }),
   )
@@ -50,10 +59,11 @@ export async function connectionsOf(
   const connections = new Map<RoleName, Connection>()
   const byIdentity = new Map<string, RoleName>()
   for (const [name, file] of files) {
-    const connection = await connectionOf(file, asked.context)
+    const connection =
+      file === undefined ? podConnection(asked.env, asked.root) : await connectionOf(file, asked.context)
     const identity = identityText(connection)
     const other = byIdentity.get(identity)
-    if (other !== undefined && !asked.mayShare) throw shared([other, name], [files.get(other) ?? '', file])
+    if (other !== undefined && !asked.mayShare) throw shared([other, name], [files.get(other), file])
     byIdentity.set(identity, name)
     connections.set(name, connection)
   }
@@ -66,11 +76,11 @@ const identityText = ({ config }: Connection): string => {
   return JSON.stringify(identity)
 }
 
-const shared = (names: readonly RoleName[], files: readonly string[]): KubeNodeError =>
+const shared = (names: readonly RoleName[], files: readonly (string | undefined)[]): KubeNodeError =>
   new KubeNodeError(
     cliErrors.KN1320({
       roles: names.join(' and '),
-      files: [...new Set(files)].join(' and '),
+      files: [...new Set(files.map(shown))].join(' and '),
       expected: names.map((n) => `${n}=<kubeconfig of ${programUser(n)}>`).join(' --kubeconfig '),
     }),
   )

@@ -298,7 +298,7 @@ export class HttpKubeClient implements KubeClient {
     const first = await this.#try(request, call, throwRefusals)
     if (!(first instanceof Error)) return first
     // Neither a 401 nor a refused certificate has had any effect on the server, so a write may be sent again too.
-    if (!(await this.#transport.credentials.refresh())) throw first
+    if (!(await this.#transport.credentials.refresh(request.used))) throw first
     const second = await this.#try(request, call, throwRefusals)
     if (second instanceof Error) throw second
     return second

@@ -19,8 +19,8 @@ export interface ConnectionConfig {
   readonly ca?: Source
   readonly clientCertificate?: { readonly cert: Source; readonly key: Source }
   readonly token?: Source
-  /** Called when first needed, after expiry, and after a 401. Wins over `token` and `clientCertificate`. */
-  readonly identity?: () => Promise<Identity>
+  /** Called when first needed, after expiry, and with `true` after the server refused the last answer. Wins over `token` and `clientCertificate`. */
+  readonly identity?: (isRefused: boolean) => Promise<Identity>
   readonly tlsServerName?: string
   /** Only from a user's own kubeconfig; the loader warns about it. */
   readonly insecureSkipTlsVerify?: boolean

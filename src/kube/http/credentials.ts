@@ -15,8 +15,11 @@ export interface TlsMaterial {
 const REREAD_MS = 60_000
 /** A source whose answers expire at once is not asked more often than this. */
 const SHORTEST_LIFE_MS = 1_000
+/** A server that refuses every answer of a plugin must not make every request start the plugin. */
+const REFUSED_AGAIN_MS = 10_000
 
-interface Loaded {
+/** What a request is sent with. */
+export interface Loaded {
   readonly tls: TlsMaterial
   readonly token: string | undefined
   readonly readAt: number
@@ -28,18 +31,24 @@ export class Credentials {
   readonly #clock: Clock
   #loaded: Loaded | undefined
   #loading: Promise<Loaded> | undefined
+  #refusedAt = -Infinity
 
   constructor(config: ConnectionConfig, clock: Clock) {
     this.#config = config
     this.#clock = clock
   }
 
-  /** Current material; the same object as long as nothing changed, so that agents can be kept. */
-  async current(): Promise<{ readonly tls: TlsMaterial; readonly token: string | undefined }> {
+  /** What was read last, and what a request that starts now is likely to be sent with. */
+  get latest(): Loaded | undefined {
+    return this.#loaded
+  }
+
+  /** Current material; its TLS part is the same object as long as nothing changed, so that agents can be kept. */
+  async current(): Promise<Loaded> {
     const now = this.#clock.monotonic()
     if (this.#loaded !== undefined && now < this.#loaded.goodUntil) return this.#loaded
     try {
-      return await this.#load()
+      return await this.#load(false)
     } catch (e) {
       // A file that is being replaced may be missing briefly: the last good content is used until then.
       if (this.#loaded === undefined) throw e
@@ -48,30 +57,37 @@ export class Credentials {
     }
   }
 
-  /** Reads everything again now. True when something is different, so that trying again makes sense. */
-  async refresh(): Promise<boolean> {
-    const before = this.#loaded
-    const after = await this.#load()
-    return before === undefined || after.tls !== before.tls || after.token !== before.token
+  /** Reads everything again, unless another request did since `used` was current. True when something is different, so that trying again makes sense. */
+  async refresh(used: Loaded | undefined): Promise<boolean> {
+    const isDifferent = (now: Loaded): boolean => used === undefined || now.tls !== used.tls || now.token !== used.token
+    // What is being read already was asked for before the refusal was known.
+    const latest = (await this.#loading?.catch(() => undefined)) ?? this.#loaded
+    if (latest !== undefined && latest !== used && isDifferent(latest)) return true
+    if (this.#config.identity !== undefined) {
+      const now = this.#clock.monotonic()
+      if (now - this.#refusedAt < REFUSED_AGAIN_MS) return false
+      this.#refusedAt = now
+    }
+    return isDifferent(await this.#load(true))
   }
 
-  #load(): Promise<Loaded> {
-    this.#loading ??= this.#read().finally(() => {
+  #load(isRefused: boolean): Promise<Loaded> {
+    this.#loading ??= this.#read(isRefused).finally(() => {
       this.#loading = undefined
     })
     return this.#loading
   }
 
-  async #read(): Promise<Loaded> {
+  async #read(isRefused: boolean): Promise<Loaded> {
     const { ca, clientCertificate, token, identity } = this.#config
-    const own: Identity = identity === undefined ? {} : await identity()
+    const own: Identity = identity === undefined ? {} : await identity(isRefused)
     const pair = own.clientCertificate
     const tls: TlsMaterial = {
       ca: await textOf(ca, 'the CA'),
       cert: pair?.cert ?? (await textOf(clientCertificate?.cert, 'the client certificate')),
       key: pair?.key ?? (await textOf(clientCertificate?.key, 'the client key')),
     }
-    const text = own.token ?? (await textOf(token, 'the token'))?.trim()
+    const text = own.token ?? tokenIn(token, await textOf(token, 'the token'))
     const readAt = this.#clock.monotonic()
     const old = this.#loaded?.tls
     const isSame = old !== undefined && old.ca === tls.ca && old.cert === tls.cert && old.key === tls.key
@@ -83,6 +99,16 @@ export class Credentials {
     if (this.#config.identity === undefined) return REREAD_MS
     return Math.max(SHORTEST_LIFE_MS, goodForMs ?? Number.POSITIVE_INFINITY)
   }
+}
+
+/** An empty header would make the request an anonymous one. */
+function tokenIn(source: Source | undefined, text: string | undefined): string | undefined {
+  const token = text?.trim()
+  if (token === '' && source !== undefined && 'file' in source)
+    throw new KubeNodeError(kubeErrors.KN2012({ what: 'the token', file: source.file, why: 'it is empty' }), {
+      retry: 'later',
+    })
+  return token
 }
 
 async function textOf(source: Source | undefined, what: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { ConnectionError } from '../errors.ts'
 import { parseServer, type ConnectionConfig } from './connection.ts'
-import { Credentials } from './credentials.ts'
+import { Credentials, type Loaded } from './credentials.ts'
 import { Deadline } from './deadline.ts'
 import { Lanes, type Lane } from './lanes.ts'
 import { Patience } from './patience.ts'
@@ -41,6 +41,8 @@ export interface WireRequest {
   readonly what: string
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
+  /** The credentials that it was sent with last. */
+  used?: Loaded
 }
 
 export interface WireResponse {
@@ -114,7 +116,9 @@ export class Transport {
         asked.end()
         giveBack()
       }
-      const { tls, token } = await this.credentials.current()
+      const used = await orAborted(this.credentials.current(), asked.signal)
+      const { tls, token } = used
+      request.used = used
       if (request.lane !== 'watch') {
         const free = await this.#patience.turn(() => this.#lanes.isOneFree(tls), asked.signal)
         state.end = () => {
@@ -230,6 +234,15 @@ export class Transport {
     })
     return timer
   }
+}
+
+/** Credentials continue to be read, for the requests after this one. */
+function orAborted<T>(reading: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason)
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return Promise.race([reading, aborted.promise]).finally(() => signal.removeEventListener('abort', onAbort))
 }
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'

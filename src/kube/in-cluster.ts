@@ -1,0 +1,65 @@
+// The account of the pod that this process runs in: where Kubernetes mounts it, and what is wrong when it is not there. The files are named here and read
+// again by credentials.ts as they rotate. The result equals that of client-node's `loadFromCluster`, which a test compares; loading client-node would cost
+// each of our pods 85 MB.
+import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { ConnectionConfig } from './http/connection.ts'
+import { kubeErrors } from './kube-errors.ts'
+
+const MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** A token has a kilobyte; a larger file holds something else. */
+const MAX_FILE_CHARS = 1024 * 1024
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Kubelet sets both in every pod, also in one without a token. */
+export const isInPod = (env: Environment): boolean =>
+  (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' && (env['KUBERNETES_SERVICE_PORT'] ?? '') !== ''
+
+/** Throws when an account is missing, which no later attempt would mend: mounts of a pod do not change. `root` is another root of the file system. */
+export function podAccount(env: Environment, root = '/'): ConnectionConfig {
+  if (!isInPod(env)) throw new KubeNodeError(kubeErrors.KN2017())
+  const file = (name: string): string => join(root, MOUNT, name)
+  const [token, ca] = [file('token'), file('ca.crt')]
+  const problems = { token: problemOf(token), ca: problemOf(ca) }
+  if (problems.token !== undefined) throw new KubeNodeError(kubeErrors.KN2026({ file: token, why: problems.token }))
+  if (problems.ca !== undefined) throw new KubeNodeError(kubeErrors.KN2027({ file: ca, why: problems.ca }))
+  const namespace = textOf(file('namespace'))
+  return {
+    server: addressIn(env),
+    ca: { file: ca },
+    token: { file: token },
+    ...(namespace !== undefined && namespace !== '' && { namespace }),
+  }
+}
+
+function addressIn(env: Environment): string {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env
+  return `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+function problemOf(file: string): string | undefined {
+  try {
+    const text = readFileSync(file, 'utf8')
+    return text.trim() === '' ? 'it is empty' : text.length > MAX_FILE_CHARS ? 'it is too large' : undefined
+  } catch (e) {
+    const code = e instanceof Error && 'code' in e ? String(e.code) : String(e)
+    return SAID[code] ?? code
+  }
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    // Only a default for commands that name no namespace.
+    return undefined
+  }
+}

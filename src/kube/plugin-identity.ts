@@ -1,0 +1,108 @@
+// The identity that a login program or an OIDC provider gives, asked through client-node: again when it expires and when the server refused it, once
+// at a time, each within a deadline.
+import type { RequestOptions } from 'node:https'
+import type { KubeConfig, User } from '@kubernetes/client-node'
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Identity } from './http/connection.ts'
+import { kubeErrors } from './kube-errors.ts'
+
+/** client-node keeps what a plugin answered until it expires; asking it again costs nothing. */
+const ASK_AGAIN_MS = 60_000
+/** A login program may ask a cloud; one that asks a person has no place in a server. */
+const LONGEST_ANSWER_MS = 60_000
+
+export interface PluginOptions {
+  /** A copy without a memory of earlier answers. */
+  readonly fresh: () => KubeConfig
+  readonly user: User
+  readonly clock?: Clock
+}
+
+export function pluginIdentity({ fresh, user, clock = systemClock }: PluginOptions) {
+  const hasOwnAuthority = mendProvider(user)
+  let kc = fresh()
+  let answering: Promise<Identity> | undefined
+  const ask = async (): Promise<Identity> => {
+    const options: RequestOptions = {}
+    const before = refreshTokenOf(user)
+    try {
+      await kc.applyToHTTPSOptions(options)
+    } finally {
+      keepRefreshToken(user, before)
+    }
+    return identityIn(options, user)
+  }
+  return async (isRefused: boolean): Promise<Identity> => {
+    // An OIDC provider's answer says how long it lives, which client-node takes for the time when it ends: only a copy reads the time in the token.
+    if (answering === undefined && (isRefused || isOidc(user))) kc = fresh()
+    answering ??= ask().finally(() => (answering = undefined))
+    try {
+      return await within(answering, clock)
+    } catch (e) {
+      const said = (messageOf(e).split('\n')[0] ?? '').slice(0, 300)
+      const why = hasOwnAuthority ? `${said} (idp-certificate-authority is not read; set NODE_EXTRA_CA_CERTS)` : said
+      throw new KubeNodeError(kubeErrors.KN2025({ user: user.name, why }), { retry: 'later' })
+    }
+  }
+}
+
+function identityIn(options: RequestOptions, user: User): Identity {
+  const headers = options.headers
+  const header = isObject(headers) ? headers['Authorization'] : undefined
+  const token = typeof header === 'string' ? /^Bearer (.+)$/.exec(header)?.[1] : undefined
+  const { cert, key } = options
+  // client-node leaves a provider's expired login out; the requests would be anonymous.
+  if (token === undefined && !(cert && key))
+    throw new Error(
+      isOidc(user) ? 'its login expired and cannot be renewed' : 'it returned neither token nor certificate',
+    )
+  return {
+    ...(token === undefined ? {} : { token }),
+    ...(cert && key ? { clientCertificate: { cert: String(cert), key: String(key) } } : {}),
+    goodForMs: ASK_AGAIN_MS,
+  }
+}
+
+const providerOf = (user: User): Record<string, unknown> | undefined => {
+  const provider: unknown = user.authProvider
+  return isObject(provider) && isObject(provider['config']) ? provider['config'] : undefined
+}
+
+const AUTHORITIES = ['idp-certificate-authority', 'idp-certificate-authority-data']
+
+/** client-node hands its OIDC library a text where that takes an URL only, and answers with a plain object where the provider has an authority of its own. */
+function mendProvider(user: User): boolean {
+  const config = isOidc(user) ? providerOf(user) : undefined
+  if (config === undefined) return false
+  const issuer = URL.parse(String(config['idp-issuer-url']))
+  if (issuer !== null) config['idp-issuer-url'] = issuer
+  const has = AUTHORITIES.some((field) => config[field] !== undefined)
+  for (const field of AUTHORITIES) delete config[field]
+  return has
+}
+
+const isOidc = (user: User): boolean => isObject(user.authProvider) && user.authProvider['name'] === 'oidc'
+
+const refreshTokenOf = (user: User): unknown => providerOf(user)?.['refresh-token']
+
+/** A provider that gives no new refresh token means the old one to be used again; client-node forgets it. */
+function keepRefreshToken(user: User, before: unknown): void {
+  const config = providerOf(user)
+  if (config !== undefined && config['refresh-token'] === undefined && before !== undefined)
+    config['refresh-token'] = before
+}
+
+/** The question is not cancelled, and the next caller waits for the same one: a program that hangs is started once. */
+async function within<T>(answering: Promise<T>, clock: Clock): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = clock.after(LONGEST_ANSWER_MS, () =>
+    late.reject(new Error(`no answer within ${LONGEST_ANSWER_MS / 1_000} s`)),
+  )
+  try {
+    return await Promise.race([answering, late.promise])
+  } finally {
+    timer.cancel()
+  }
+}
