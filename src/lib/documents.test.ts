@@ -36,6 +36,13 @@ describe('what is refused, and where', () => {
       `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(9)}]\nc: &c [${'*b,'.repeat(9)}]\nd: [${'*c,'.repeat(9)}]\n`,
       /aliases expand/,
     ],
+    ['an alias of the list that it stands in', '&a [*a]', /^1:1 an alias refers to a value that contains it/],
+    ['two of them, which double at each level', '&a [*a, *a]', /^1:1 an alias refers to a value that contains it/],
+    [
+      'aliases that contain each other through a map',
+      'x: &a {b: &b [*b, 1], c: *a}',
+      /an alias refers to a value that/,
+    ],
   ]
   test.each(cases)('%s', (_name, text, want) => {
     const [first] = problemsOf(text)

@@ -2,7 +2,7 @@
 // Keys such as __proto__ come out as plain data; duplicate keys, aliases that explode and numbers that cannot be kept are problems.
 import { LineCounter, isAlias, isCollection, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml'
 import type { Alias, Document, Node, Pair, YAMLMap } from 'yaml'
-import { isDeeperThan } from './json.ts'
+import { isCyclic, isDeeperThan } from './json.ts'
 
 export interface Place {
   readonly line: number
@@ -95,6 +95,7 @@ function readDocument(doc: Document, left: { aliasSteps: number }): { value: unk
   } catch {
     return refused(0, 'aliases expand to too many values')
   }
+  if (aliases > 0 && isCyclic(value)) return refused(0, 'an alias refers to a value that contains it; write it out')
   return isDeeperThan(value, MAX_DEPTH) ? refused(0, TOO_DEEP) : { value, problems: [] }
 }
 

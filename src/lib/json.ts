@@ -48,6 +48,32 @@ export function cloneJson<T>(value: T): T {
 /** Levels of nesting; more than this recurses past a safe stack somewhere. */
 export const MAX_JSON_DEPTH = 256
 
+/** Whether a value contains itself, as aliases of YAML can make it: whatever walks such a value never ends. */
+export function isCyclic(value: unknown): boolean {
+  const finished = new Set<unknown>()
+  const path = new Set<unknown>()
+  const todo: { readonly of: unknown; readonly rest: unknown[] }[] = []
+  const enter = (v: unknown): void => {
+    const rest = Array.isArray(v) ? [...v] : isObject(v) ? Object.values(v) : undefined
+    if (rest === undefined) return
+    path.add(v)
+    todo.push({ of: v, rest })
+  }
+  enter(value)
+  for (let last = todo.at(-1); last !== undefined; last = todo.at(-1)) {
+    if (last.rest.length === 0) {
+      todo.pop()
+      path.delete(last.of)
+      finished.add(last.of)
+      continue
+    }
+    const next = last.rest.pop()
+    if (path.has(next)) return true
+    if (!finished.has(next)) enter(next)
+  }
+  return false
+}
+
 /** True when the value nests deeper than `limit`; does not recurse itself. */
 export function isDeeperThan(value: unknown, limit = MAX_JSON_DEPTH): boolean {
   let level: unknown[] = [value]

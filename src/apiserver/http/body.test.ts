@@ -21,6 +21,13 @@ describe('the body of an apply', () => {
     expect(error).toMatch(/did not find expected node content|nested too deeply/)
   })
 
+  test.each([['&a [*a]'], ['&a [*a, *a]'], ['a: &a {b: *a, c: *a}']])(
+    'the value %s, which contains itself, is refused at once',
+    async (text) => {
+      expect(await parseYaml(text)).toEqual({ value: null, duplicates: [], error: 'yaml: an anchor contains itself' })
+    },
+  )
+
   test('YAML with an error at each word costs one look at the text, and names its line', async () => {
     expect(await parseYaml(`a: 1\n\nb: ${'!a '.repeat(80_000)}`)).toMatchObject({
       value: null,

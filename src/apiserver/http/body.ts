@@ -1,6 +1,6 @@
 // The body of a request: read within a limit, parsed by its media type, with the warnings that a strict client asks for.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isDeeperThan, isObject } from '#lib/json.ts'
+import { isCyclic, isDeeperThan, isObject } from '#lib/json.ts'
 import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
 import { parseJson } from '../codec/json.ts'
 import type { Gate } from '../flow/gate.ts'
@@ -272,6 +272,7 @@ export async function parseYaml(text: string, most = MAX_YAML): Promise<ParsedYa
   }
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    if (isCyclic(value)) return { value: null, duplicates: [], error: 'yaml: an anchor contains itself' }
     if (valueHasMoreNodes(value, MAX_NODES)) throw tooManyNodes(MAX_NODES)
     if (isDeeperThan(value)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
     return { value: value === undefined ? null : value, duplicates: [], error: undefined }
