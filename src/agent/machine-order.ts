@@ -1,7 +1,7 @@
 // The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { ComponentOrder } from './components/plan.ts'
+import type { OrderedAttempt } from './components/order.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 
@@ -14,7 +14,7 @@ export interface MachineOrder {
   readonly jobs: readonly string[]
 }
 
-export interface NamedOrder extends ComponentOrder {
+export interface NamedOrder extends OrderedAttempt {
   readonly name: string
 }
 

@@ -175,12 +175,8 @@ export function buildParts(o: PartsOptions): Parts {
     stage: (request, stop) =>
       stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
     serverVersion: () => server.value,
-    readPermit: (component, wanted, permit) =>
-      readPermit(client, permit, {
-        operation: 'SwitchComponent',
-        targets: targets(),
-        component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
-      }),
+    readPermit: (assigned, permit) =>
+      readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), assigned }),
     readNodePending: () => nodeObject.isPending(),
     isNodeFrozen: isNodeFrozen(files, dir),
     look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),

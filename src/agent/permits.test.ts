@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { runOf } from '#api/protocol/assignment.ts'
 import { judgePermit, readPermit, type PermitUse } from './permits.ts'
 
 const permit = (
@@ -24,12 +25,18 @@ const permit = (
 const use: PermitUse = {
   operation: 'SwitchComponent',
   targets: ['u1', 'n1'],
-  component: { name: 'b', version: '1.0.0' },
+  assigned: runOf('b', '1.0.0', 'b-1'),
 }
 
 const CASES: readonly [what: string, permit: OperationPermit | undefined, says: string][] = [
   ['granted', permit(), 'Granted'],
   ['for the component and version', permit({ component: { name: 'b', version: '1.0.0' } }), 'Granted'],
+  ['for the configuration too', permit({ component: { name: 'b', version: '1.0.0', config: 'b-1' } }), 'Granted'],
+  [
+    'for another configuration',
+    permit({ component: { name: 'b', version: '1.0.0', config: 'b-2' } }),
+    'granted for b 1.0.0 with configuration b-2',
+  ],
   ['that is not there', undefined, 'not found'],
   ['without a status', { ...permit(), status: {} }, 'phase Requested'],
   ['that expired', permit({}, { phase: 'Expired' }), 'phase Expired'],

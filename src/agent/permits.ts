@@ -1,6 +1,6 @@
 // Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
 import { messageOf } from '#lib/errors.ts'
-import { readAssignment, versionIn } from '#api/protocol/assignment.ts'
+import { type Assignment, coversAssignment, permittedAssignment } from '#api/protocol/assignment.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { PermitReading } from './components/plan.ts'
@@ -10,7 +10,8 @@ export interface PermitUse {
   readonly operation?: Disruption
   /** UIDs under which this node may be named: of the Machine, of the Node. */
   readonly targets: readonly string[]
-  readonly component?: { readonly name: string; readonly version?: string }
+  /** What a switch would bring about. */
+  readonly assigned?: Assignment
 }
 
 export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
@@ -22,16 +23,9 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
   const { spec, status } = permit
   if (use.operation !== undefined && !spec.operations.includes(use.operation))
     return no(`not for operation ${use.operation}`)
-  const { component } = use
-  if (component !== undefined && spec.component !== undefined) {
-    const granted = readAssignment({ ...spec.component, component: spec.component.name })
-    const isOther = granted.component !== component.name
-    const isRemoval = granted.kind === 'Remove'
-    if (isOther || (component.version !== undefined && component.version !== versionIn(granted)))
-      return no(
-        `granted for ${isRemoval ? `the removal of ${granted.component}` : `${granted.component} ${granted.version}`}`,
-      )
-  }
+  const { assigned } = use
+  if (assigned !== undefined && spec.component !== undefined && !coversAssignment(spec.component, assigned))
+    return no(`granted for ${goalOf(permittedAssignment(spec.component))}`)
   const target = spec.targets.find((t) => use.targets.includes(t.uid))
   if (target === undefined) return no('this machine is not one of its targets')
   if (spec.results?.[target.uid] !== undefined)
@@ -40,6 +34,12 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
   return verdict?.verdict === 'Granted'
     ? { kind: 'Granted', permit: name }
     : no(`the verdict for this machine is ${verdict?.verdict ?? 'missing'}`)
+}
+
+const goalOf = (granted: Assignment): string => {
+  if (granted.kind === 'Remove') return `the removal of ${granted.component}`
+  const { component, version, config } = granted
+  return config === undefined ? `${component} ${version}` : `${component} ${version} with configuration ${config}`
 }
 
 /** Unknown when it cannot be read: unknown never disrupts. */

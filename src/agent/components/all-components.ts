@@ -1,22 +1,20 @@
 // All components of the node: one worker each, created when the Machine names it or the disk has it, dropped when neither does.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { type Assignment, removalOf, runOf } from '#api/protocol/assignment.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
+import { orderFor } from './order.ts'
 import type { Missing } from './plan.ts'
 import type { WorkerDeps } from './worker.ts'
 import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
-  readonly readPermit: (
-    component: string,
-    version: string | undefined,
-    permit: string,
-  ) => ReturnType<WorkerDeps['readPermit']>
+  readonly readPermit: (assigned: Assignment, permit: string) => ReturnType<WorkerDeps['readPermit']>
   /** Undefined while it cannot be read; absent where versions are not checked against it. */
   readonly serverVersion?: () => string | undefined
 }
@@ -68,10 +66,13 @@ export class AllComponents {
   obey(order: MachineOrder): void {
     this.#order = order
     for (const { name } of order.components) if (!this.#workers.has(name)) this.#make(name)
-    for (const [name, worker] of this.#workers) {
-      const { name: _name, ...own } = order.components.find((c) => c.name === name) ?? { name: undefined }
-      worker.setOrder('version' in own ? own : undefined)
-    }
+    for (const [name, worker] of this.#workers)
+      worker.setOrder(
+        orderFor(
+          name,
+          order.components.find((c) => c.name === name),
+        ),
+      )
     this.#sweep()
   }
 
@@ -95,7 +96,7 @@ export class AllComponents {
     const worker = new ComponentWorker(
       {
         ...this.#deps,
-        readPermit: (permit) => this.#deps.readPermit(component, worker.record?.target.version, permit),
+        readPermit: (permit) => this.#deps.readPermit(staged(worker), permit),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {
           // Components that wait for this one may continue.
@@ -135,3 +136,7 @@ export class AllComponents {
     return refusal === undefined ? undefined : { because: 'SkewRefused', what: refusal }
   }
 }
+
+/** What a switch would bring about. */
+const staged = ({ component, record }: ComponentWorker): Assignment =>
+  record === undefined ? removalOf(component) : runOf(component, record.target.version, record.target.config)

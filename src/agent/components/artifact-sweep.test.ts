@@ -15,7 +15,7 @@ test('artifacts of the version in use and the one before stay, older ones go onc
   const node = new FakeNode({ publisher, releases, clock, disk: files })
   await node.start()
   for (const [n, version] of versions.entries()) {
-    node.worker.setOrder({ version, attempt: n + 1, ...(n === 0 ? {} : { switch: { attempt: n + 1, permit: 'p' } }) })
+    node.obey({ version, attempt: n + 1, ...(n === 0 ? {} : { switch: { attempt: n + 1, permit: 'p' } }) })
     await clock.advance(60_000)
   }
   const kept = () => files.list(artifactsFolder(node.dir))

@@ -13,7 +13,7 @@ async function broken() {
   const clock = new VirtualClock()
   const node = new FakeNode({ publisher, releases, clock })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(6_000)
   await node.files.remove(slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? ''))
   return { clock, node }
@@ -21,7 +21,7 @@ async function broken() {
 
 test('a switch to another version', async () => {
   const { clock, node } = await broken()
-  node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+  node.obey({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
   await clock.advance(10_000)
   expect([node.worker.record?.state, await node.contentInUse()]).toEqual(['Healthy', expect.stringContaining('1.1.0')])
   await node.worker.close()

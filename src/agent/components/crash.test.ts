@@ -5,7 +5,7 @@ import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts
 import { FakeNode, FakeProcesses, type FakeNodeOptions } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { ComponentOrder } from './plan.ts'
+import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 
 const publisher = newPublisher()
@@ -30,9 +30,9 @@ function boot(disk: MemoryFiles, processes: FakeProcesses, more: Partial<FakeNod
   return { clock, node }
 }
 
-async function run({ clock, node }: Machine, order: ComponentOrder | undefined): Promise<void> {
+async function run({ clock, node }: Machine, order: OrderedAttempt | undefined): Promise<void> {
   await node.start()
-  node.worker.setOrder(order)
+  node.obey(order)
   await clock.advance(6_000)
   await node.worker.close()
 }
@@ -41,15 +41,15 @@ interface Story {
   readonly name: string
   /** Installed before, one after the other. */
   readonly from: readonly string[]
-  readonly order: ComponentOrder | undefined
+  readonly order: OrderedAttempt | undefined
   /** Allowed states after the power cut. */
   readonly allowed: readonly (string | undefined)[]
   /** The order that the next agent gets; absent: the same order. */
-  readonly afterwards?: ComponentOrder
+  readonly afterwards?: OrderedAttempt
   readonly end: { readonly content: string | undefined; readonly state: string | undefined }
 }
 
-const switched = (version: string, attempt = 2): ComponentOrder => ({
+const switched = (version: string, attempt = 2): OrderedAttempt => ({
   version,
   attempt,
   switch: { attempt, permit: 'p' },
@@ -148,7 +148,7 @@ test('a switch that was cut off is finished with the API server away', async () 
   const { disk, processes } = await prepared(['1.0.0'])
   const first = boot(disk, processes)
   await first.node.start()
-  first.node.worker.setOrder(switched('1.1.0'))
+  first.node.obey(switched('1.1.0'))
   await first.clock.advance(100)
   expect(first.node.worker.record?.open?.phase).toBe('Probing')
   const after = boot(disk.afterCrash('Kill'), processesAfter('Kill', processes))
@@ -162,7 +162,7 @@ test('a bad version goes back with the API server away', async () => {
   const { disk, processes } = await prepared(['1.0.0'])
   const first = boot(disk, processes)
   await first.node.start()
-  first.node.worker.setOrder(switched('1.2.0'))
+  first.node.obey(switched('1.2.0'))
   await first.clock.advance(100)
   first.node.apiIsAway = true
   await first.clock.advance(60_000)

@@ -75,7 +75,7 @@ async function installed(files: MemoryFiles, processes = new FakeProcesses()) {
   const clock = new VirtualClock()
   const node = new FakeNode({ publisher, releases, clock, disk: files, processes })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(10_000)
   expect(node.worker.record?.state).toBe('Healthy')
   return { clock, node, processes }
@@ -88,7 +88,7 @@ describe.each(['ENOSPC', 'EROFS', 'EIO', 'EDQUOT'])('F31 a disk that says %s', (
       const files = new FaultyFiles()
       const { clock, node, processes } = await installed(files)
       files.breakAfter(at, code)
-      node.worker.setOrder(switched)
+      node.obey(switched)
       await clock.advance(30_000)
       const wasBroken = files.isBroken
       expect(['beacon 1.0.0', 'beacon 1.1.0'], `broken at change ${at}`).toContain(await node.contentInUse())
@@ -162,7 +162,7 @@ describe('F34 a record that', () => {
     // The node takes pods by now: reinstalling needs an order.
     const node = new FakeNode({ publisher, releases, clock, disk: files, processes, pending: () => false })
     await node.start()
-    node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+    node.obey({ version: '1.0.0', attempt: 1 })
     await clock.advance(60_000)
     const { record } = node.worker
     expect([record?.state, record?.current?.version, await node.contentInUse(), processes.starts.length]).toEqual([
@@ -180,7 +180,7 @@ test('F35 a day without the API server: what runs goes on, nothing grows, and th
   const files = new MemoryFiles()
   const { clock, node, processes } = await installed(files)
   node.apiIsAway = true
-  node.worker.setOrder({ version: '1.1.0', attempt: 2 })
+  node.obey({ version: '1.1.0', attempt: 2 })
   await clock.advance(60_000)
   const [changes, starts] = [files.changes, processes.starts.length]
   await clock.advance(24 * 3_600_000)
@@ -189,7 +189,7 @@ test('F35 a day without the API server: what runs goes on, nothing grows, and th
   expect(files.changes - changes).toBeLessThan(24 * 12 * 12)
   expect((await files.list(`${node.dir.state}/components/beacon/slots`)).length).toBe(1)
   node.apiIsAway = false
-  node.worker.setOrder(switched)
+  node.obey(switched)
   await clock.advance(600_000)
   expect([await node.contentInUse(), node.worker.record?.state]).toEqual(['beacon 1.1.0', 'Healthy'])
   await node.worker.close()

@@ -26,7 +26,7 @@ async function installed() {
     },
   })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(6_000)
   const freeze = () => writeDurably(node.files, frozenFile(node.dir), 'a test\n')
   const thaw = async () => {
@@ -71,7 +71,7 @@ test('a fresh copy that was fetched while somebody froze the node is not put to 
 test('an order under a granted permit waits, its permit unread, and is followed when the node thaws', async () => {
   const { clock, node, freeze, thaw } = await installed()
   await freeze()
-  node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+  node.obey({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
   await clock.advance(60_000)
   expect([node.worker.record?.state, node.permitsRead, await node.contentInUse()]).toEqual([
     'Staged',

@@ -13,7 +13,7 @@ async function installed() {
   const clock = new VirtualClock()
   const node = new FakeNode({ publisher, releases, clock })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(6_000)
   return { clock, node }
 }
@@ -33,7 +33,7 @@ test('it is degraded with the reason, tried ever more rarely, and another versio
   ])
   expect(tries).toBeGreaterThan(4)
   expect(tries).toBeLessThan(12)
-  node.worker.setOrder(ORDERED)
+  node.obey(ORDERED)
   await clock.advance(10_000)
   expect([node.worker.record?.state, node.worker.record?.current?.version, node.worker.startProblem]).toEqual([
     'Healthy',
@@ -58,7 +58,7 @@ test('once the reason is gone it runs again', async () => {
 test('a switch whose stop takes long is told while it lasts', async () => {
   const { clock, node } = await installed()
   node.processes.stopping = () => clock.sleep(70_000)
-  node.worker.setOrder(ORDERED)
+  node.obey(ORDERED)
   await clock.advance(10_000)
   expect(node.told.at(-1)).toEqual({ state: 'Switching', waiting: undefined })
   await clock.advance(80_000)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planComponent, type ComponentAction, type ComponentPlan, type ComponentSeen } from './plan.ts'
+import { orderFor, type OrderedAttempt, UNREAD } from './order.ts'
 import type { ComponentRecord, Slot } from './record.ts'
 
 const slot = (version: string, letter: string): Slot => ({
@@ -38,9 +39,16 @@ const secondStart = (isStarted: boolean) =>
 const { current: _, ...never } = record({ state: 'Staged', staged: one })
 const firstInstall: ComponentRecord = never
 
-const seen = (more: Partial<ComponentSeen> = {}): ComponentSeen => ({
-  isOrderKnown: true,
-  order: { version: '1.0.0', attempt: 1 },
+/** Undefined: the Machine does not list it. */
+interface SeenCase extends Partial<Omit<ComponentSeen, 'order'>> {
+  readonly order?: OrderedAttempt | 'Unread' | undefined
+}
+
+const orderOf = (order: SeenCase['order']) => (order === 'Unread' ? UNREAD : orderFor('beacon', order))
+
+const FIRST: OrderedAttempt = { version: '1.0.0', attempt: 1 }
+
+const seen = (more: SeenCase): ComponentSeen => ({
   record: record(),
   process: 'Running',
   brakeMs: 0,
@@ -52,6 +60,7 @@ const seen = (more: Partial<ComponentSeen> = {}): ComponentSeen => ({
   staging: undefined,
   asked: undefined,
   ...more,
+  order: orderOf('order' in more ? more.order : FIRST),
 })
 
 const newVersion = { version: '1.1.0', attempt: 2 }
@@ -66,18 +75,10 @@ const said = ({ action, waiting, requeueAfterMs }: ComponentPlan): string => {
   return `${waiting}${requeueAfterMs === undefined ? '' : `, ${requeueAfterMs} ms`}`
 }
 
-const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string][] = [
+const CASES: readonly [what: string, seen: SeenCase, says: string][] = [
   ['all is as declared', {}, 'up to date'],
-  [
-    'waiting to read the Machine',
-    { isOrderKnown: false, order: undefined, record: undefined },
-    'waiting to read the Machine',
-  ],
-  [
-    'waiting to read the Machine, and what is installed crashed',
-    { isOrderKnown: false, order: undefined, process: 'Crashed' },
-    'Start',
-  ],
+  ['waiting to read the Machine', { order: 'Unread', record: undefined }, 'waiting to read the Machine'],
+  ['waiting to read the Machine, and what is installed crashed', { order: 'Unread', process: 'Crashed' }, 'Start'],
   ['a new component', { record: undefined }, 'Stage'],
   ['a new version', { order: newVersion }, 'Stage'],
   ['a new configuration', { order: { version: '1.0.0', config: 'c', attempt: 1 } }, 'Stage'],
@@ -288,8 +289,9 @@ describe('whatever is seen', () => {
   const anySlot = fc.constantFrom(undefined, one, two)
   const anySeen: fc.Arbitrary<ComponentSeen> = fc
     .record({
-      isOrderKnown: fc.boolean(),
-      order: fc.constantFrom(undefined, newVersion, ordered, { version: '1.0.0', attempt: 1 }),
+      order: fc
+        .constantFrom('Unread' as const, undefined, newVersion, ordered, { version: '1.0.0', attempt: 1 })
+        .map(orderOf),
       state: fc.constantFrom(
         'Fetching',
         'Staged',
@@ -343,10 +345,10 @@ describe('whatever is seen', () => {
         const { action } = planComponent(s)
         if (action?.kind !== 'Switch') return
         if (s.permit?.kind === 'Granted')
-          expect([s.order?.switch?.permit, s.order?.switch?.attempt]).toEqual([
-            s.permit.permit,
-            s.record?.target.attempt,
-          ])
+          expect([
+            s.order.kind === 'Run' && s.order.switch?.permit,
+            s.order.kind === 'Run' && s.order.switch?.attempt,
+          ]).toEqual([s.permit.permit, s.record?.target.attempt])
         else expect([s.record?.current, s.isNodePending]).toEqual([undefined, true])
       }),
       { numRuns: 3_000 },
@@ -369,8 +371,7 @@ describe('whatever is seen', () => {
       fc.property(anySeen, (s) => {
         const blind: ComponentSeen = {
           ...s,
-          isOrderKnown: false,
-          order: undefined,
+          order: UNREAD,
           permit: undefined,
           isNodePending: undefined,
           process: 'Running',

@@ -3,12 +3,9 @@
 import type { Reason } from '#api/catalogue.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
+import { attemptOf, type ComponentOrder, type RunOrder } from './order.ts'
 import type { ComponentRecord, SecondStart, Slot, Attempt } from './record.ts'
 import { isPinned, isSameAttempt, isSlotOf } from './record.ts'
-
-export interface ComponentOrder extends Attempt {
-  readonly switch?: { readonly attempt: number; readonly permit: string }
-}
 
 /** The permit as just read. */
 export type PermitReading =
@@ -37,9 +34,7 @@ export interface Missing {
 }
 
 export interface ComponentSeen {
-  /** False until the Machine was read once, now or before a restart: until then nothing is removed. */
-  readonly isOrderKnown: boolean
-  readonly order: ComponentOrder | undefined
+  readonly order: ComponentOrder
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
   /** How the process that no longer runs ended. */
@@ -107,8 +102,8 @@ const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
 export function planComponent(seen: ComponentSeen): ComponentPlan {
   const { record, order } = seen
   if (record?.open !== undefined) return planOpenSwitch(seen)
-  if (!seen.isOrderKnown) return planHealth(seen) ?? wait('waiting to read the Machine')
-  if (order === undefined) {
+  if (order.kind === 'Unread') return planHealth(seen) ?? wait('waiting to read the Machine')
+  if (order.kind === 'Remove') {
     if (record === undefined) return wait('the Machine does not list this component')
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
     return act({ kind: 'Uninstall', reason: 'the Machine no longer lists this component' })
@@ -125,10 +120,10 @@ function soonest(a: ComponentPlan, b: ComponentPlan | undefined): ComponentPlan 
   return { ...a, requeueAfterMs: Math.min(a.requeueAfterMs ?? b.requeueAfterMs, b.requeueAfterMs) }
 }
 
-function planRetarget(seen: ComponentSeen, order: ComponentOrder): ComponentPlan {
+function planRetarget(seen: ComponentSeen, order: RunOrder): ComponentPlan {
   if (seen.record !== undefined && isPinned(seen.record, order) && !isSlotOf(seen.record.current, order))
     return wait(`${order.version} failed here in attempt ${order.attempt}`)
-  return planStaging(seen, targetOf(order), `the Machine desires ${order.version}`)
+  return planStaging(seen, attemptOf(order), `the Machine desires ${order.version}`)
 }
 
 function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Attempt, reason: string): ComponentPlan {
@@ -137,13 +132,7 @@ function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Attempt
   return act({ kind: 'Stage', target, reason })
 }
 
-const targetOf = ({ version, config, attempt }: ComponentOrder): Attempt => ({
-  version,
-  attempt,
-  ...(config === undefined ? {} : { config }),
-})
-
-function planTarget(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
+function planTarget(seen: ComponentSeen, record: ComponentRecord, order: RunOrder): ComponentPlan {
   switch (record.state) {
     case 'Fetching':
       return planStaging(seen, record.target, 'staging was interrupted')
@@ -172,7 +161,7 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
 
 const isUp = (p: ProcessReading): boolean => p === 'Running' || p === 'NoService' || p === 'Ended'
 
-function planStaged(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
+function planStaged(seen: ComponentSeen, record: ComponentRecord, order: RunOrder): ComponentPlan {
   const { staged, current } = record
   if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))

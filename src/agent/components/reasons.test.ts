@@ -5,7 +5,7 @@ import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release, type Release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { ComponentOrder } from './plan.ts'
+import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { causeOf } from './cause.ts'
@@ -17,21 +17,21 @@ const spec = {
 }
 const good = release(publisher, { version: '1.0.0', spec })
 const next = release(publisher, { version: '1.1.0', spec })
-const FIRST: ComponentOrder = { version: '1.0.0', attempt: 1 }
-const SECOND: ComponentOrder = { version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } }
+const FIRST: OrderedAttempt = { version: '1.0.0', attempt: 1 }
+const SECOND: OrderedAttempt = { version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } }
 
 interface World {
   readonly releases?: readonly Release[]
   readonly serve?: (url: string) => Buffer | undefined
   readonly probe?: (version: string) => ProbeAnswer
-  readonly first?: ComponentOrder
+  readonly first?: OrderedAttempt
 }
 
 async function node({ releases = [good, next], first = FIRST, ...more }: World = {}) {
   const clock = new VirtualClock()
   const made = new FakeNode({ publisher, releases, clock, ...more })
   await made.start()
-  made.worker.setOrder(first)
+  made.obey(first)
   await clock.advance(10_000)
   const status = () => {
     const { record, waiting, waitingBecause } = made.worker
@@ -44,7 +44,7 @@ async function node({ releases = [good, next], first = FIRST, ...more }: World =
 test('a version that no trusted key signed is refused as SignatureInvalid, and the version in use stays', async () => {
   const stranger = release(newPublisher(), { version: '1.1.0', spec })
   const { made, clock, status } = await node({ releases: [good, stranger] })
-  made.worker.setOrder(SECOND)
+  made.obey(SECOND)
   await clock.advance(10_000)
   expect(status()).toMatchObject({ state: 'Fetching', reason: 'SignatureInvalid', version: '1.0.0' })
   await made.worker.close()
@@ -65,7 +65,7 @@ test('a version that does not exist is ComponentMissing, while it is looked for 
 
 test('a version that crashes goes back as CrashLooping, with its exit code and its last three lines without secrets', async () => {
   const { made, clock, status } = await node()
-  made.worker.setOrder(SECOND)
+  made.obey(SECOND)
   await clock.advance(1_000)
   expect(status().state).toBe('Probing')
   made.processes.output = 'starting\nreading config\npassword=hunter2\nError: no such file\n'
@@ -84,7 +84,7 @@ test('a version whose probe fails goes back as ProbeFailed, with the probe and i
   const { made, clock, status } = await node({
     probe: (v) => (v === '1.1.0' ? { kind: 'Fail', message: 'HTTP 500 from /healthz' } : { kind: 'Pass' }),
   })
-  made.worker.setOrder(SECOND)
+  made.obey(SECOND)
   await clock.advance(60_000)
   expect(status()).toMatchObject({
     state: 'RolledBack',

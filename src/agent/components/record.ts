@@ -1,6 +1,7 @@
 // The journal of one component: its order, the version in use, the staged version, and the open switch. Written before and after each step.
 import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
+import { isSameVersion, type Version } from '#api/protocol/assignment.ts'
 import { PHASES } from '#api/catalogue.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
@@ -103,13 +104,14 @@ const isOpen = (v: unknown): boolean =>
 const isSecondStart = (v: unknown): boolean =>
   isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'
 
-export const isSameAttempt = (a: Attempt, b: Attempt): boolean =>
-  a.version === b.version && a.config === b.config && a.attempt === b.attempt
+type Tried = Version & Pick<Attempt, 'attempt'>
 
-export const isSlotOf = (slot: Slot | undefined, target: Pick<Attempt, 'version' | 'config'>): boolean =>
-  slot !== undefined && slot.version === target.version && slot.config === target.config
+export const isSameAttempt = (a: Tried, b: Tried): boolean => isSameVersion(a, b) && a.attempt === b.attempt
 
-export const isPinned = (record: ComponentRecord, target: Attempt): boolean =>
+export const isSlotOf = (slot: Slot | undefined, target: Version): boolean =>
+  slot !== undefined && isSameVersion(slot, target)
+
+export const isPinned = (record: ComponentRecord, target: Tried): boolean =>
   record.pins.some((p) => isSameAttempt(p, target))
 
 /** Number of the next copy of the same version and configuration. */

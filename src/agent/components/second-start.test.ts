@@ -5,7 +5,7 @@ import type { ProcessEnd } from '../supervise/process-end.ts'
 import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { ComponentOrder } from './plan.ts'
+import type { OrderedAttempt } from './order.ts'
 
 const publisher = newPublisher()
 const SETTLE_MS = 10_000
@@ -22,7 +22,7 @@ const killed: ProcessEnd = { how: 'ended by SIGKILL', isEvidence: false }
 const crashed: ProcessEnd = { how: 'exited with code 1', isEvidence: true }
 const unseen: ProcessEnd = { how: 'ended while the agent was not running', isEvidence: false }
 
-const order = (version: string, attempt: number): ComponentOrder => ({
+const order = (version: string, attempt: number): OrderedAttempt => ({
   version,
   attempt,
   ...(attempt > 1 && { switch: { attempt, permit: 'p' } }),
@@ -34,7 +34,7 @@ async function settling(versions: readonly string[]) {
   const node = new FakeNode({ publisher, releases, clock, disk, processes })
   await node.start()
   for (const [n, version] of versions.entries()) {
-    node.worker.setOrder(order(version, n + 1))
+    node.obey(order(version, n + 1))
     await clock.advance(n === versions.length - 1 ? SETTLE_MS / 2 : 3 * SETTLE_MS)
   }
   expect(node.worker.record?.state).toBe('Probing')

@@ -15,7 +15,7 @@ async function outcome(releases: readonly Release[], more: Partial<FakeNodeOptio
   const clock = new VirtualClock()
   const node = new FakeNode({ publisher, releases, clock, ...more })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(20_000)
   const { record } = node.worker
   await node.worker.close()
@@ -102,9 +102,9 @@ describe('F44 a version that is not accepted', () => {
     const releases = [good, untrusted]
     const node = new FakeNode({ publisher, releases, clock })
     await node.start()
-    node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+    node.obey({ version: '1.0.0', attempt: 1 })
     await clock.advance(20_000)
-    node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+    node.obey({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
     await clock.advance(600_000)
     return { clock, releases, node }
   }
@@ -129,7 +129,7 @@ describe('F44 a version that is not accepted', () => {
   test('holds up no other version', async () => {
     const { clock, releases, node } = await upgrading()
     releases.push(release(publisher, { version: '1.2.0' }))
-    node.worker.setOrder({ version: '1.2.0', attempt: 3, switch: { attempt: 3, permit: 'p' } })
+    node.obey({ version: '1.2.0', attempt: 3, switch: { attempt: 3, permit: 'p' } })
     await clock.advance(5_000)
     expect([node.worker.record?.state, await node.contentInUse()]).toEqual(['Healthy', 'beacon 1.2.0'])
   })

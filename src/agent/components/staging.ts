@@ -5,6 +5,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { causeOf } from './cause.ts'
 import type { Journal } from './journal.ts'
+import type { ComponentOrder } from './order.ts'
 import { generationAfter, isSameAttempt, isSlotOf, type Attempt } from './record.ts'
 import type { StageRequest, Staged } from './stage.ts'
 
@@ -42,8 +43,8 @@ export class Staging {
   }
 
   /** Earliest retry; another target is tried at once. */
-  backoffMs(target: Attempt | undefined): number {
-    if (target === undefined || this.#failed === undefined || !isSameAttempt(target, this.#failed)) return 0
+  backoffMs(order: ComponentOrder): number {
+    if (order.kind !== 'Run' || this.#failed === undefined || !isSameAttempt(order, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
   }
 

@@ -9,10 +9,10 @@ import { lastLines } from '../last-lines.ts'
 import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
 import { withOutput, type Cause } from './cause.ts'
 import { Journal, type JournalDeps } from './journal.ts'
+import { type ComponentOrder, UNREAD } from './order.ts'
 import {
   planComponent,
   type ComponentAction,
-  type ComponentOrder,
   type ComponentSeen,
   type Missing,
   type PermitReading,
@@ -67,7 +67,7 @@ export class ComponentWorker {
   readonly #staging: Staging
   readonly #asks = new Asks()
   readonly #log: Logger
-  #order: { readonly known: boolean; readonly order: ComponentOrder | undefined } = { known: false, order: undefined }
+  #order: ComponentOrder = UNREAD
   #spec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
   #stagedSpec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
   #prober: Prober | undefined
@@ -155,15 +155,15 @@ export class ComponentWorker {
 
   /** Nothing is installed and nothing is requested. */
   get isIdle(): boolean {
-    return this.record === undefined && this.#order.known && this.#order.order === undefined && this.#busy === undefined
+    return this.record === undefined && this.#order.kind === 'Remove' && this.#busy === undefined
   }
 
   async load(): Promise<void> {
     await this.#journal.load()
   }
 
-  setOrder(order: ComponentOrder | undefined): void {
-    this.#order = { known: true, order }
+  setOrder(order: ComponentOrder): void {
+    this.#order = order
     this.wake()
   }
 
@@ -258,8 +258,7 @@ export class ComponentWorker {
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {
-      isOrderKnown: this.#order.known,
-      order: this.#order.order,
+      order: this.#order,
       record,
       process: reading,
       end: processes.end(this.component),
@@ -271,7 +270,7 @@ export class ComponentWorker {
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
-      stageBackoffMs: this.#staging.backoffMs(this.#order.order),
+      stageBackoffMs: this.#staging.backoffMs(this.#order),
       staging: this.#staging.target,
       asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,

@@ -30,7 +30,7 @@ async function installed(watchFolder?: WatchFolder) {
   const files = new MemoryFiles({ now: () => clock.now() })
   const node = new FakeNode({ publisher, releases: [one], clock, disk: files })
   await node.start()
-  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  node.obey({ version: '1.0.0', attempt: 1 })
   await clock.advance(20_000)
   expect(node.worker.record?.state).toBe('Healthy')
   const running: Finding[] = []
@@ -145,10 +145,10 @@ describe('what somebody changed', () => {
       'Healthy',
       starts,
     ])
-    node.worker.setOrder({ version: '1.0.0', attempt: 2 })
+    node.obey({ version: '1.0.0', attempt: 2 })
     await clock.advance(60_000)
     expect([node.worker.record?.state, node.processes.starts.length]).toEqual(['Staged', starts])
-    node.worker.setOrder({ version: '1.0.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+    node.obey({ version: '1.0.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
     await clock.advance(100)
     running.length = 0
     await clock.advance(60_000)
@@ -227,7 +227,7 @@ describe('where the file system tells of touches', () => {
     await clock.advance(6_000)
     expect(node.worker.drift).toMatch(/^process 8 runs another program/)
     expect(listeners.size).toBeGreaterThan(0)
-    node.worker.setOrder(undefined)
+    node.obey(undefined)
     await clock.advance(20_000)
     expect(node.worker.record).toBeUndefined()
   })

@@ -236,14 +236,10 @@ export class HollowNode {
       processes,
       runHook: () => Promise.resolve(),
       stage: (request, signal) => this.#stage(request, signal),
-      readPermit: (component, wanted, permit) =>
+      readPermit: (assigned, permit) =>
         this.#isSilent
           ? Promise.resolve({ ...SILENT, permit })
-          : readPermit(client, permit, {
-              operation: 'SwitchComponent',
-              targets: this.#targets(),
-              component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
-            }),
+          : readPermit(client, permit, { operation: 'SwitchComponent', targets: this.#targets(), assigned }),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
       look: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
       onChange: () => this.#tellSoon(),

@@ -4,13 +4,13 @@ import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
-import type { ComponentOrder } from '../components/plan.ts'
+import type { OrderedAttempt } from '../components/order.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { HostFacts } from '../node/facts.ts'
 
 export interface ComponentReport {
   readonly record: ComponentRecord
-  readonly order: ComponentOrder | undefined
+  readonly order: OrderedAttempt | undefined
   readonly waiting: string | undefined
   readonly waitingBecause?: Reason | undefined
   readonly drift?: string | undefined

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
+import { type Run, runOf } from '../protocol/assignment.ts'
 import { AGE, text, wide } from '../columns.ts'
 import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
 import { componentName, objectName, secretRef, sha256 } from '../fields.ts'
@@ -39,6 +40,15 @@ export interface ConfiguredComponent {
   /** The secret values; without them, those of `secretRefs` are not known yet. */
   readonly sealed?: readonly SecretPlace[]
 }
+
+/** One that a set, a kept revision or a canary declares. */
+export interface DeclaredComponent extends ConfiguredComponent {
+  readonly version: string
+}
+
+/** The name of a configuration follows from its values; without values there is none. */
+export const assignmentOf = (declared: DeclaredComponent): Run =>
+  runOf(declared.name, declared.version, renderedConfig(declared)?.object)
 
 export interface Rendered {
   /** Of the ComponentConfig. */

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  coversAssignment,
   isSameAssignment,
   isTold,
   readAssignment,
@@ -88,4 +89,26 @@ describe('what a machine was told', () => {
   test('what is to be gone has no version', () => {
     expect([versionIn(run('1.0.0')), versionIn(gone), versionIn(undefined)]).toEqual(['1.0.0', undefined, undefined])
   })
+})
+
+describe('what a permit covers', () => {
+  // Before they became one, agents compared the version alone, and controllers the name alone.
+  test.each<[string, Parameters<typeof coversAssignment>[0], ReturnType<typeof readAssignment>, boolean]>([
+    ['the version', { name: 'kubelet', version: '1.0.0' }, run('1.0.0'), true],
+    [
+      'the version with each configuration, as canaries ask',
+      { name: 'kubelet', version: '1.0.0' },
+      run('1.0.0', 'a'),
+      true,
+    ],
+    ['the configuration', { name: 'kubelet', version: '1.0.0', config: 'a' }, run('1.0.0', 'a'), true],
+    ['another configuration', { name: 'kubelet', version: '1.0.0', config: 'a' }, run('1.0.0', 'b'), false],
+    ['no configuration', { name: 'kubelet', version: '1.0.0', config: 'a' }, run('1.0.0'), false],
+    ['another version', { name: 'kubelet', version: '1.0.1' }, run('1.0.0'), false],
+    ['another component', { name: 'cni', version: '1.0.0' }, run('1.0.0'), false],
+    ['the removal', { name: 'kubelet' }, gone, true],
+    ['the removal of another component', { name: 'cni' }, gone, false],
+    ['a version by the permit of a removal', { name: 'kubelet' }, run('1.0.0'), false],
+    ['the removal by the permit of a version', { name: 'kubelet', version: '1.0.0' }, gone, false],
+  ])('%s', (_, permitted, assigned, covered) => expect(coversAssignment(permitted, assigned)).toBe(covered))
 })

@@ -7,14 +7,26 @@ export interface ComponentRef {
   readonly config: string | undefined
 }
 
-export type Assignment = ({ readonly kind: 'Run' } & ComponentRef) | Removal
+export type Assignment = Run | Removal
+
+export interface Run extends ComponentRef {
+  readonly kind: 'Run'
+}
 
 export interface Removal {
   readonly kind: 'Remove'
   readonly component: string
 }
 
-export const runOf = (component: string, version: string, config: string | undefined): Assignment => ({
+/** The version and configuration of a component that the context names, as orders, slots and journals have them. */
+export interface Version {
+  readonly version: string
+  readonly config?: string | undefined
+}
+
+export const isSameVersion = (a: Version, b: Version): boolean => a.version === b.version && a.config === b.config
+
+export const runOf = (component: string, version: string, config: string | undefined): Run => ({
   kind: 'Run',
   component,
   version,
@@ -27,16 +39,11 @@ export const isSameAssignment = (a: Assignment | undefined, b: Assignment | unde
   a !== undefined && b !== undefined && a.component === b.component && isSameGoal(a, b)
 
 const isSameGoal = (a: Assignment, b: Assignment): boolean =>
-  a.kind === 'Remove' || b.kind === 'Remove' ? a.kind === b.kind : a.version === b.version && a.config === b.config
+  a.kind === 'Remove' || b.kind === 'Remove' ? a.kind === b.kind : isSameVersion(a, b)
 
 /** Whether a machine with this order has the assigned version; undefined: it has no order for the component. */
-export const isTold = (
-  told: { readonly version: string; readonly config?: string } | undefined,
-  assigned: Assignment,
-): boolean =>
-  assigned.kind === 'Remove'
-    ? told === undefined
-    : told !== undefined && told.version === assigned.version && told.config === assigned.config
+export const isTold = (told: Version | undefined, assigned: Assignment): boolean =>
+  assigned.kind === 'Remove' ? told === undefined : told !== undefined && isSameVersion(told, assigned)
 
 /** Undefined for a removal. */
 export const versionIn = (assigned: Assignment | undefined): string | undefined =>
@@ -61,3 +68,21 @@ export const writeAssignment = (assigned: Assignment): WrittenAssignment =>
         version: assigned.version,
         ...(assigned.config !== undefined && { config: assigned.config }),
       }
+
+/** The `component` of a permit. */
+export interface PermittedComponent {
+  readonly name: string
+  readonly version?: string
+  readonly config?: string
+}
+
+export const permittedAssignment = ({ name, ...rest }: PermittedComponent): Assignment =>
+  readAssignment({ component: name, ...rest })
+
+/** Whether a permit for a component covers an assignment. One without a configuration, as canaries request it, covers each configuration of its version. */
+export function coversAssignment(permitted: PermittedComponent, assigned: Assignment): boolean {
+  const granted = permittedAssignment(permitted)
+  if (granted.kind === 'Remove' || assigned.kind === 'Remove' || granted.config !== undefined)
+    return isSameAssignment(granted, assigned)
+  return granted.component === assigned.component && granted.version === assigned.version
+}

@@ -1,11 +1,12 @@
 // Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
+import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#placement/component-problems.ts'
 import { runOf } from '#api/protocol/assignment.ts'
 import { compatibilityOf, mixesOf, specsIn } from '#placement/compatibility.ts'
 import type { Problem } from '#placement/problem.ts'
 import { readSelector } from '#placement/selecting.ts'
-import type { Seen, Wanted } from './seen.ts'
+import type { Seen } from './seen.ts'
 
 /** What keeps the canary from every machine. */
 export function problemOf({ canary, components, apiServer, missingSecret }: Seen): Problem | undefined {
@@ -26,7 +27,7 @@ type Why = string | undefined
 
 export interface Fit {
   /** Why a component cannot go to a machine as that is right now. */
-  readonly now: (machine: Machine, wanted: Wanted) => Why
+  readonly now: (machine: Machine, wanted: DeclaredComponent) => Why
   /** Why the machine cannot take all of them, in whatever order. */
   readonly everAll: (machine: Machine) => Why
 }
@@ -39,7 +40,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   const checks = new Map(
     wanted.map((w) => [w.name, compatibilityOf(runOf(w.name, w.version, undefined), specOf, mixOf)]),
   )
-  const now = (machine: Machine, { name }: Wanted): Why => checks.get(name)?.(runsOn(machine))
+  const now = (machine: Machine, { name }: DeclaredComponent): Why => checks.get(name)?.(runsOn(machine))
   return {
     now,
     everAll: (machine) => {
@@ -61,7 +62,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
 const runsOn = (machine: Machine): string => runsWith(machine, [])
 
 /** One line a component, in the order of names. */
-function runsWith({ status }: Machine, wanted: readonly Wanted[]): string {
+function runsWith({ status }: Machine, wanted: readonly DeclaredComponent[]): string {
   const versions = new Map((status?.components ?? []).map((c) => [c.name, c.version]))
   for (const { name, version } of wanted) versions.set(name, version)
   return [...versions]

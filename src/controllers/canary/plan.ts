@@ -6,7 +6,12 @@ import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type ComponentConfigInput, configObject, renderedConfig } from '#api/kinds/component-config.ts'
+import {
+  type ComponentConfigInput,
+  configObject,
+  renderedConfig,
+  type DeclaredComponent,
+} from '#api/kinds/component-config.ts'
 import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -24,7 +29,7 @@ import type { Plan } from '#runtime/reconcile-with.ts'
 import type { Problem } from '#placement/problem.ts'
 import { type Fit, fitOf, problemOf } from './fit.ts'
 import { type Picked, pickMachines } from './pick.ts'
-import type { Seen, Status, Wanted } from './seen.ts'
+import type { Seen, Status } from './seen.ts'
 import { isHeldMachine, isSilent, isSound, standingOf } from './standing.ts'
 import { statusOf } from './status.ts'
 import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
@@ -37,7 +42,7 @@ export type CanaryAction =
       readonly kind: 'Report'
       readonly reason: string
       readonly permit: OperationPermit
-      readonly wanted: Wanted
+      readonly wanted: DeclaredComponent
       readonly results: readonly MachineResult[]
     }
 
@@ -204,7 +209,7 @@ function declaringSet({ sets }: Seen, trials: readonly Trial[]): string | undefi
 }
 
 /** A canary that says nothing of values tries the version alone. */
-function isSameAs(declared: Wanted, { name, version, values, secretRefs }: Wanted): boolean {
+function isSameAs(declared: DeclaredComponent, { name, version, values, secretRefs }: DeclaredComponent): boolean {
   if (declared.name !== name || declared.version !== version) return false
   if (values === undefined && secretRefs === undefined) return true
   return jsonEqual([declared.values, declared.secretRefs], [values, secretRefs])
@@ -233,7 +238,7 @@ function results({ canary, permits, machines }: Seen, isGoingOn: boolean): reado
   })
 }
 
-export function resultOf(machine: Machine, wanted: Wanted, isGoingOn: boolean): TargetResult | undefined {
+export function resultOf(machine: Machine, wanted: DeclaredComponent, isGoingOn: boolean): TargetResult | undefined {
   const standing = standingOf(machine, wanted)
   if (standing === 'Healthy') return 'Succeeded'
   if (standing === 'Failed') return 'Failed'
@@ -306,7 +311,7 @@ const MOST_NAME_CHARS = 100
 /** Numbered: a batch requested before a crash is still open, and its machines are not requested again. Permits outlive their canary. */
 function permitName(
   { name: canary = '', uid = '' }: Seen['canary']['metadata'],
-  { name, version }: Wanted,
+  { name, version }: DeclaredComponent,
   permits: readonly OperationPermit[],
 ): string {
   const short = (text: string) => text.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')

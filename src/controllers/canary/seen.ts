@@ -1,6 +1,6 @@
 // What a canary is decided from.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
-import type { ComponentConfig, SecretPlace } from '#api/kinds/component-config.ts'
+import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -37,4 +37,3 @@ export interface Seen {
 }
 
 export type Status = NonNullable<ComponentCanary['status']>
-export type Wanted = ComponentCanary['spec']['components'][number] & { readonly sealed?: readonly SecretPlace[] }

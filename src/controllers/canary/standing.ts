@@ -1,25 +1,27 @@
 // How one machine of a canary stands towards one of its components, and whether it may be picked at all.
-import { renderedConfig } from '#api/kinds/component-config.ts'
+import { assignmentOf, renderedConfig, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { isTold, runOf } from '#api/protocol/assignment.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#holds/in-force.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import { holdOver, thingsOfMachine } from '#holds/reach.ts'
-import type { Lookup, Seen, Wanted } from './seen.ts'
+import type { Lookup, Seen } from './seen.ts'
 import type { Node } from '#nodes/objects.ts'
 
 export type Standing = 'Healthy' | 'Failed' | 'Switching' | 'Waiting'
 
-export function standingOf(machine: Machine, wanted: Wanted): Standing {
-  const { name, version } = wanted
+export function standingOf(machine: Machine, wanted: DeclaredComponent): Standing {
+  const { name } = wanted
   const told = machine.spec.components?.find((c) => c.name === name)
   const report = machine.status?.components?.find((c) => c.name === name)
   if (told === undefined || report === undefined) return 'Waiting'
   if (told.switch !== undefined || isSwitching(report.state)) return 'Switching'
   // While a secret value is unavailable, the configuration already assigned to the machine counts.
-  const config = renderedConfig(wanted)
-  if (config?.isWhole !== false && told.config !== config?.object) return 'Waiting'
-  if (told.version !== version || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
+  const isWhole = renderedConfig(wanted)?.isWhole !== false
+  const assigned = isWhole ? assignmentOf(wanted) : runOf(name, wanted.version, told.config)
+  const { version } = assigned
+  if (!isTold(told, assigned) || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
     return 'Waiting'
   if (report.state === 'RolledBack' || report.state === 'Failed') return 'Failed'
   return report.state === 'Healthy' && report.version === version ? 'Healthy' : 'Waiting'

@@ -1,8 +1,8 @@
 // The words in which plan and status of a canary speak: a trial is one picked machine with one component.
 import type { Reason } from '#api/catalogue.ts'
+import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
-import type { Wanted } from './seen.ts'
 import type { Standing } from './standing.ts'
 
 export interface Wait {
@@ -14,7 +14,7 @@ export interface Wait {
 /** How one picked machine does with one component. */
 export interface Trial {
   readonly machine: Machine
-  readonly wanted: Wanted
+  readonly wanted: DeclaredComponent
   readonly standing: Standing
 }
 

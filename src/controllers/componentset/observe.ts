@@ -1,4 +1,5 @@
 // Gathers the inputs of a rollout from caches that are complete and fresh; an object that a slice names and no cache has is read from the server.
+import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -19,12 +20,7 @@ import { wantedLooks } from './inspection/inspections.ts'
 import type { Looker } from './inspection/looker.ts'
 import type { ReadingMemo } from './members/members.ts'
 import { isAtWork } from './context.ts'
-import {
-  type ControllerRevision,
-  type WantedComponent,
-  controllerRevisionType,
-  readableRevisions,
-} from './revisions/revisions.ts'
+import { type ControllerRevision, controllerRevisionType, readableRevisions } from './revisions/revisions.ts'
 import type { Seen } from './seen.ts'
 import type { ServerVersion } from '#placement/server-version.ts'
 
@@ -119,7 +115,7 @@ async function withSecrets(
 ): Promise<{ readonly set: MachineComponentSet; readonly missingSecret?: string }> {
   if (!hasSecretRefs(set.spec.components)) return { set }
   const { components, missing: missingSecret } = await values.lookAt(set.spec.components, signal)
-  const withComponents = (list: readonly WantedComponent[]) => ({ ...set, spec: { ...set.spec, components: list } })
+  const withComponents = (list: readonly RevisedComponent[]) => ({ ...set, spec: { ...set.spec, components: list } })
   if (missingSecret === undefined) return { set: withComponents(components) }
   const before = lastAsDeclared(set, recorded)
   return { set: before === undefined ? set : withComponents(before), missingSecret }
@@ -129,8 +125,8 @@ async function withSecrets(
 function lastAsDeclared(
   { spec }: MachineComponentSet,
   recorded: readonly ControllerRevision[],
-): readonly WantedComponent[] | undefined {
-  const plain = (wanted: WantedComponent) => {
+): readonly RevisedComponent[] | undefined {
+  const plain = (wanted: RevisedComponent) => {
     const { sealed: _, ...rest } = wanted
     return rest
   }

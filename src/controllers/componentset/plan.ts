@@ -18,7 +18,7 @@ import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
-import { isSameAssignment, readAssignment, versionIn, writeAssignment } from '#api/protocol/assignment.ts'
+import { isSameAssignment, permittedAssignment, versionIn, writeAssignment } from '#api/protocol/assignment.ts'
 import { surplusRevisions, assignedIn } from './revisions/revisions.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Blocked, Seen, Status, Slice } from './seen.ts'
@@ -347,9 +347,9 @@ function orphaned(context: Context, slices: readonly Slice[]): readonly SetActio
   return [...seen.permits.values()].flatMap((permit) => {
     const { name = '' } = permit.metadata
     if (named.has(name) || isPermitEnded(permit)) return []
-    const { component: { name: component, ...rest } = { name: '' }, targets } = permit.spec
+    const { component = { name: '' }, targets } = permit.spec
     const slice: Slice = {
-      ...writeAssignment(readAssignment({ component, ...rest })),
+      ...writeAssignment(permittedAssignment(component)),
       step: 0,
       number: 0,
       phase: 'Switching',

@@ -1,6 +1,6 @@
 // Turns sets, their revisions and canaries into what they say about one machine. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
-import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
+import { assignmentOf, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
@@ -16,10 +16,8 @@ export interface ControllerRevision extends KubeObject {
 
 export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
-/** The name of a configuration follows from its values; without values there is none. */
-function wantedOf(declared: ConfiguredComponent & { readonly version: string }): OfferedVersion {
-  const { name, version } = declared
-  const config = renderedConfig(declared)?.object
+function wantedOf(declared: DeclaredComponent): OfferedVersion {
+  const { component: name, version, config } = assignmentOf(declared)
   return { name, version, ...(config !== undefined && { config }) }
 }
 

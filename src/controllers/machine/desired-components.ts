@@ -4,12 +4,8 @@ import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 
-/** A component at a version with a configuration. */
-export interface OfferedVersion {
-  readonly name: string
-  readonly version: string
-  readonly config?: string
-}
+/** What is to run, in the form that the Machine writes it. */
+export type OfferedVersion = Pick<ComponentEntry, 'name' | 'version' | 'config'>
 
 /** What of a set's slice concerns the machines in it. */
 export interface Slice {

@@ -15,7 +15,7 @@ const permit = (phase: string, verdict = 'Granted', extra: object = {}): Operati
     metadata: { name: 'p' },
     spec: {
       operations: ['SwitchComponent'],
-      component: { name: 'beacon' },
+      component: { name: 'beacon', version: '1.1.0' },
       targets: [{ kind: 'Machine', name: 'm-1', uid: UID }],
       requester: { manager: 'x' },
       reason: 'r',
@@ -95,6 +95,21 @@ describe('the order to switch', () => {
     [
       'is not given for a permit of another component',
       { permits: [permit('Granted', 'Granted', { component: { name: 'scribe' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit of another version',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon', version: '1.0.9' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit of another configuration',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon', version: '1.1.0', config: 'b' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit that removes the component',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon' } })] },
       'none',
     ],
     ['is not given without the permit', { permits: [] }, 'none'],

@@ -5,6 +5,7 @@ import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ProbeReading } from '#agent/components/plan.ts'
 import type { PermitReading, ProcessReading } from '#agent/components/plan.ts'
+import { orderFor, type OrderedAttempt } from '#agent/components/order.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
 import { stage } from '#agent/components/stage.ts'
 import { TrustStore } from '#agent/components/trust-store.ts'
@@ -176,6 +177,11 @@ export class FakeNode {
       },
       component,
     )
+  }
+
+  /** As the Machine orders it; undefined: the Machine no longer lists it. */
+  obey(entry: OrderedAttempt | undefined): void {
+    this.worker.setOrder(orderFor(this.worker.component, entry))
   }
 
   async start(): Promise<void> {

@@ -1,11 +1,12 @@
 // Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
+import { assignmentOf } from '#api/kinds/component-config.ts'
 import { type Completed, completedIn, completedText, isLeft, isSameVersion } from '#api/protocol/healthy-before.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from '../actions.ts'
 import type { Survey } from '../members/candidates.ts'
 import { type Context, isAnyUnderWay, isOpen } from '../context.ts'
 import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
+import { type ControllerRevision, assignedIn } from './revisions.ts'
 import type { Blocked, Slice } from '../seen.ts'
 import { healthyVersionOf, withVersion } from './way-back.ts'
 

@@ -1,7 +1,8 @@
 // The rendered configurations that machines refer to: one ComponentConfig for each set of values, named by its digest.
+import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import type { SetAction } from '../actions.ts'
-import type { ControllerRevision, WantedComponent } from './revisions.ts'
+import type { ControllerRevision } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 /** A revision holds the values of its components: whatever is returned to is rendered again. */
@@ -23,11 +24,11 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
 }
 
 /** A configuration without one of its secret values is not created: machines would treat it as complete. */
-function configOf(wanted: WantedComponent) {
+function configOf(wanted: RevisedComponent) {
   const rendered = renderedConfig(wanted)
   if (rendered === undefined || !rendered.isWhole) return undefined
   return [[rendered.object, { name: wanted.name, rendered }]] as const
 }
 
-export const configNames = (components: readonly WantedComponent[]): readonly string[] =>
+export const configNames = (components: readonly RevisedComponent[]): readonly string[] =>
   components.flatMap((c) => renderedConfig(c)?.object ?? [])

@@ -1,4 +1,5 @@
 // What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
+import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
@@ -9,7 +10,6 @@ import type { Problem } from '#placement/problem.ts'
 import { readSelector } from '#placement/selecting.ts'
 import { unsupportedInspection } from '../inspection/inspect.ts'
 import type { Reading } from '../members/reading.ts'
-import type { WantedComponent } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 /** Whatever is tried for less than this fails for the time alone. */
@@ -17,7 +17,7 @@ const LEAST_DEADLINE_MS = 10_000
 
 export function problemOf(
   seen: Seen,
-  wanted: readonly WantedComponent[],
+  wanted: readonly RevisedComponent[],
   members: readonly Reading[],
 ): Problem | undefined {
   const { set, components } = seen
@@ -46,7 +46,7 @@ export function problemOf(
 }
 
 /** Another set that covers the same machines may declare the required component. */
-function offersOf({ set, sets }: Seen, members: readonly Reading[]): readonly WantedComponent[] {
+function offersOf({ set, sets }: Seen, members: readonly Reading[]): readonly RevisedComponent[] {
   return sets
     .filter((s) => s.metadata.name !== set.metadata.name && s.metadata.deletionTimestamp === undefined)
     .filter((s) => members.length === 0 || sharesMachines(s, members))
@@ -61,7 +61,7 @@ function sharesMachines({ spec }: MachineComponentSet, members: readonly Reading
 
 function unmetRequirement(
   specs: readonly MachineComponentSpec[],
-  offers: () => readonly WantedComponent[],
+  offers: () => readonly RevisedComponent[],
 ): Problem | undefined {
   for (const { component, version, requires = [] } of specs)
     for (const need of requires) {

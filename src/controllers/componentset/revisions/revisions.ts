@@ -1,8 +1,8 @@
 // Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { renderedConfig } from '#api/kinds/component-config.ts'
+import { assignmentOf } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Assignment, runOf } from '#api/protocol/assignment.ts'
+import type { Assignment } from '#api/protocol/assignment.ts'
 import {
   type RevisedComponent,
   isRecordOf,
@@ -13,10 +13,8 @@ import {
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
 
-export type WantedComponent = RevisedComponent
-
 export interface ControllerRevision extends KubeObject {
-  readonly data?: { readonly components: readonly WantedComponent[] }
+  readonly data?: { readonly components: readonly RevisedComponent[] }
   readonly revision: number
 }
 
@@ -24,9 +22,6 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 
 /** Any of the last so many can be returned to. */
 export const KEPT_REVISIONS = 10
-
-export const assignmentOf = (wanted: WantedComponent): Assignment =>
-  runOf(wanted.name, wanted.version, renderedConfig(wanted)?.object)
 
 export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
   const { name = '', uid = '', annotations } = set.metadata

@@ -1,10 +1,11 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
+import { assignmentOf } from '#api/kinds/component-config.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
 import type { ComponentEntry } from '#api/kinds/machine.ts'
 import type { Reading } from '../members/reading.ts'
 import { type Assignment, isSameAssignment, isTold, readAssignment, removalOf } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
+import { type ControllerRevision, assignedIn } from './revisions.ts'
 import type { Blocked, Seen, Slice } from '../seen.ts'
 import { aheadOf, healthyVersionOf } from './way-back.ts'
 

@@ -1,5 +1,6 @@
 // Decides which declarations return to an older version. The version that the set leaves no longer counts as healthy, and neither does a version that the set
 // returns to for the second time within an hour: both are ordinary rollouts then.
+import { assignmentOf } from '#api/kinds/component-config.ts'
 import {
   type Completed,
   type HealthyVersion,
@@ -16,7 +17,7 @@ import { definitionDigest } from '#api/trust/statement.ts'
 import { timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { type Assignment, isSameAssignment, removalOf } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn, assignmentOf } from './revisions.ts'
+import { type ControllerRevision, assignedIn } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 type Definitions = Seen['components']
