@@ -1,33 +1,33 @@
 // Approval: immutable: who approved which digest. An admission policy holds `by` and `groups` to the caller.
 import { AGE, text, wide } from '../columns.ts'
-import { choice, immutable, obj, optional, setOf, str, time } from '../build.ts'
-import { dnsLabel, objectName, sha256 } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-const spec = immutable(
-  obj('The approval. Immutable.', {
-    digest: sha256(
+const spec = s.immutable(
+  s.obj('The approval. Immutable.', {
+    digest: f.sha256(
       'The approved digest: SHA-256 of the canonical {operations, target UIDs, commit}, or of a list of deletions.',
     ),
-    by: str('The approving user; must be the user that creates this object.', { min: 1, max: 253 }),
-    groups: optional(
-      setOf(
+    by: s.str('The approving user; must be the user that creates this object.', { min: 1, max: 253 }),
+    groups: s.optional(
+      s.setOf(
         'Groups of the approver; each must be a group of the user that creates this object.',
-        str('A group.', { min: 1, max: 253 }),
+        s.str('A group.', { min: 1, max: 253 }),
         {
           max: 64,
         },
       ),
     ),
-    of: optional(
-      obj('The object that requested the approval, for information.', {
-        kind: choice('Its kind.', ['OperationPermit', 'Release', 'FleetSource', 'Inventory']),
-        namespace: optional(dnsLabel('Its namespace, if its kind has one.')),
-        name: objectName('Its name.'),
+    of: s.optional(
+      s.obj('The object that requested the approval, for information.', {
+        kind: s.choice('Its kind.', ['OperationPermit', 'Release', 'FleetSource', 'Inventory']),
+        namespace: s.optional(f.dnsLabel('Its namespace, if its kind has one.')),
+        name: f.objectName('Its name.'),
       }),
     ),
-    reason: optional(str('Why, for people.', { max: 512 })),
-    until: optional(time('When the approval expires.')),
+    reason: s.optional(s.str('Why, for people.', { max: 512 })),
+    until: s.optional(s.time('When the approval expires.')),
   }),
   'an Approval is immutable; create another one',
 )

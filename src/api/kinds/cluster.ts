@@ -1,35 +1,7 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
 import { AGE, text } from '../columns.ts'
-import {
-  choice,
-  fallback,
-  freeform,
-  immutable,
-  int,
-  map,
-  mapList,
-  obj,
-  optional,
-  rule,
-  str,
-  time,
-  union,
-  unserved,
-} from '../build.ts'
-import {
-  conditions,
-  dnsLabel,
-  duration,
-  labelValue,
-  objectName,
-  observedGeneration,
-  phase,
-  quantity,
-  sentence,
-  secretRef,
-  url,
-  waitingFor,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 
 const MAX_ADDONS = 64
@@ -38,7 +10,7 @@ const MAX_ADDON_BYTES = 64 * 1024
 const HOSTED = 'control planes are not created'
 
 const kubernetesVersion = (doc: string) =>
-  str(doc, {
+  s.str(doc, {
     min: 5,
     max: 64,
     pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([-+][0-9A-Za-z.+-]+)?$',
@@ -46,86 +18,86 @@ const kubernetesVersion = (doc: string) =>
   })
 
 const cidr = (doc: string) =>
-  str(doc, { min: 4, max: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$', says: 'a range such as 10.244.0.0/16' })
+  s.str(doc, { min: 4, max: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$', says: 'a range such as 10.244.0.0/16' })
 
-const resources = obj('Resources of each component of the control plane.', {
-  cpu: optional(quantity('Processors.')),
-  memory: optional(quantity('Memory.')),
+const resources = s.obj('Resources of each component of the control plane.', {
+  cpu: s.optional(f.quantity('Processors.')),
+  memory: s.optional(f.quantity('Memory.')),
 })
 
-const controlPlane = obj('The control plane as workloads on the hub.', {
-  flavor: fallback(
-    immutable(
-      choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
+const controlPlane = s.obj('The control plane as workloads on the hub.', {
+  flavor: s.fallback(
+    s.immutable(
+      s.choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
       'the flavor of a control plane is immutable; create another cluster',
     ),
     'kubernetes',
   ),
-  replicas: fallback(int('Number of API servers.', { min: 1, max: 7 }), 1),
-  etcd: fallback(
-    obj('The etcd cluster.', {
+  replicas: s.fallback(s.int('Number of API servers.', { min: 1, max: 7 }), 1),
+  etcd: s.fallback(
+    s.obj('The etcd cluster.', {
       // A rule of the number, not of the store: a server judges the store's default before the number is in it.
-      replicas: fallback(
-        rule(int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
+      replicas: s.fallback(
+        s.rule(s.int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
           cel: 'self % 2 == 1',
           message: 'etcd must have 1, 3 or 5 members',
           holds: (replicas) => replicas % 2 === 1,
         }),
         1,
       ),
-      storage: fallback(quantity('Size of the volume of each member.'), '8Gi'),
+      storage: s.fallback(f.quantity('Size of the volume of each member.'), '8Gi'),
     }),
     {},
   ),
-  resources: optional(resources),
-  extraArgs: optional(
-    map(
+  resources: s.optional(resources),
+  extraArgs: s.optional(
+    s.map(
       'Additional arguments of the components, as component.flag, such as apiserver.audit-policy-file.',
-      str('A value.', { max: 1_024 }),
+      s.str('A value.', { max: 1_024 }),
       { max: 64 },
     ),
   ),
 })
 
-const addon = obj('One addon that is applied before machines join.', {
-  name: dnsLabel('Name of the addon.'),
-  version: str('Its version.', { min: 1, max: 128 }),
-  values: optional(freeform('Values for the addon.', { maxBytes: MAX_ADDON_BYTES })),
+const addon = s.obj('One addon that is applied before machines join.', {
+  name: f.dnsLabel('Name of the addon.'),
+  version: s.str('Its version.', { min: 1, max: 128 }),
+  values: s.optional(s.freeform('Values for the addon.', { maxBytes: MAX_ADDON_BYTES })),
 })
 
-const spec = rule(
-  union(
-    obj('The desired state of the cluster.', {
-      version: optional(unserved(kubernetesVersion('Version of the control plane.'), HOSTED)),
-      controlPlane: optional(unserved(controlPlane, HOSTED)),
-      kubeconfigSecretRef: optional(
-        secretRef(
+const spec = s.rule(
+  s.union(
+    s.obj('The desired state of the cluster.', {
+      version: s.optional(s.unserved(kubernetesVersion('Version of the control plane.'), HOSTED)),
+      controlPlane: s.optional(s.unserved(controlPlane, HOSTED)),
+      kubeconfigSecretRef: s.optional(
+        f.secretRef(
           'Secret with the kubeconfig of an existing cluster: in the same namespace, or in kubenode-clusters for a Cluster in kubenode-system. Its name is cluster- with the name of the Cluster, or its annotation kubenode.io/cluster is namespace/name of the Cluster.',
         ),
       ),
-      network: optional(
-        unserved(
-          obj('Address ranges.', {
-            podCIDR: optional(immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
-            serviceCIDR: optional(immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
-            dnsDomain: fallback(
-              immutable(objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
+      network: s.optional(
+        s.unserved(
+          s.obj('Address ranges.', {
+            podCIDR: s.optional(s.immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
+            serviceCIDR: s.optional(s.immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
+            dnsDomain: s.fallback(
+              s.immutable(f.objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
               'cluster.local',
             ),
           }),
           HOSTED,
         ),
       ),
-      addons: optional(
-        unserved(
-          mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
+      addons: s.optional(
+        s.unserved(
+          s.mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
           'addons are not applied',
         ),
       ),
-      stage: optional(labelValue('Stage of the cluster; pipelines select by it.')),
-      deletionPolicy: fallback(
-        unserved(
-          choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
+      stage: s.optional(f.labelValue('Stage of the cluster; pipelines select by it.')),
+      deletionPolicy: s.fallback(
+        s.unserved(
+          s.choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
             'Orphan',
             'Delete',
           ]),
@@ -134,8 +106,8 @@ const spec = rule(
         ),
         'Orphan',
       ),
-      ttl: optional(
-        unserved(duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'), HOSTED),
+      ttl: s.optional(
+        s.unserved(f.duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'), HOSTED),
       ),
     }),
     ['controlPlane', 'kubeconfigSecretRef'],
@@ -148,61 +120,61 @@ const spec = rule(
   },
 )
 
-const specWithTtl = rule(spec, {
+const specWithTtl = s.rule(spec, {
   cel: "has(self.ttl) ? self.deletionPolicy == 'Delete' : true",
   message: 'ttl requires deletionPolicy Delete',
   fieldPath: '.deletionPolicy',
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',
 })
 
-const status = obj('The observed state of the cluster.', {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Cluster')),
-  endpoint: optional(url('URL of its API server.')),
-  kubeconfigSecret: optional(secretRef('Secret with the generated kubeconfig.')),
-  uid: optional(str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
-  versions: optional(
-    mapList(
+const status = s.obj('The observed state of the cluster.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Cluster')),
+  endpoint: s.optional(f.url('URL of its API server.')),
+  kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig.')),
+  uid: s.optional(s.str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
+  versions: s.optional(
+    s.mapList(
       'The running versions.',
-      obj('One component.', { part: dnsLabel('The component.'), version: str('Its version.', { max: 64 }) }),
+      s.obj('One component.', { part: f.dnsLabel('The component.'), version: s.str('Its version.', { max: 64 }) }),
       { keys: ['part'], max: 16 },
     ),
   ),
-  history: optional(
-    mapList(
+  history: s.optional(
+    s.mapList(
       'The last ten versions.',
-      obj('One version.', {
-        version: str('The version.', { max: 64 }),
-        startedAt: time('When the upgrade to this version started.'),
-        completedAt: optional(time('When the upgrade was complete.')),
-        snapshot: optional(str('Name of the snapshot that was taken before the upgrade.', { max: 253 })),
-        message: optional(sentence('The result.')),
+      s.obj('One version.', {
+        version: s.str('The version.', { max: 64 }),
+        startedAt: s.time('When the upgrade to this version started.'),
+        completedAt: s.optional(s.time('When the upgrade was complete.')),
+        snapshot: s.optional(s.str('Name of the snapshot that was taken before the upgrade.', { max: 253 })),
+        message: s.optional(f.sentence('The result.')),
       }),
       { keys: ['version', 'startedAt'], max: 10 },
     ),
   ),
-  addons: optional(
-    mapList(
+  addons: s.optional(
+    s.mapList(
       'The addons.',
-      obj('One addon.', {
-        name: dnsLabel('Name of the addon.'),
-        version: str('The applied version.', { max: 128 }),
-        healthy: choice('Whether it is healthy.', ['True', 'False', 'Unknown']),
-        message: optional(sentence('Why, for people.')),
+      s.obj('One addon.', {
+        name: f.dnsLabel('Name of the addon.'),
+        version: s.str('The applied version.', { max: 128 }),
+        healthy: s.choice('Whether it is healthy.', ['True', 'False', 'Unknown']),
+        message: s.optional(f.sentence('Why, for people.')),
       }),
       { keys: ['name'], max: MAX_ADDONS },
     ),
   ),
-  machines: optional(
-    obj('Its machines.', {
-      total: int('All machines.', { min: 0, max: 1_000_000 }),
-      ready: int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
+  machines: s.optional(
+    s.obj('Its machines.', {
+      total: s.int('All machines.', { min: 0, max: 1_000_000 }),
+      ready: s.int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
     }),
   ),
-  expiresAt: optional(time('When the time to live expires.')),
-  lastSeen: optional(time('When the cluster last answered; updated at most once a minute.')),
-  waitingFor: optional(waitingFor()),
-  conditions: optional(conditions()),
+  expiresAt: s.optional(s.time('When the time to live expires.')),
+  lastSeen: s.optional(s.time('When the cluster last answered; updated at most once a minute.')),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const cluster = defineKind({

@@ -6,8 +6,8 @@ import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { type Run, runOf } from '../protocol/assignment.ts'
 import { AGE, text, wide } from '../columns.ts'
-import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
-import { componentName, objectName, secretRef, sha256 } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { API_GROUP_VERSION, defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 export const MAX_CONFIG_BYTES = 256 * 1024
@@ -70,18 +70,18 @@ export function renderedConfig({ name, values, secretRefs = [], sealed }: Config
   return { object: configObjectName(name, digest), digest, values: values ?? {}, secrets, isWhole }
 }
 
-const spec = immutable(
-  obj('The rendered configuration. Immutable.', {
-    component: componentName('The component that it configures.'),
-    digest: sha256('SHA-256 of the canonical JSON of the values and of the paths of secret values.'),
-    values: freeform('Values for the file templates.', { maxBytes: MAX_CONFIG_BYTES }),
-    secrets: optional(
-      mapList(
+const spec = s.immutable(
+  s.obj('The rendered configuration. Immutable.', {
+    component: f.componentName('The component that it configures.'),
+    digest: f.sha256('SHA-256 of the canonical JSON of the values and of the paths of secret values.'),
+    values: s.freeform('Values for the file templates.', { maxBytes: MAX_CONFIG_BYTES }),
+    secrets: s.optional(
+      s.mapList(
         'The secret values. They are not stored here, but encrypted in a separate object for each machine.',
-        obj('One secret value.', {
-          path: str('Path of the value in the configuration.', { min: 1, max: 253 }),
-          sealedIn: optional(objectName('Name prefix of the objects with the encrypted value.')),
-          secret: optional(secretRef('The Secret that contains the value.')),
+        s.obj('One secret value.', {
+          path: s.str('Path of the value in the configuration.', { min: 1, max: 253 }),
+          sealedIn: s.optional(f.objectName('Name prefix of the objects with the encrypted value.')),
+          secret: s.optional(f.secretRef('The Secret that contains the value.')),
         }),
         { keys: ['path'], max: 32 },
       ),

@@ -1,7 +1,7 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
 import { AGE, whole } from '../columns.ts'
-import { bool, choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
-import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
@@ -16,115 +16,120 @@ export const MAX_RESERVED = 100
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
-const grant = obj('One target that may be disrupted now, or whose result is unknown.', {
-  permit: objectName('The OperationPermit.'),
-  permitUid: uid('UID of the permit; the grant remains if the permit is deleted.'),
-  target: uid('UID of the target.'),
-  kind: fallback(choice('Kind of the target.', ['Machine', 'Node', 'Cluster']), 'Machine'),
-  namespace: optional(str('Namespace of the target, where its kind has one.', { max: 63 })),
-  name: objectName('Name of the target.'),
-  operations: setOf('The granted operations.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
-  state: optional(
-    choice('Held (the default) until a result is reported; Orphaned if the lease ended first.', ['Held', 'Orphaned']),
+const grant = s.obj('One target that may be disrupted now, or whose result is unknown.', {
+  permit: f.objectName('The OperationPermit.'),
+  permitUid: f.uid('UID of the permit; the grant remains if the permit is deleted.'),
+  target: f.uid('UID of the target.'),
+  kind: s.fallback(s.choice('Kind of the target.', ['Machine', 'Node', 'Cluster']), 'Machine'),
+  namespace: s.optional(s.str('Namespace of the target, where its kind has one.', { max: 63 })),
+  name: f.objectName('Name of the target.'),
+  operations: s.setOf('The granted operations.', s.choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+  state: s.optional(
+    s.choice('Held (the default) until a result is reported; Orphaned if the lease ended first.', ['Held', 'Orphaned']),
   ),
-  grantedAt: time('When it was granted.'),
-  zone: optional(labelValue('Zone at the time of the grant.')),
-  rack: optional(labelValue('Rack at the time of the grant.')),
-  pool: optional(labelValue('Pool at the time of the grant.')),
-  component: optional(componentName('The affected component.')),
-  exempt: optional(
-    choice('Recorded only; it counts against no budget or rate, because nothing is disrupted.', ['NoDisruption']),
+  grantedAt: s.time('When it was granted.'),
+  zone: s.optional(f.labelValue('Zone at the time of the grant.')),
+  rack: s.optional(f.labelValue('Rack at the time of the grant.')),
+  pool: s.optional(f.labelValue('Pool at the time of the grant.')),
+  component: s.optional(f.componentName('The affected component.')),
+  exempt: s.optional(
+    s.choice('Recorded only; it counts against no budget or rate, because nothing is disrupted.', ['NoDisruption']),
   ),
 })
 
-const bucket = obj('Number of grants in one time slot.', {
-  policy: str('The policy and its rate, such as production/1h.zone.', { min: 1, max: 280 }),
-  domain: fallback(str('Value of the domain; empty for the cluster.', { max: 63 }), ''),
-  slot: int('Number of the time slot since 1970; the window determines its length.', {
+const bucket = s.obj('Number of grants in one time slot.', {
+  policy: s.str('The policy and its rate, such as production/1h.zone.', { min: 1, max: 280 }),
+  domain: s.fallback(s.str('Value of the domain; empty for the cluster.', { max: 63 }), ''),
+  slot: s.int('Number of the time slot since 1970; the window determines its length.', {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   }),
-  window: choice('Window of the rate.', RATE_WINDOWS),
-  per: fallback(choice('Domain of the rate.', DOMAINS), 'cluster'),
-  count: count('Grants.'),
+  window: s.choice('Window of the rate.', RATE_WINDOWS),
+  per: s.fallback(s.choice('Domain of the rate.', DOMAINS), 'cluster'),
+  count: f.count('Grants.'),
 })
 
-const breaker = obj('The breaker of one policy.', {
-  policy: str('The policy.', { min: 1, max: 253 }),
-  state: choice('Whether operations are granted.', ['Closed', 'Open', 'HalfOpen']),
-  since: time('Since when.'),
-  failures: count('Failures in the window.', 1_000),
-  results: str('The last results, newest last: s for success, f for failure.', {
+const breaker = s.obj('The breaker of one policy.', {
+  policy: s.str('The policy.', { min: 1, max: 253 }),
+  state: s.choice('Whether operations are granted.', ['Closed', 'Open', 'HalfOpen']),
+  since: s.time('Since when.'),
+  failures: f.count('Failures in the window.', 1_000),
+  results: s.str('The last results, newest last: s for success, f for failure.', {
     max: 1_000,
     pattern: '^[sf]*$',
     says: 's and f',
   }),
-  times: optional(
-    list(
+  times: s.optional(
+    s.list(
       'Time of each of the last results: seconds since 1970 on the clock of the Defender.',
-      int('A time.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      s.int('A time.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
       { max: 1_000 },
     ),
   ),
-  trial: fallback(count('Number of operations that may run at once in state HalfOpen.', 1_000), 0),
+  trial: s.fallback(f.count('Number of operations that may run at once in state HalfOpen.', 1_000), 0),
 })
 
-const blame = obj('A group of machines that share a property and fail together; their repairs and the rollout wait.', {
-  kind: choice('The shared property.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
-  component: fallback(str('The component, if kind is Component or Config.', { max: 63 }), ''),
-  value: str('The version, configuration or location.', { min: 1, max: 253 }),
-  since: time('Since when it has been blamed.'),
-  seenAt: time('When the failures were last counted.'),
-  failing: count('Failing machines of the group.', 100_000),
-  members: count('All machines of the group.', 100_000),
-  failingElsewhere: count('Failing machines outside the group.', 100_000),
-  elsewhere: count('All machines outside the group.', 100_000),
-})
+const blame = s.obj(
+  'A group of machines that share a property and fail together; their repairs and the rollout wait.',
+  {
+    kind: s.choice('The shared property.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
+    component: s.fallback(s.str('The component, if kind is Component or Config.', { max: 63 }), ''),
+    value: s.str('The version, configuration or location.', { min: 1, max: 253 }),
+    since: s.time('Since when it has been blamed.'),
+    seenAt: s.time('When the failures were last counted.'),
+    failing: f.count('Failing machines of the group.', 100_000),
+    members: f.count('All machines of the group.', 100_000),
+    failingElsewhere: f.count('Failing machines outside the group.', 100_000),
+    elsewhere: f.count('All machines outside the group.', 100_000),
+  },
+)
 
-const wayBack = obj('A rollback of a component in a set.', {
-  set: objectName('The MachineComponentSet.'),
-  component: componentName('The component.'),
-  to: str('Identifies the version and its configuration.', {
+const wayBack = s.obj('A rollback of a component in a set.', {
+  set: f.objectName('The MachineComponentSet.'),
+  component: f.componentName('The component.'),
+  to: s.str('Identifies the version and its configuration.', {
     min: 12,
     max: 12,
     pattern: '^[0-9a-f]+$',
     says: 'a hash',
   }),
-  since: time('When the first machine was granted.'),
-  isOver: optional(bool('Whether machines were granted a different version since then.')),
+  since: s.time('When the first machine was granted.'),
+  isOver: s.optional(s.bool('Whether machines were granted a different version since then.')),
 })
 
-const reserved = obj('A deletion that was admitted and counted; if it does not follow, it is no longer counted.', {
-  kind: choice('Kind of the object.', ['Machine', 'Node', 'Namespace', 'CustomResourceDefinition']),
-  name: str('Name of the object.', { min: 1, max: 253 }),
-  uid: uid('UID of the object.'),
-  at: microTime('When it was counted, on the clock of the Defender.'),
+const reserved = s.obj('A deletion that was admitted and counted; if it does not follow, it is no longer counted.', {
+  kind: s.choice('Kind of the object.', ['Machine', 'Node', 'Namespace', 'CustomResourceDefinition']),
+  name: s.str('Name of the object.', { min: 1, max: 253 }),
+  uid: f.uid('UID of the object.'),
+  at: s.microTime('When it was counted, on the clock of the Defender.'),
 })
 
-const spec = obj('The grants and the state of the Defender.', {
-  sequence: int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
+const spec = s.obj('The grants and the state of the Defender.', {
+  sequence: s.int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   }),
-  asOf: optional(microTime('The clock of the Defender. It is monotonic: changes of the wall clock do not affect it.')),
-  leader: optional(str('The last leader.', { max: 253 })),
+  asOf: s.optional(
+    s.microTime('The clock of the Defender. It is monotonic: changes of the wall clock do not affect it.'),
+  ),
+  leader: s.optional(s.str('The last leader.', { max: 253 })),
   // Written whole, by one writer: as a map by key it would drag its own size in managed fields along.
-  grants: optional(list('Grants in flight, one per target of a permit.', grant, { max: MAX_GRANTS })),
-  rates: optional(mapList('Grants per time slot.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
-  breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
-  blames: optional(mapList('Blamed groups of machines.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
-  waysBack: optional(
-    mapList('Rollbacks of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
+  grants: s.optional(s.list('Grants in flight, one per target of a permit.', grant, { max: MAX_GRANTS })),
+  rates: s.optional(s.mapList('Grants per time slot.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
+  breakers: s.optional(s.mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
+  blames: s.optional(s.mapList('Blamed groups of machines.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
+  waysBack: s.optional(
+    s.mapList('Rollbacks of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
   ),
-  reserved: optional(
-    mapList('Admitted deletions of the last seconds.', reserved, { keys: ['uid'], max: MAX_RESERVED }),
+  reserved: s.optional(
+    s.mapList('Admitted deletions of the last seconds.', reserved, { keys: ['uid'], max: MAX_RESERVED }),
   ),
-  counts: optional(
-    obj('Totals since the ledger was created.', {
-      granted: int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      denied: int('Denials.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      succeeded: int('Successful results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      failed: int('Failed results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+  counts: s.optional(
+    s.obj('Totals since the ledger was created.', {
+      granted: s.int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      denied: s.int('Denials.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      succeeded: s.int('Successful results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      failed: s.int('Failed results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
     }),
   ),
 })

@@ -1,33 +1,7 @@
 // DefenderPolicy: what disruption is allowed. Without any policy the built-in careful one decides.
 import { AGE, statusOf, text, whole, wide } from '../columns.ts'
-import {
-  choice,
-  fallback,
-  int,
-  intOrPercent,
-  list,
-  mapList,
-  obj,
-  optional,
-  rule,
-  setOf,
-  str,
-  time,
-  union,
-} from '../build.ts'
-import {
-  conditions,
-  count,
-  cron,
-  dnsLabel,
-  duration,
-  objectName,
-  observedGeneration,
-  reasonWord,
-  selector,
-  sentence,
-  timeWindow,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { ruleTree } from '../rule-tree.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
@@ -36,55 +10,55 @@ export const RATE_WINDOWS = ['1m', '10m', '1h', '24h'] as const
 export const DOMAINS = ['cluster', 'zone', 'rack', 'pool', 'component'] as const
 export const RISKS = ['Low', 'Medium', 'High'] as const
 
-const protect = union(
-  obj('Targets that must not be disrupted.', {
-    name: optional(objectName('The target with this name.')),
-    selector: optional(selector('All targets with these labels.')),
-    reason: optional(sentence('Why, for people.')),
+const protect = s.union(
+  s.obj('Targets that must not be disrupted.', {
+    name: s.optional(f.objectName('The target with this name.')),
+    selector: s.optional(f.selector('All targets with these labels.')),
+    reason: s.optional(f.sentence('Why, for people.')),
   }),
   ['name', 'selector'],
 )
 
-const budget = obj('Limit on concurrent disruption.', {
-  max: intOrPercent(
+const budget = s.obj('Limit on concurrent disruption.', {
+  max: s.intOrPercent(
     'The limit; a percentage of the targets of the domain is rounded down, but is at least 1 unless it is 0%.',
     { min: 0, max: 10_000 },
   ),
-  of: choice('What counts: targets with a grant, or all targets that are unavailable for any cause.', [
+  of: s.choice('What counts: targets with a grant, or all targets that are unavailable for any cause.', [
     'concurrent',
     'unavailable',
   ]),
-  per: fallback(choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
+  per: s.fallback(s.choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
 })
 
-const rate = obj('Limit on grants in a time window.', {
-  window: choice('Length of the sliding window.', RATE_WINDOWS),
-  max: int('Maximum number of grants in the window.', { min: 0, max: 100_000 }),
-  per: fallback(choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
+const rate = s.obj('Limit on grants in a time window.', {
+  window: s.choice('Length of the sliding window.', RATE_WINDOWS),
+  max: s.int('Maximum number of grants in the window.', { min: 0, max: 100_000 }),
+  per: s.fallback(s.choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
 })
 
-const blackout = union(
-  obj('A period without disruption.', {
-    cron: optional(cron('When it starts: minute, hour, day of month, month, day of week.')),
-    from: optional(time('When it starts, for a blackout that does not recur.')),
-    duration: duration('How long it lasts.'),
-    timeZone: fallback(str('IANA time zone of the cron fields.', { min: 1, max: 64 }), 'UTC'),
-    until: optional(time('When it stops recurring.')),
+const blackout = s.union(
+  s.obj('A period without disruption.', {
+    cron: s.optional(f.cron('When it starts: minute, hour, day of month, month, day of week.')),
+    from: s.optional(s.time('When it starts, for a blackout that does not recur.')),
+    duration: f.duration('How long it lasts.'),
+    timeZone: s.fallback(s.str('IANA time zone of the cron fields.', { min: 1, max: 64 }), 'UTC'),
+    until: s.optional(s.time('When it stops recurring.')),
   }),
   ['cron', 'from'],
 )
 
-const breaker = rule(
-  obj('Stops everything except recoveries if operations fail.', {
-    failures: fallback(
-      int('Number of failures among the last results that opens the breaker.', { min: 1, max: 1_000 }),
+const breaker = s.rule(
+  s.obj('Stops everything except recoveries if operations fail.', {
+    failures: s.fallback(
+      s.int('Number of failures among the last results that opens the breaker.', { min: 1, max: 1_000 }),
       3,
     ),
-    of: fallback(int('Number of last results that count.', { min: 1, max: 1_000 }), 10),
-    window: fallback(duration('Age after which results no longer count.'), '1h'),
-    halfOpenAfter: fallback(duration('Time after which a few operations are tried.'), '15m'),
-    widen: fallback(
-      int(
+    of: s.fallback(s.int('Number of last results that count.', { min: 1, max: 1_000 }), 10),
+    window: s.fallback(f.duration('Age after which results no longer count.'), '1h'),
+    halfOpenAfter: s.fallback(f.duration('Time after which a few operations are tried.'), '15m'),
+    widen: s.fallback(
+      s.int(
         'Number of consecutive successful rounds that closes it; a round has 1, then 5, then 10 operations at once.',
         {
           min: 1,
@@ -105,74 +79,79 @@ const breaker = rule(
 /** Rates and the breaker always let recoveries pass; these only where a policy says so. Holds and protection bind always. */
 export const RECOVERY_EXEMPTIONS = ['Window', 'HealthFloor', 'Budget', 'Approval'] as const
 
-const spec = obj('The permitted disruption.', {
-  operations: optional(
-    setOf('The operations that this policy applies to; all if absent.', choice('An operation.', DISRUPTIONS), {
+const spec = s.obj('The permitted disruption.', {
+  operations: s.optional(
+    s.setOf('The operations that this policy applies to; all if absent.', s.choice('An operation.', DISRUPTIONS), {
       min: 1,
       max: 16,
     }),
   ),
-  selector: optional(selector('Selects the targets that this policy applies to; all if absent.')),
-  protect: optional(list('Targets that must not be disrupted.', protect, { max: 64 })),
-  budgets: optional(list('Limits on concurrent disruption; all of them apply.', budget, { max: 16 })),
-  rates: optional(list('Rate limits; all of them apply.', rate, { max: 16 })),
-  windows: optional(
-    list('Disruption is permitted only within these windows; always if absent.', timeWindow('A window.'), { max: 16 }),
+  selector: s.optional(f.selector('Selects the targets that this policy applies to; all if absent.')),
+  protect: s.optional(s.list('Targets that must not be disrupted.', protect, { max: 64 })),
+  budgets: s.optional(s.list('Limits on concurrent disruption; all of them apply.', budget, { max: 16 })),
+  rates: s.optional(s.list('Rate limits; all of them apply.', rate, { max: 16 })),
+  windows: s.optional(
+    s.list('Disruption is permitted only within these windows; always if absent.', f.timeWindow('A window.'), {
+      max: 16,
+    }),
   ),
-  blackouts: optional(list('No disruption is permitted during these periods.', blackout, { max: 64 })),
-  breaker: optional(breaker),
-  healthFloor: optional(
-    intOrPercent('Number of targets that must remain healthy; a percentage rounds up.', { min: 0, max: 20_000 }),
+  blackouts: s.optional(s.list('No disruption is permitted during these periods.', blackout, { max: 64 })),
+  breaker: s.optional(breaker),
+  healthFloor: s.optional(
+    s.intOrPercent('Number of targets that must remain healthy; a percentage rounds up.', { min: 0, max: 20_000 }),
   ),
-  approvals: optional(
-    mapList(
+  approvals: s.optional(
+    s.mapList(
       'Operations that need an approval, by risk.',
-      obj('The approvers for one risk.', {
-        risk: choice('Minimum risk of the operations.', RISKS),
-        from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
+      s.obj('The approvers for one risk.', {
+        risk: s.choice('Minimum risk of the operations.', RISKS),
+        from: s.list('Users, or groups with the prefix "group:".', s.str('A user or group.', { min: 1, max: 253 }), {
           min: 1,
           max: 32,
         }),
-        count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
+        count: s.fallback(s.int('Number of different approvers.', { min: 1, max: 5 }), 1),
       }),
       { keys: ['risk'], max: 3 },
     ),
   ),
-  rules: optional(
-    mapList(
+  rules: s.optional(
+    s.mapList(
       'Additional rules over facts about the cluster.',
-      obj('One rule.', {
-        name: dnsLabel('Name of the rule.'),
+      s.obj('One rule.', {
+        name: f.dnsLabel('Name of the rule.'),
         when: ruleTree('The rule; an unknown fact counts as true.'),
-        effect: fallback(choice('What happens if the rule is true.', ['Deny', 'Wait']), 'Wait'),
-        reason: reasonWord('The reason for the verdict.'),
-        message: optional(sentence('Why, for people.')),
+        effect: s.fallback(s.choice('What happens if the rule is true.', ['Deny', 'Wait']), 'Wait'),
+        reason: f.reasonWord('The reason for the verdict.'),
+        message: s.optional(f.sentence('Why, for people.')),
       }),
       { keys: ['name'], max: 32 },
     ),
   ),
-  exemptRecoveries: optional(
-    setOf(
+  exemptRecoveries: s.optional(
+    s.setOf(
       'Gates that do not apply to recoveries. A recovery returns to a version that was healthy before, once an hour per component of a set.',
-      choice('A gate.', RECOVERY_EXEMPTIONS),
+      s.choice('A gate.', RECOVERY_EXEMPTIONS),
       { min: 1, max: RECOVERY_EXEMPTIONS.length },
     ),
   ),
-  mode: fallback(choice('Enforce applies the decisions; Audit only reports them.', ['Enforce', 'Audit']), 'Enforce'),
+  mode: s.fallback(
+    s.choice('Enforce applies the decisions; Audit only reports them.', ['Enforce', 'Audit']),
+    'Enforce',
+  ),
 })
 
-const status = obj('The observed state of the policy.', {
-  observedGeneration: optional(observedGeneration()),
-  targets: optional(count('Number of targets that the policy applies to.')),
-  decisions: optional(
-    obj('Decisions in the last hour.', {
-      granted: count('Granted.'),
-      waiting: count('Waiting.'),
-      denied: count('Denied.'),
+const status = s.obj('The observed state of the policy.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  targets: s.optional(f.count('Number of targets that the policy applies to.')),
+  decisions: s.optional(
+    s.obj('Decisions in the last hour.', {
+      granted: f.count('Granted.'),
+      waiting: f.count('Waiting.'),
+      denied: f.count('Denied.'),
     }),
   ),
-  breaker: optional(choice('State of the breaker.', ['Closed', 'Open', 'HalfOpen'])),
-  conditions: optional(conditions()),
+  breaker: s.optional(s.choice('State of the breaker.', ['Closed', 'Open', 'HalfOpen'])),
+  conditions: s.optional(f.conditions()),
 })
 
 export const defenderPolicy = defineKind({

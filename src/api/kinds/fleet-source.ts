@@ -1,83 +1,56 @@
 // FleetSource: the git repository that the fleet follows, with its tracks.
 import { AGE, READY, date, text, wide } from '../columns.ts'
-import {
-  bool,
-  choice,
-  fallback,
-  intOrPercent,
-  list,
-  mapList,
-  obj,
-  optional,
-  rule,
-  setOf,
-  str,
-  time,
-  union,
-  unserved,
-} from '../build.ts'
-import {
-  commitId,
-  conditions,
-  count,
-  dnsLabel,
-  duration,
-  objectName,
-  observedGeneration,
-  secretRef,
-  selector,
-  sentence,
-  waitingFor,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { heldPrune } from './release.ts'
 
 const MAX_TRACKS = 32
 
 const refName = (doc: string) =>
-  str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', says: 'the name of a branch or tag' })
+  s.str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', says: 'the name of a branch or tag' })
 
-const ref = union(
-  obj('The branch, tag or commit to follow.', {
-    branch: optional(refName('The newest commit of this branch.')),
-    tag: optional(refName('This tag.')),
-    commit: optional(commitId('This commit.')),
+const ref = s.union(
+  s.obj('The branch, tag or commit to follow.', {
+    branch: s.optional(refName('The newest commit of this branch.')),
+    tag: s.optional(refName('This tag.')),
+    commit: s.optional(f.commitId('This commit.')),
   }),
   ['branch', 'tag', 'commit'],
 )
 
-const track = obj('A part of the fleet with its own pipeline.', {
-  name: dnsLabel('Name of the track.'),
-  match: fallback(
-    obj('Selects the rendered objects of the track; an object belongs to the first track that matches.', {
-      kinds: optional(setOf('Kinds.', str('A kind.', { min: 1, max: 63 }), { max: 32 })),
-      selector: optional(selector('Labels of the objects.')),
-      components: optional(
-        setOf(
+const track = s.obj('A part of the fleet with its own pipeline.', {
+  name: f.dnsLabel('Name of the track.'),
+  match: s.fallback(
+    s.obj('Selects the rendered objects of the track; an object belongs to the first track that matches.', {
+      kinds: s.optional(s.setOf('Kinds.', s.str('A kind.', { min: 1, max: 63 }), { max: 32 })),
+      selector: s.optional(f.selector('Labels of the objects.')),
+      components: s.optional(
+        s.setOf(
           'MachineComponents of these components, and sets that contain them.',
-          str('A component.', { min: 1, max: 63 }),
+          s.str('A component.', { min: 1, max: 63 }),
           { max: 64 },
         ),
       ),
     }),
     {},
   ),
-  pipelineRef: obj('The pipeline.', { name: objectName('Name of a ReleasePipeline in the same namespace.') }),
+  pipelineRef: s.obj('The pipeline.', { name: f.objectName('Name of a ReleasePipeline in the same namespace.') }),
 })
 
-const verify = rule(
-  obj('Verification of commits.', {
-    mode: fallback(
-      unserved(
-        choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
+const verify = s.rule(
+  s.obj('Verification of commits.', {
+    mode: s.fallback(
+      s.unserved(
+        s.choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
         'signatures of commits are not verified',
         ['Commit', 'CommitOrTag'],
       ),
       'Commit',
     ),
-    allowedSigners: optional(
-      unserved(
-        secretRef('Secret and key with the allowed signers, in the format of git.'),
+    allowedSigners: s.optional(
+      s.unserved(
+        f.secretRef('Secret and key with the allowed signers, in the format of git.'),
         'signatures of commits are not verified',
       ),
     ),
@@ -93,12 +66,12 @@ const verify = rule(
 const MAX_WRITTEN = 64
 const MAX_REPLACED = 8
 
-const writes = obj(
+const writes = s.obj(
   'What the source may write. Required as soon as there is a second source. With it, sync acts as the user kubenode:source:<namespace>:<name>, who needs the rights for it in each cluster.',
   {
-    kinds: setOf(
+    kinds: s.setOf(
       'Kinds, as Kind.group; Kind alone for the core group.',
-      str('A kind.', {
+      s.str('A kind.', {
         min: 1,
         max: 317,
         pattern: '^[A-Za-z][-A-Za-z0-9]*(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
@@ -106,8 +79,8 @@ const writes = obj(
       }),
       { min: 1, max: MAX_WRITTEN },
     ),
-    namespaces: fallback(
-      setOf('Namespaces of namespaced objects. If empty, only cluster-scoped objects.', dnsLabel('A namespace.'), {
+    namespaces: s.fallback(
+      s.setOf('Namespaces of namespaced objects. If empty, only cluster-scoped objects.', f.dnsLabel('A namespace.'), {
         max: MAX_WRITTEN,
       }),
       [],
@@ -115,16 +88,16 @@ const writes = obj(
   },
 )
 
-const spec = obj('The repository to follow, and how.', {
-  url: str('URL of the repository, without credentials.', {
+const spec = s.obj('The repository to follow, and how.', {
+  url: s.str('URL of the repository, without credentials.', {
     min: 1,
     max: 2048,
     pattern: '^(https|ssh|file)://[^\\s\\x00-\\x1f]+$',
     says: 'a URL with https, ssh or file',
   }),
-  ref: fallback(ref, { branch: 'main' }),
-  path: fallback(
-    str('Directory of the fleet in the repository.', {
+  ref: s.fallback(ref, { branch: 'main' }),
+  path: s.fallback(
+    s.str('Directory of the fleet in the repository.', {
       min: 1,
       max: 512,
       pattern: '^[A-Za-z0-9._][A-Za-z0-9._/-]*$',
@@ -132,32 +105,32 @@ const spec = obj('The repository to follow, and how.', {
     }),
     '.',
   ),
-  interval: fallback(duration('Interval between fetches.'), '1m'),
-  verify: optional(verify),
-  secretRef: optional(
-    secretRef(
+  interval: s.fallback(f.duration('Interval between fetches.'), '1m'),
+  verify: s.optional(verify),
+  secretRef: s.optional(
+    f.secretRef(
       'Secret with the credentials of the repository: in the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
     ),
   ),
-  decryption: optional(
-    unserved(
-      obj('Decryption of encrypted files.', {
-        provider: choice('The format.', ['sops', 'age']),
-        secretRef: secretRef('Secret with the keys.'),
+  decryption: s.optional(
+    s.unserved(
+      s.obj('Decryption of encrypted files.', {
+        provider: s.choice('The format.', ['sops', 'age']),
+        secretRef: f.secretRef('Secret with the keys.'),
       }),
       'encrypted files are not decrypted',
     ),
   ),
-  tracks: mapList(
+  tracks: s.mapList(
     'The parts of the fleet. Objects of a track that is removed are deleted like objects that are removed from git, unless another track matches them.',
     track,
     { keys: ['name'], min: 1, max: MAX_TRACKS },
   ),
-  writes: optional(writes),
-  replaces: optional(
-    setOf(
+  writes: s.optional(writes),
+  replaces: s.optional(
+    s.setOf(
       'Deleted sources, as namespace/name, whose objects this source takes over; after a rename.',
-      str('A source.', {
+      s.str('A source.', {
         min: 3,
         max: 317,
         pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
@@ -166,11 +139,11 @@ const spec = obj('The repository to follow, and how.', {
       { max: MAX_REPLACED },
     ),
   ),
-  prune: fallback(
-    obj('What happens to objects that were removed from git.', {
-      enabled: fallback(bool('Whether they are deleted.'), true),
-      guard: fallback(
-        intOrPercent('Deletions in one cluster that exceed this limit need an Approval of their digest.', {
+  prune: s.fallback(
+    s.obj('What happens to objects that were removed from git.', {
+      enabled: s.fallback(s.bool('Whether they are deleted.'), true),
+      guard: s.fallback(
+        s.intOrPercent('Deletions in one cluster that exceed this limit need an Approval of their digest.', {
           min: 0,
           max: 10_000,
         }),
@@ -179,40 +152,40 @@ const spec = obj('The repository to follow, and how.', {
     }),
     {},
   ),
-  drift: fallback(
-    choice('What happens to objects that were modified by others.', ['Detect', 'Correct', 'Off']),
+  drift: s.fallback(
+    s.choice('What happens to objects that were modified by others.', ['Detect', 'Correct', 'Off']),
     'Correct',
   ),
 })
 
-const status = obj('The observed state of the repository.', {
-  observedGeneration: optional(observedGeneration()),
-  commit: optional(commitId('The newest commit that was fetched and verified.')),
-  fetchedAt: optional(time('When it was fetched.')),
-  signer: optional(sentence('The signer of the commit.')),
-  tracks: optional(
-    mapList(
+const status = s.obj('The observed state of the repository.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
+  fetchedAt: s.optional(s.time('When it was fetched.')),
+  signer: s.optional(f.sentence('The signer of the commit.')),
+  tracks: s.optional(
+    s.mapList(
       'The tracks.',
-      obj('One track.', {
-        name: dnsLabel('Name of the track.'),
-        commit: optional(commitId('The commit of the last Release.')),
-        release: optional(objectName('The last Release.')),
-        appliedCommit: optional(commitId('The last commit whose release succeeded.')),
-        objects: optional(count('Number of objects of the track in all clusters.')),
+      s.obj('One track.', {
+        name: f.dnsLabel('Name of the track.'),
+        commit: s.optional(f.commitId('The commit of the last Release.')),
+        release: s.optional(f.objectName('The last Release.')),
+        appliedCommit: s.optional(f.commitId('The last commit whose release succeeded.')),
+        objects: s.optional(f.count('Number of objects of the track in all clusters.')),
       }),
       { keys: ['name'], max: MAX_TRACKS },
     ),
   ),
-  prunes: optional(
-    mapList(
+  prunes: s.optional(
+    s.mapList(
       'Deletions on the hub that wait for an Approval of their digest, by track.',
-      obj('One track.', { name: dnsLabel('Name of the track.'), held: heldPrune() }),
+      s.obj('One track.', { name: f.dnsLabel('Name of the track.'), held: heldPrune() }),
       { keys: ['name'], max: MAX_TRACKS },
     ),
   ),
-  renderErrors: optional(list('Render errors; truncated.', sentence('One error.', 1_024), { max: 10 })),
-  waitingFor: optional(waitingFor()),
-  conditions: optional(conditions()),
+  renderErrors: s.optional(s.list('Render errors; truncated.', f.sentence('One error.', 1_024), { max: 10 })),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const fleetSource = defineKind({

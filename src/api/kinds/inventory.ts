@@ -1,7 +1,7 @@
 // Inventory: what sync applied to a cluster, in shards, kept in the cluster that it describes.
 import { AGE, text, whole } from '../columns.ts'
-import { bool, choice, fallback, int, list, mapList, obj, optional, str, time } from '../build.ts'
-import { commitId, count, dnsLabel, objectName, sha256, uid } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 /** The content that git declares now, and what it declared before until that is applied; more than two only after failed attempts. */
@@ -21,106 +21,106 @@ export const MAX_SUSPECTS = 16
 export const MAX_CHANGED = 64
 const MAX_OBJECT_CHARS = 512
 
-const objectText = () => str('The object, as Kind.group/namespace/name.', { min: 1, max: MAX_OBJECT_CHARS })
+const objectText = () => s.str('The object, as Kind.group/namespace/name.', { min: 1, max: MAX_OBJECT_CHARS })
 
 const shortDigest = (doc: string) =>
-  str(doc, { min: 8, max: 64, pattern: '^[0-9a-f]+$', says: 'lower-case hexadecimal digits' })
+  s.str(doc, { min: 8, max: 64, pattern: '^[0-9a-f]+$', says: 'lower-case hexadecimal digits' })
 
 const failureFields = {
   object: objectText(),
-  uid: optional(uid('Its UID.')),
-  part: optional(str('The failing machine or node, if the object only reports it.', { min: 1, max: 300 })),
-  state: choice('Failed permanently, still in progress, or faulty without consequences so far.', [
+  uid: s.optional(f.uid('Its UID.')),
+  part: s.optional(s.str('The failing machine or node, if the object only reports it.', { min: 1, max: 300 })),
+  state: s.choice('Failed permanently, still in progress, or faulty without consequences so far.', [
     'Failed',
     'InProgress',
     'Faulty',
   ]),
-  reason: str('The reason.', { min: 1, max: 200 }),
-  digest: optional(shortDigest('Start of the SHA-256 of its declaration.')),
-  count: optional(count('Number of missing machines.')),
+  reason: s.str('The reason.', { min: 1, max: 200 }),
+  digest: s.optional(shortDigest('Start of the SHA-256 of its declaration.')),
+  count: s.optional(f.count('Number of missing machines.')),
 }
 
-const baseline = obj('Failures in the cluster before a Release started there; the Release is not blamed for them.', {
-  release: objectName('The Release that is compared with this baseline.'),
-  takenAt: time('When the baseline was taken.'),
-  incomplete: optional(bool('Set if an earlier baseline was lost; every failure then counts as new.')),
-  failing: list('Earlier failures. They do not stop a release.', obj('One failure.', failureFields), {
+const baseline = s.obj('Failures in the cluster before a Release started there; the Release is not blamed for them.', {
+  release: f.objectName('The Release that is compared with this baseline.'),
+  takenAt: s.time('When the baseline was taken.'),
+  incomplete: s.optional(s.bool('Set if an earlier baseline was lost; every failure then counts as new.')),
+  failing: s.list('Earlier failures. They do not stop a release.', s.obj('One failure.', failureFields), {
     max: MAX_FAILURES,
   }),
-  blamed: list(
+  blamed: s.list(
     'Failures caused by Releases that never passed their stage. They count against every Release with the same content.',
-    obj('One failure.', { ...failureFields, release: objectName('The Release that caused the failure.') }),
+    s.obj('One failure.', { ...failureFields, release: f.objectName('The Release that caused the failure.') }),
     { max: MAX_FAILURES },
   ),
-  changes: mapList(
+  changes: s.mapList(
     'The changes of those Releases and of the current one.',
-    obj('One Release.', {
-      release: objectName('The Release.'),
-      from: sha256('SHA-256 of the list of objects and digests before the change.'),
-      objects: list(
+    s.obj('One Release.', {
+      release: f.objectName('The Release.'),
+      from: f.sha256('SHA-256 of the list of objects and digests before the change.'),
+      objects: s.list(
         'The changed objects; truncated.',
-        obj('One object.', {
+        s.obj('One object.', {
           object: objectText(),
-          digest: optional(shortDigest('Its digest; absent if it was removed.')),
+          digest: s.optional(shortDigest('Its digest; absent if it was removed.')),
         }),
         { max: MAX_CHANGED },
       ),
-      more: optional(bool('Set if it changed more objects than are listed.')),
+      more: s.optional(s.bool('Set if it changed more objects than are listed.')),
     }),
     { keys: ['release'], max: MAX_SUSPECTS },
   ),
 })
 
-const reference = obj('One applied object.', {
-  group: fallback(str('API group; empty for the core group.', { max: 253 }), ''),
-  kind: str('Kind.', { min: 1, max: 63 }),
-  namespace: fallback(str('Namespace; empty for cluster-scoped objects.', { max: 63 }), ''),
-  name: str('Name.', { min: 1, max: 253 }),
-  uid: optional(uid('UID at the time it was applied; an object with a different UID is not pruned.')),
-  digest: optional(
-    str('Start of the SHA-256 of the applied object.', {
+const reference = s.obj('One applied object.', {
+  group: s.fallback(s.str('API group; empty for the core group.', { max: 253 }), ''),
+  kind: s.str('Kind.', { min: 1, max: 63 }),
+  namespace: s.fallback(s.str('Namespace; empty for cluster-scoped objects.', { max: 63 }), ''),
+  name: s.str('Name.', { min: 1, max: 253 }),
+  uid: s.optional(f.uid('UID at the time it was applied; an object with a different UID is not pruned.')),
+  digest: s.optional(
+    s.str('Start of the SHA-256 of the applied object.', {
       min: 8,
       max: 64,
       pattern: '^[0-9a-f]+$',
       says: 'lower-case hexadecimal digits',
     }),
   ),
-  committed: optional(
-    list(
+  committed: s.optional(
+    s.list(
       'Contents that may take effect, the declared one first. If absent, the object takes effect as it is (drift is not corrected, or sync has not recorded it yet).',
-      obj('One content.', {
-        digest: str('Start of the SHA-256 of the spec, without defaults and replicas.', {
+      s.obj('One content.', {
+        digest: s.str('Start of the SHA-256 of the spec, without defaults and replicas.', {
           min: 8,
           max: 64,
           pattern: '^[0-9a-f]+$',
           says: 'lower-case hexadecimal digits',
         }),
-        replicas: optional(int('The declared replicas.', { min: 0, max: 1_000_000 })),
+        replicas: s.optional(s.int('The declared replicas.', { min: 0, max: 1_000_000 })),
       }),
       { min: 1, max: MAX_COMMITTED },
     ),
   ),
 })
 
-const spec = obj('The applied objects.', {
-  source: str('The FleetSource, as namespace/name on the hub.', { min: 1, max: 317 }),
-  track: dnsLabel('The track.'),
-  shard: int('Number of the shard, from 0.', { min: 0, max: MAX_SHARDS - 1 }),
-  shards: fallback(int('How many shards there are.', { min: 1, max: MAX_SHARDS }), 1),
-  commit: optional(commitId('The last applied commit.')),
-  release: optional(objectName('The Release of that commit.')),
-  appliedAt: optional(time('When it was last applied.')),
-  baseline: optional(baseline),
-  pruning: optional(
-    obj('Approved deletions that are running.', {
-      digest: sha256('The digest that was approved.'),
-      targets: list('The objects.', str('Object and UID.', { min: 1, max: MAX_OBJECT_CHARS + 40 }), {
+const spec = s.obj('The applied objects.', {
+  source: s.str('The FleetSource, as namespace/name on the hub.', { min: 1, max: 317 }),
+  track: f.dnsLabel('The track.'),
+  shard: s.int('Number of the shard, from 0.', { min: 0, max: MAX_SHARDS - 1 }),
+  shards: s.fallback(s.int('How many shards there are.', { min: 1, max: MAX_SHARDS }), 1),
+  commit: s.optional(f.commitId('The last applied commit.')),
+  release: s.optional(f.objectName('The Release of that commit.')),
+  appliedAt: s.optional(s.time('When it was last applied.')),
+  baseline: s.optional(baseline),
+  pruning: s.optional(
+    s.obj('Approved deletions that are running.', {
+      digest: f.sha256('The digest that was approved.'),
+      targets: s.list('The objects.', s.str('Object and UID.', { min: 1, max: MAX_OBJECT_CHARS + 40 }), {
         min: 1,
         max: MAX_PRUNED,
       }),
     }),
   ),
-  refs: list('The objects, ordered by group, kind, namespace and name.', reference, { max: MAX_REFS }),
+  refs: s.list('The objects, ordered by group, kind, namespace and name.', reference, { max: MAX_REFS }),
 })
 
 export const inventory = defineKind({

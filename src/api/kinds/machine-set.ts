@@ -1,32 +1,32 @@
 // MachineSet: a group of machines with replicas, made through an infra provider.
 import { AGE, PHASE, text, whole, wide } from '../columns.ts'
-import { choice, fallback, immutable, int, intOrPercent, obj, optional, str } from '../build.ts'
-import { conditions, count, labels, observedGeneration, phase, selector, waitingFor } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 import { machineTemplateProps } from './machine.ts'
 
 /** The scale of one cluster. */
 export const MAX_REPLICAS = 20_000
 
-const template = obj('The template of the machines in the set.', {
-  metadata: optional(
-    obj('Metadata of the machines.', {
-      labels: optional(labels('Labels; they must match the selector.')),
+const template = s.obj('The template of the machines in the set.', {
+  metadata: s.optional(
+    s.obj('Metadata of the machines.', {
+      labels: s.optional(f.labels('Labels; they must match the selector.')),
     }),
   ),
-  spec: fallback(obj('The part of the Machine spec that the set determines.', machineTemplateProps), {}),
+  spec: s.fallback(s.obj('The part of the Machine spec that the set determines.', machineTemplateProps), {}),
 })
 
-const spec = obj('The desired state of the set.', {
-  replicas: fallback(int('Number of desired machines.', { min: 0, max: MAX_REPLICAS }), 1),
-  selector: immutable(selector('Selects the machines of the set.'), 'the selector of a MachineSet is immutable'),
+const spec = s.obj('The desired state of the set.', {
+  replicas: s.fallback(s.int('Number of desired machines.', { min: 0, max: MAX_REPLICAS }), 1),
+  selector: s.immutable(f.selector('Selects the machines of the set.'), 'the selector of a MachineSet is immutable'),
   template,
-  deleteOrder: fallback(
-    choice('Which machines are removed first when scaling in.', ['Unhealthy', 'Newest', 'Oldest', 'Random']),
+  deleteOrder: s.fallback(
+    s.choice('Which machines are removed first when scaling in.', ['Unhealthy', 'Newest', 'Oldest', 'Random']),
     'Unhealthy',
   ),
-  maxUnavailable: fallback(
-    intOrPercent(
+  maxUnavailable: s.fallback(
+    s.intOrPercent(
       'Number of machines that may be unavailable during replacements; a percentage rounds down to at least one.',
       {
         min: 1,
@@ -37,19 +37,19 @@ const spec = obj('The desired state of the set.', {
   ),
 })
 
-const status = obj('The observed state of the set.', {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Set')),
-  replicas: optional(count('Number of machines.')),
-  readyReplicas: optional(count('Number of machines that are Ready.')),
-  availableReplicas: optional(count('Number of machines that have been Ready for a minimum time.')),
-  deletingReplicas: optional(count('Number of machines that are being removed.')),
-  outdatedReplicas: optional(
-    count('Number of machines created from an older template. Template changes apply to new machines only.'),
+const status = s.obj('The observed state of the set.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Set')),
+  replicas: s.optional(f.count('Number of machines.')),
+  readyReplicas: s.optional(f.count('Number of machines that are Ready.')),
+  availableReplicas: s.optional(f.count('Number of machines that have been Ready for a minimum time.')),
+  deletingReplicas: s.optional(f.count('Number of machines that are being removed.')),
+  outdatedReplicas: s.optional(
+    f.count('Number of machines created from an older template. Template changes apply to new machines only.'),
   ),
-  selector: optional(str('The selector as text, for the scale subresource.', { max: 4096 })),
-  waitingFor: optional(waitingFor()),
-  conditions: optional(conditions()),
+  selector: s.optional(s.str('The selector as text, for the scale subresource.', { max: 4096 })),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machineSet = defineKind({

@@ -1,43 +1,7 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
 import { AGE, PHASE, READY, text, wide } from '../columns.ts'
-import {
-  bool,
-  choice,
-  fallback,
-  int,
-  list,
-  map,
-  mapList,
-  obj,
-  optional,
-  rule,
-  setOf,
-  str,
-  time,
-  unserved,
-} from '../build.ts'
-import {
-  absolutePath,
-  annotations,
-  commitId,
-  componentName,
-  componentVersion,
-  conditions,
-  dnsLabel,
-  labels,
-  labelValue,
-  objectName,
-  observedGeneration,
-  phase,
-  port,
-  secretRef,
-  reasonWord,
-  sentence,
-  sha256,
-  taints,
-  uid,
-  waitingFor,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 
 /** A machine remembers so many versions of a component. */
@@ -49,60 +13,62 @@ const MAX_JOBS = 16
 
 const NO_SSH = 'machines are not managed over SSH'
 
-const provider = obj('The infrastructure provider that creates the machine, and its parameters.', {
-  name: dnsLabel('Name of the provider, such as process, nspawn or static.'),
-  params: optional(
-    map('Parameters for the provider, which documents the keys.', str('A value.', { max: 1024 }), { max: 32 }),
+const provider = s.obj('The infrastructure provider that creates the machine, and its parameters.', {
+  name: f.dnsLabel('Name of the provider, such as process, nspawn or static.'),
+  params: s.optional(
+    s.map('Parameters for the provider, which documents the keys.', s.str('A value.', { max: 1024 }), { max: 32 }),
   ),
 })
 
-const ssh = obj('How to reach the host over SSH.', {
-  host: str('Host name or address.', { min: 1, max: 253 }),
-  port: fallback(port('Port of the SSH server.'), 22),
-  user: fallback(str('User to log in as.', { min: 1, max: 64 }), 'root'),
-  secretRef: secretRef('Secret that holds the private key.'),
-  hostKey: str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
+const ssh = s.obj('How to reach the host over SSH.', {
+  host: s.str('Host name or address.', { min: 1, max: 253 }),
+  port: s.fallback(f.port('Port of the SSH server.'), 22),
+  user: s.fallback(s.str('User to log in as.', { min: 1, max: 64 }), 'root'),
+  secretRef: f.secretRef('Secret that holds the private key.'),
+  hostKey: s.str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
 })
 
 /** What a MachineSet's template may say; the rest of a Machine belongs to controllers. */
 export const machineTemplateProps = {
-  provider: optional(provider),
-  channel: fallback(
-    unserved(
-      choice('How the machine is managed: by its agent, over SSH, or only observed.', ['Agent', 'SSH', 'Observe']),
+  provider: s.optional(provider),
+  channel: s.fallback(
+    s.unserved(
+      s.choice('How the machine is managed: by its agent, over SSH, or only observed.', ['Agent', 'SSH', 'Observe']),
       NO_SSH,
       ['SSH'],
     ),
     'Agent',
   ),
-  ssh: optional(unserved(ssh, NO_SSH)),
-  pool: optional(labelValue('Pool of the machine; a domain for budgets.')),
-  zone: optional(labelValue('Zone of the machine; a domain for budgets and spreading.')),
-  rack: optional(labelValue('Rack of the machine; a domain for budgets and spreading.')),
-  class: optional(labelValue('Hardware class; a new version is tried on each class before it reaches most machines.')),
-  labels: optional(labels('Labels of the Node.')),
-  annotations: optional(annotations('Annotations of the Node.')),
-  taints: optional(taints('Taints of the Node.')),
+  ssh: s.optional(s.unserved(ssh, NO_SSH)),
+  pool: s.optional(f.labelValue('Pool of the machine; a domain for budgets.')),
+  zone: s.optional(f.labelValue('Zone of the machine; a domain for budgets and spreading.')),
+  rack: s.optional(f.labelValue('Rack of the machine; a domain for budgets and spreading.')),
+  class: s.optional(
+    f.labelValue('Hardware class; a new version is tried on each class before it reaches most machines.'),
+  ),
+  labels: s.optional(f.labels('Labels of the Node.')),
+  annotations: s.optional(f.annotations('Annotations of the Node.')),
+  taints: s.optional(f.taints('Taints of the Node.')),
 }
 
-const componentOrder = obj('One component at one version on this machine.', {
-  name: componentName('The component.'),
-  version: componentVersion('The version to run.'),
-  config: optional(objectName('The ComponentConfig from which files are rendered.')),
-  setRef: optional(objectName('The MachineComponentSet that declares this version.')),
-  canaryRef: optional(objectName('The ComponentCanary that declares this version.')),
-  slice: optional(time('When the slice of this attempt started; a slice tries a machine once.')),
-  fresh: optional(
-    int('Number of consecutive attempts that only restored files that had been modified on the node.', {
+const componentOrder = s.obj('One component at one version on this machine.', {
+  name: f.componentName('The component.'),
+  version: f.componentVersion('The version to run.'),
+  config: s.optional(f.objectName('The ComponentConfig from which files are rendered.')),
+  setRef: s.optional(f.objectName('The MachineComponentSet that declares this version.')),
+  canaryRef: s.optional(f.objectName('The ComponentCanary that declares this version.')),
+  slice: s.optional(s.time('When the slice of this attempt started; a slice tries a machine once.')),
+  fresh: s.optional(
+    s.int('Number of consecutive attempts that only restored files that had been modified on the node.', {
       min: 1,
       max: 1_000,
     }),
   ),
-  workload: optional(
-    bool('It runs as pods of a DaemonSet: the machine controller switches and reports it, and agents ignore it.'),
+  workload: s.optional(
+    s.bool('It runs as pods of a DaemonSet: the machine controller switches and reports it, and agents ignore it.'),
   ),
-  attempt: fallback(
-    int(
+  attempt: s.fallback(
+    s.int(
       'Attempt number; after a rollback, an agent does not retry the same version and configuration within one attempt.',
       {
         min: 1,
@@ -111,61 +77,63 @@ const componentOrder = obj('One component at one version on this machine.', {
     ),
     1,
   ),
-  switch: optional(
-    obj('The order to switch now.', {
-      attempt: int('The attempt to switch; the agent ignores any other.', { min: 1, max: 1_000_000 }),
-      permit: objectName('The OperationPermit for the switch; the agent reads its phase immediately before switching.'),
+  switch: s.optional(
+    s.obj('The order to switch now.', {
+      attempt: s.int('The attempt to switch; the agent ignores any other.', { min: 1, max: 1_000_000 }),
+      permit: f.objectName(
+        'The OperationPermit for the switch; the agent reads its phase immediately before switching.',
+      ),
     }),
   ),
 })
 
-const componentStatus = obj('One component as reported by the agent.', {
-  name: componentName('The component.'),
-  version: optional(componentVersion('The version in use.')),
-  desired: optional(componentVersion('The desired version that the agent last received.')),
-  state: phase('Component', 'What the agent is doing with it.'),
-  since: time('Since when the component has been in this state.'),
-  message: optional(sentence('Why, for people.')),
-  reason: optional(reasonWord('The cause, as a reason of the catalogue.')),
-  output: optional(
-    str('The last lines of its log, if it exited or a probe failed. Secrets are masked.', { max: 1024 }),
+const componentStatus = s.obj('One component as reported by the agent.', {
+  name: f.componentName('The component.'),
+  version: s.optional(f.componentVersion('The version in use.')),
+  desired: s.optional(f.componentVersion('The desired version that the agent last received.')),
+  state: f.phase('Component', 'What the agent is doing with it.'),
+  since: s.time('Since when the component has been in this state.'),
+  message: s.optional(f.sentence('Why, for people.')),
+  reason: s.optional(f.reasonWord('The cause, as a reason of the catalogue.')),
+  output: s.optional(
+    s.str('The last lines of its log, if it exited or a probe failed. Secrets are masked.', { max: 1024 }),
   ),
-  drifted: optional(
-    sentence(
+  drifted: s.optional(
+    f.sentence(
       'Modified files or units that the agent does not restore by itself, because that needs an order to switch.',
     ),
   ),
-  digest: optional(sha256('SHA-256 of the installed content; equal nodes have equal digests.')),
-  attempt: optional(int('The attempt of this state.', { min: 1, max: 1_000_000 })),
-  healthyBefore: optional(
-    list(
+  digest: s.optional(f.sha256('SHA-256 of the installed content; equal nodes have equal digests.')),
+  attempt: s.optional(s.int('The attempt of this state.', { min: 1, max: 1_000_000 })),
+  healthyBefore: s.optional(
+    s.list(
       'Versions that passed their settle window on this machine, newest last.',
-      obj('One version.', {
-        version: componentVersion('The version.'),
-        digest: sha256('SHA-256 of the statement of its MachineComponent.'),
-        config: optional(objectName('The ComponentConfig in use at that time.')),
+      s.obj('One version.', {
+        version: f.componentVersion('The version.'),
+        digest: f.sha256('SHA-256 of the statement of its MachineComponent.'),
+        config: s.optional(f.objectName('The ComponentConfig in use at that time.')),
       }),
       { max: MAX_HEALTHY_BEFORE },
     ),
   ),
 })
 
-const spec = rule(
-  rule(
-    obj('The desired state of the machine.', {
-      providerID: optional(str('The name of the machine at its provider.', { min: 1, max: 253 })),
-      address: optional(str('Address of the machine.', { min: 1, max: 253 })),
+const spec = s.rule(
+  s.rule(
+    s.obj('The desired state of the machine.', {
+      providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
+      address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
       ...machineTemplateProps,
-      components: optional(
-        mapList('Component versions to run on this machine. Written by the machine controller.', componentOrder, {
+      components: s.optional(
+        s.mapList('Component versions to run on this machine. Written by the machine controller.', componentOrder, {
           keys: ['name'],
           max: MAX_COMPONENTS,
         }),
       ),
-      jobs: optional(
-        setOf(
+      jobs: s.optional(
+        s.setOf(
           'RemedyOperationJobs that the agent watches. Written by the job controller.',
-          objectName('Name of a job.'),
+          f.objectName('Name of a job.'),
           {
             max: MAX_JOBS,
           },
@@ -187,50 +155,50 @@ const spec = rule(
   },
 )
 
-const status = obj('The observed state of the machine.', {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Machine')),
-  nodeRef: optional(
-    obj('The Node of this machine.', {
-      name: objectName('Name of the Node.'),
-      uid: uid('UID of the Node.'),
+const status = s.obj('The observed state of the machine.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Machine')),
+  nodeRef: s.optional(
+    s.obj('The Node of this machine.', {
+      name: f.objectName('Name of the Node.'),
+      uid: f.uid('UID of the Node.'),
     }),
   ),
-  inServiceSince: optional(
-    time('When the machine first went into service: its Node existed without the startup taint. Absent before that.'),
+  inServiceSince: s.optional(
+    s.time('When the machine first went into service: its Node existed without the startup taint. Absent before that.'),
   ),
-  bootID: optional(str('Changes with every boot of the kernel.', { max: 64 })),
-  agent: optional(
-    obj('The agent on the machine.', {
-      version: componentVersion('Version of the agent.'),
-      folder: optional(absolutePath('Data folder of the agent on its host.')),
-      publicKey: optional(str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
-      certificate: optional(
-        obj('The certificate that the agent acts with.', {
-          issued: time('Start of its validity.'),
-          expires: time('End of its validity; renewed before two thirds are over.'),
+  bootID: s.optional(s.str('Changes with every boot of the kernel.', { max: 64 })),
+  agent: s.optional(
+    s.obj('The agent on the machine.', {
+      version: f.componentVersion('Version of the agent.'),
+      folder: s.optional(f.absolutePath('Data folder of the agent on its host.')),
+      publicKey: s.optional(s.str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
+      certificate: s.optional(
+        s.obj('The certificate that the agent acts with.', {
+          issued: s.time('Start of its validity.'),
+          expires: s.time('End of its validity; renewed before two thirds are over.'),
         }),
       ),
     }),
   ),
-  platform: optional(
-    obj('The platform, as detected by the agent.', {
-      os: optional(str('Operating system and its release.', { max: 128 })),
-      arch: optional(str('Processor architecture.', { max: 32 })),
-      kernel: optional(str('Release of the kernel.', { max: 128 })),
+  platform: s.optional(
+    s.obj('The platform, as detected by the agent.', {
+      os: s.optional(s.str('Operating system and its release.', { max: 128 })),
+      arch: s.optional(s.str('Processor architecture.', { max: 32 })),
+      kernel: s.optional(s.str('Release of the kernel.', { max: 128 })),
     }),
   ),
-  components: optional(
-    mapList('Components as reported by the agent.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
+  components: s.optional(
+    s.mapList('Components as reported by the agent.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
   ),
-  commit: optional(commitId('The commit of the current spec.')),
-  waitingFor: optional(waitingFor()),
-  foreignFiles: optional(
-    list('Files of other owners where a component needs to write its own; truncated.', absolutePath('A path.'), {
+  commit: s.optional(f.commitId('The commit of the current spec.')),
+  waitingFor: s.optional(f.waitingFor()),
+  foreignFiles: s.optional(
+    s.list('Files of other owners where a component needs to write its own; truncated.', f.absolutePath('A path.'), {
       max: 20,
     }),
   ),
-  conditions: optional(conditions()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machine = defineKind({

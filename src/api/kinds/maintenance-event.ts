@@ -1,20 +1,20 @@
 // MaintenanceEvent: a provider's planned or unplanned event about a host.
 import { AGE, text } from '../columns.ts'
-import { choice, fallback, obj, optional, rule, str, time, unserved } from '../build.ts'
-import { conditions, objectName, observedGeneration, phase, sentence } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-const spec = unserved(
-  rule(
-    obj('What the provider announced.', {
-      machine: objectName('The Machine on the affected host.'),
-      kind: choice('The effect on the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
-      planned: fallback(choice('Whether it was announced in advance.', ['Planned', 'Unplanned']), 'Planned'),
-      notBefore: optional(time('Earliest start.')),
-      notAfter: optional(time('Latest start.')),
-      source: str('The provider and its ID of the event.', { min: 1, max: 253 }),
-      description: optional(sentence('The description from the provider.', 1_024)),
-      state: fallback(phase('Maintenance', 'The last reported state.'), 'Scheduled'),
+const spec = s.unserved(
+  s.rule(
+    s.obj('What the provider announced.', {
+      machine: f.objectName('The Machine on the affected host.'),
+      kind: s.choice('The effect on the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
+      planned: s.fallback(s.choice('Whether it was announced in advance.', ['Planned', 'Unplanned']), 'Planned'),
+      notBefore: s.optional(s.time('Earliest start.')),
+      notAfter: s.optional(s.time('Latest start.')),
+      source: s.str('The provider and its ID of the event.', { min: 1, max: 253 }),
+      description: s.optional(f.sentence('The description from the provider.', 1_024)),
+      state: s.fallback(f.phase('Maintenance', 'The last reported state.'), 'Scheduled'),
     }),
     {
       cel: '!has(self.notBefore) || !has(self.notAfter) || self.notBefore <= self.notAfter',
@@ -27,11 +27,11 @@ const spec = unserved(
   'announcements of providers have no effect',
 )
 
-const status = obj('The observed state of the event.', {
-  observedGeneration: optional(observedGeneration()),
-  job: optional(objectName('The RemedyOperationJob for the event.')),
-  acknowledgedAt: optional(time('When the event was acknowledged to the provider.')),
-  conditions: optional(conditions()),
+const status = s.obj('The observed state of the event.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  job: s.optional(f.objectName('The RemedyOperationJob for the event.')),
+  acknowledgedAt: s.optional(s.time('When the event was acknowledged to the provider.')),
+  conditions: s.optional(f.conditions()),
 })
 
 export const maintenanceEvent = defineKind({

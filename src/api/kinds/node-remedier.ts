@@ -1,19 +1,7 @@
 // NodeRemedier: a fault → repair rule with an escalation ladder and limits.
 import { AGE, statusOf, text, whole, wide } from '../columns.ts'
-import { choice, fallback, int, intOrPercent, list, mapList, obj, optional, str, time, unserved } from '../build.ts'
-import {
-  componentName,
-  conditions,
-  count,
-  dnsLabel,
-  duration,
-  objectName,
-  observedGeneration,
-  reasonWord,
-  revisionName,
-  selector,
-  sentence,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { ruleTree } from '../rule-tree.ts'
 import { operation } from './operations.ts'
@@ -21,34 +9,37 @@ import { operation } from './operations.ts'
 export const MAX_RUNGS = 8
 const MAX_OPERATIONS_OF_A_RUNG = 8
 
-const verify = obj('How the repair is verified.', {
-  conditionCleared: optional(
-    str('A condition of the Node that must clear; if absent, the rule itself must become false.', { min: 1, max: 128 }),
+const verify = s.obj('How the repair is verified.', {
+  conditionCleared: s.optional(
+    s.str('A condition of the Node that must clear; if absent, the rule itself must become false.', {
+      min: 1,
+      max: 128,
+    }),
   ),
-  stableFor: fallback(duration('How long the fault must be absent; longer than the period of its detector.'), '5m'),
-  probe: optional(
-    obj('A component probe that must pass as well.', {
-      component: componentName('The component.'),
-      name: optional(
-        unserved(dnsLabel('The probe; all probes if absent.'), 'all probes of the component are waited for'),
+  stableFor: s.fallback(f.duration('How long the fault must be absent; longer than the period of its detector.'), '5m'),
+  probe: s.optional(
+    s.obj('A component probe that must pass as well.', {
+      component: f.componentName('The component.'),
+      name: s.optional(
+        s.unserved(f.dnsLabel('The probe; all probes if absent.'), 'all probes of the component are waited for'),
       ),
     }),
   ),
 })
 
-const rung = obj('One step of the ladder.', {
-  operations: list('The operations, executed in order.', operation, { min: 1, max: MAX_OPERATIONS_OF_A_RUNG }),
-  timeout: fallback(duration('Timeout of all operations together.'), '30m'),
-  verify: fallback(verify, {}),
-  retries: fallback(int('Number of retries of the rung after a transient failure.', { min: 0, max: 5 }), 1),
+const rung = s.obj('One step of the ladder.', {
+  operations: s.list('The operations, executed in order.', operation, { min: 1, max: MAX_OPERATIONS_OF_A_RUNG }),
+  timeout: s.fallback(f.duration('Timeout of all operations together.'), '30m'),
+  verify: s.fallback(verify, {}),
+  retries: s.fallback(s.int('Number of retries of the rung after a transient failure.', { min: 0, max: 5 }), 1),
 })
 
-const limits = obj('Limits of this rule. The Defender can reduce them further.', {
-  perNodePerDay: fallback(int('Maximum number of repairs of one node in 24 hours.', { min: 1, max: 100 }), 3),
-  perHour: fallback(int('Maximum number of repairs in an hour.', { min: 1, max: 10_000 }), 10),
-  perDay: fallback(int('Maximum number of repairs in 24 hours.', { min: 1, max: 100_000 }), 50),
-  maxInFlight: fallback(
-    intOrPercent('Maximum number of concurrent repairs; a percentage of the nodes is rounded down to at least one.', {
+const limits = s.obj('Limits of this rule. The Defender can reduce them further.', {
+  perNodePerDay: s.fallback(s.int('Maximum number of repairs of one node in 24 hours.', { min: 1, max: 100 }), 3),
+  perHour: s.fallback(s.int('Maximum number of repairs in an hour.', { min: 1, max: 10_000 }), 10),
+  perDay: s.fallback(s.int('Maximum number of repairs in 24 hours.', { min: 1, max: 100_000 }), 50),
+  maxInFlight: s.fallback(
+    s.intOrPercent('Maximum number of concurrent repairs; a percentage of the nodes is rounded down to at least one.', {
       min: 1,
       max: 10_000,
     }),
@@ -56,59 +47,64 @@ const limits = obj('Limits of this rule. The Defender can reduce them further.',
   ),
 })
 
-const spec = obj('The fault and its repairs.', {
-  nodeSelector: optional(selector('Selects the nodes that the rule applies to; all nodes if absent.')),
+const spec = s.obj('The fault and its repairs.', {
+  nodeSelector: s.optional(f.selector('Selects the nodes that the rule applies to; all nodes if absent.')),
   when: ruleTree('The rule, evaluated over facts about one node.'),
-  for: fallback(duration('How long the rule must be true before a repair starts.'), '0s'),
-  priority: fallback(
-    int('If two rules are true for a node, the one with the higher priority acts.', { min: -1_000, max: 1_000 }),
+  for: s.fallback(f.duration('How long the rule must be true before a repair starts.'), '0s'),
+  priority: s.fallback(
+    s.int('If two rules are true for a node, the one with the higher priority acts.', { min: -1_000, max: 1_000 }),
     0,
   ),
-  ladder: list('Repairs to try, mildest first. The next rung follows if the fault persists.', rung, {
+  ladder: s.list('Repairs to try, mildest first. The next rung follows if the fault persists.', rung, {
     min: 1,
     max: MAX_RUNGS,
   }),
-  cooldown: fallback(duration('Minimum time between two repairs of a node.'), '10m'),
-  limits: fallback(limits, {}),
-  relapseWindow: fallback(
-    duration('If the fault returns within this time, the repair starts with the rung after the one that helped.'),
+  cooldown: s.fallback(f.duration('Minimum time between two repairs of a node.'), '10m'),
+  limits: s.fallback(limits, {}),
+  relapseWindow: s.fallback(
+    f.duration('If the fault returns within this time, the repair starts with the rung after the one that helped.'),
     '24h',
   ),
-  mode: fallback(
-    choice('Enforce: repair. DryRun: create jobs that end before they request a permit. Shadow: only count.', [
+  mode: s.fallback(
+    s.choice('Enforce: repair. DryRun: create jobs that end before they request a permit. Shadow: only count.', [
       'Enforce',
       'DryRun',
       'Shadow',
     ]),
     'Enforce',
   ),
-  share: fallback(int('Percentage of nodes that the rule acts on, to try out a new rule.', { min: 1, max: 100 }), 100),
+  share: s.fallback(
+    s.int('Percentage of nodes that the rule acts on, to try out a new rule.', { min: 1, max: 100 }),
+    100,
+  ),
 })
 
-const recent = obj('One node for which the rule is true.', {
-  node: objectName('The node.'),
-  since: time('Since when.'),
-  job: optional(objectName('The repair job.')),
-  reason: optional(reasonWord('Reason why there is no job.')),
-  waitingFor: optional(sentence('Why there is no job.')),
+const recent = s.obj('One node for which the rule is true.', {
+  node: f.objectName('The node.'),
+  since: s.time('Since when.'),
+  job: s.optional(f.objectName('The repair job.')),
+  reason: s.optional(f.reasonWord('Reason why there is no job.')),
+  waitingFor: s.optional(f.sentence('Why there is no job.')),
 })
 
-const status = obj('The observed state of the rule.', {
-  observedGeneration: optional(observedGeneration()),
-  activeRevision: optional(revisionName('The ControllerRevision of the active rule: the last valid revision.')),
-  counts: optional(
-    obj('Nodes and repairs.', {
-      selected: count('Nodes that the rule applies to.'),
-      matching: count('Nodes for which the rule is true.'),
-      unknown: count('Nodes for which the rule is unknown.'),
-      inFlight: count('Running repairs.'),
-      lastHour: count('Repairs in the last hour.'),
-      lastDay: count('Repairs in the last 24 hours.'),
-      inhibited: count('Nodes whose repair is suspended because a change is blamed.'),
+const status = s.obj('The observed state of the rule.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  activeRevision: s.optional(f.revisionName('The ControllerRevision of the active rule: the last valid revision.')),
+  counts: s.optional(
+    s.obj('Nodes and repairs.', {
+      selected: f.count('Nodes that the rule applies to.'),
+      matching: f.count('Nodes for which the rule is true.'),
+      unknown: f.count('Nodes for which the rule is unknown.'),
+      inFlight: f.count('Running repairs.'),
+      lastHour: f.count('Repairs in the last hour.'),
+      lastDay: f.count('Repairs in the last 24 hours.'),
+      inhibited: f.count('Nodes whose repair is suspended because a change is blamed.'),
     }),
   ),
-  matching: optional(mapList('Nodes for which the rule is true; at most 200.', recent, { keys: ['node'], max: 200 })),
-  conditions: optional(conditions()),
+  matching: s.optional(
+    s.mapList('Nodes for which the rule is true; at most 200.', recent, { keys: ['node'], max: 200 }),
+  ),
+  conditions: s.optional(f.conditions()),
 })
 
 export const nodeRemedier = defineKind({

@@ -1,34 +1,7 @@
 // OperationPermit: one request for disruption and the Defender's answer. The requester writes the spec, the Defender alone the status.
 import { AGE, PHASE, text, whole, wide } from '../columns.ts'
-import {
-  bool,
-  choice,
-  fallback,
-  immutable,
-  int,
-  list,
-  map,
-  mapList,
-  microTime,
-  obj,
-  optional,
-  setOf,
-  str,
-  time,
-} from '../build.ts'
-import {
-  commitId,
-  componentName,
-  conditions,
-  count,
-  dnsLabel,
-  observedGeneration,
-  objectName,
-  phase,
-  reasonWord,
-  sentence,
-  uid,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 
 /** A slice; a larger disruption is several permits. */
@@ -57,51 +30,51 @@ export type Disruption = (typeof DISRUPTIONS)[number]
 
 /** Names of targets are as long as object names, which list keys allow. */
 export const targetRef = (doc: string) =>
-  obj(doc, {
-    kind: choice('Kind of the target.', ['Machine', 'Node', 'Cluster']),
-    namespace: optional(dnsLabel('Namespace of the target, where its kind has one.')),
-    name: objectName('Name of the target.'),
-    uid: uid('UID of the target.'),
+  s.obj(doc, {
+    kind: s.choice('Kind of the target.', ['Machine', 'Node', 'Cluster']),
+    namespace: s.optional(f.dnsLabel('Namespace of the target, where its kind has one.')),
+    name: f.objectName('Name of the target.'),
+    uid: f.uid('UID of the target.'),
   })
 
-const spec = obj('The requested disruption.', {
-  operations: immutable(
-    setOf('The operations on each target.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+const spec = s.obj('The requested disruption.', {
+  operations: s.immutable(
+    s.setOf('The operations on each target.', s.choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
     'operations of a permit are immutable; request another permit',
   ),
-  component: optional(
-    obj('The affected component, if any.', {
-      name: str('Name of the component.', { min: 1, max: 63 }),
-      version: optional(str('The new version.', { min: 1, max: 128 })),
-      config: optional(objectName('The new ComponentConfig.')),
+  component: s.optional(
+    s.obj('The affected component, if any.', {
+      name: s.str('Name of the component.', { min: 1, max: 63 }),
+      version: s.optional(s.str('The new version.', { min: 1, max: 128 })),
+      config: s.optional(f.objectName('The new ComponentConfig.')),
     }),
   ),
-  targets: immutable(
-    mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
+  targets: s.immutable(
+    s.mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
     'targets of a permit are immutable; request another permit',
   ),
-  requester: obj('The requester.', {
-    manager: str('Field manager of the controller.', { min: 1, max: 63 }),
-    kind: optional(str('Kind of the object that needs the permit.', { min: 1, max: 63 })),
-    namespace: optional(dnsLabel('Namespace of that object, where its kind has one.')),
-    name: optional(objectName('Name of that object.')),
-    uid: optional(uid('UID of that object.')),
+  requester: s.obj('The requester.', {
+    manager: s.str('Field manager of the controller.', { min: 1, max: 63 }),
+    kind: s.optional(s.str('Kind of the object that needs the permit.', { min: 1, max: 63 })),
+    namespace: s.optional(f.dnsLabel('Namespace of that object, where its kind has one.')),
+    name: s.optional(f.objectName('Name of that object.')),
+    uid: s.optional(f.uid('UID of that object.')),
   }),
-  reason: sentence('Why, for people.'),
-  recovery: fallback(
-    bool('Whether the requester claims that this returns to the last healthy revision; the Defender verifies it.'),
+  reason: f.sentence('Why, for people.'),
+  recovery: s.fallback(
+    s.bool('Whether the requester claims that this returns to the last healthy revision; the Defender verifies it.'),
     false,
   ),
-  commit: optional(commitId('The commit that requires the operation.')),
-  leaseSeconds: fallback(
-    int('The permit expires if it is not renewed within this time.', { min: 15, max: 3_600 }),
+  commit: s.optional(f.commitId('The commit that requires the operation.')),
+  leaseSeconds: s.fallback(
+    s.int('The permit expires if it is not renewed within this time.', { min: 15, max: 3_600 }),
     120,
   ),
-  renewTime: optional(microTime('When the requester last renewed the permit.')),
-  results: optional(
-    map(
+  renewTime: s.optional(s.microTime('When the requester last renewed the permit.')),
+  results: s.optional(
+    s.map(
       'The result for each target, by UID. Each result frees a slot.',
-      choice('The result.', ['Succeeded', 'Failed', 'Released']),
+      s.choice('The result.', ['Succeeded', 'Failed', 'Released']),
       {
         max: MAX_TARGETS,
       },
@@ -109,36 +82,38 @@ const spec = obj('The requested disruption.', {
   ),
 })
 
-const verdict = obj('The decision of one gate about one target.', {
-  target: uid('UID of the target; required.'),
-  gate: reasonWord('The gate that decided.'),
-  policy: optional(objectName('The policy of the gate.')),
-  verdict: choice('The decision.', ['Granted', 'Waiting', 'Denied']),
-  reason: optional(reasonWord('Why the gate does not let the target pass; absent if it does.')),
-  seen: optional(sentence('The observed value.')),
-  limit: optional(sentence('The limit that applies.')),
-  field: optional(str('Field of the policy that holds the limit, below its spec, such as /budgets/0.', { max: 64 })),
-  generation: optional(
-    int('Generation of the policy that `field` refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+const verdict = s.obj('The decision of one gate about one target.', {
+  target: f.uid('UID of the target; required.'),
+  gate: f.reasonWord('The gate that decided.'),
+  policy: s.optional(f.objectName('The policy of the gate.')),
+  verdict: s.choice('The decision.', ['Granted', 'Waiting', 'Denied']),
+  reason: s.optional(f.reasonWord('Why the gate does not let the target pass; absent if it does.')),
+  seen: s.optional(f.sentence('The observed value.')),
+  limit: s.optional(f.sentence('The limit that applies.')),
+  field: s.optional(
+    s.str('Field of the policy that holds the limit, below its spec, such as /budgets/0.', { max: 64 }),
   ),
-  count: optional(int('The observed number, where `field` limits one.', { min: 0, max: 1_000_000 })),
-  hold: optional(objectName('The hold that applies.')),
-  component: optional(componentName('The component whose change is blamed.')),
-  retryAfter: optional(int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
+  generation: s.optional(
+    s.int('Generation of the policy that `field` refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+  ),
+  count: s.optional(s.int('The observed number, where `field` limits one.', { min: 0, max: 1_000_000 })),
+  hold: s.optional(f.objectName('The hold that applies.')),
+  component: s.optional(f.componentName('The component whose change is blamed.')),
+  retryAfter: s.optional(s.int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
 })
 
-const status = obj("The Defender's answer.", {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Permit')),
-  decidedAt: optional(time('When it was granted or denied.')),
-  expiresAt: optional(time('When the lease expires unless it is renewed.')),
-  endedAt: optional(time('When it was released, expired or revoked.')),
-  granted: optional(count('Number of granted targets.', MAX_TARGETS)),
+const status = s.obj("The Defender's answer.", {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Permit')),
+  decidedAt: s.optional(s.time('When it was granted or denied.')),
+  expiresAt: s.optional(s.time('When the lease expires unless it is renewed.')),
+  endedAt: s.optional(s.time('When it was released, expired or revoked.')),
+  granted: s.optional(f.count('Number of granted targets.', MAX_TARGETS)),
   // One writer has them all: told apart by their keys, who owns which field of each would be more than half of a permit.
-  verdicts: optional(list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
-  gates: optional(list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
-  approvals: optional(list('Approvals that were used.', objectName('Name of an Approval.'), { max: 8 })),
-  conditions: optional(conditions()),
+  verdicts: s.optional(s.list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
+  gates: s.optional(s.list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
+  approvals: s.optional(s.list('Approvals that were used.', f.objectName('Name of an Approval.'), { max: 8 })),
+  conditions: s.optional(f.conditions()),
 })
 
 export const operationPermit = defineKind({

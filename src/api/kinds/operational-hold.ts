@@ -1,7 +1,7 @@
 // OperationalHold: an imperative with reason, author and end: pause, freeze, pin, retry, abort. Never an edit of what git declares.
 import { AGE, text, wide } from '../columns.ts'
-import { choice, immutable, obj, optional, rule, str, time, union } from '../build.ts'
-import { conditions, dnsLabel, objectName, observedGeneration, selector, sentence } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit'] as const
@@ -22,38 +22,40 @@ export const HOLD_TARGETS = [
   'Release',
 ] as const
 
-const target = immutable(
-  union(
-    obj('The objects on hold.', {
-      kind: choice('Kind of the objects.', HOLD_TARGETS),
-      namespace: optional(dnsLabel('Namespace of the objects, if their kind has one; all namespaces if absent.')),
-      name: optional(objectName('The object with this name.')),
-      selector: optional(selector('All objects with these labels; an empty selector matches all objects of the kind.')),
+const target = s.immutable(
+  s.union(
+    s.obj('The objects on hold.', {
+      kind: s.choice('Kind of the objects.', HOLD_TARGETS),
+      namespace: s.optional(f.dnsLabel('Namespace of the objects, if their kind has one; all namespaces if absent.')),
+      name: s.optional(f.objectName('The object with this name.')),
+      selector: s.optional(
+        f.selector('All objects with these labels; an empty selector matches all objects of the kind.'),
+      ),
     }),
     ['name', 'selector'],
   ),
   'the target of a hold is immutable; create another hold',
 )
 
-const spec = rule(
-  obj('The objects on hold, the effect, the reason and the expiry.', {
+const spec = s.rule(
+  s.obj('The objects on hold, the effect, the reason and the expiry.', {
     target,
-    effect: immutable(
-      choice(
+    effect: s.immutable(
+      s.choice(
         'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare.',
         HOLD_EFFECTS,
       ),
       'the effect of a hold is immutable; create another hold',
     ),
-    to: optional(
-      str('The revision to stay on (Pin) or to retry (Retry), or the digest of the content (AllowEdit).', {
+    to: s.optional(
+      s.str('The revision to stay on (Pin) or to retry (Retry), or the digest of the content (AllowEdit).', {
         min: 1,
         max: 253,
       }),
     ),
-    reason: str('Why, for people.', { min: 1, max: 512 }),
-    author: str('The user who created the hold.', { min: 1, max: 253 }),
-    until: time('When the hold expires. Every hold must have an expiry, because holds are easily forgotten.'),
+    reason: s.str('Why, for people.', { min: 1, max: 512 }),
+    author: s.str('The user who created the hold.', { min: 1, max: 253 }),
+    until: s.time('When the hold expires. Every hold must have an expiry, because holds are easily forgotten.'),
   }),
   {
     cel: "self.effect == 'Pin' || self.effect == 'AllowEdit' ? has(self.to) : true",
@@ -63,11 +65,11 @@ const spec = rule(
   },
 )
 
-const status = obj('The observed state of the hold.', {
-  observedGeneration: optional(observedGeneration()),
-  active: optional(choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
-  message: optional(sentence('Its current effect.')),
-  conditions: optional(conditions()),
+const status = s.obj('The observed state of the hold.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  active: s.optional(s.choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
+  message: s.optional(f.sentence('Its current effect.')),
+  conditions: s.optional(f.conditions()),
 })
 
 export const operationalHold = defineKind({

@@ -1,20 +1,7 @@
 // ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
 import { AGE, text } from '../columns.ts'
-import {
-  choice,
-  fallback,
-  int,
-  intOrPercent,
-  list,
-  mapList,
-  obj,
-  optional,
-  str,
-  union,
-  unserved,
-  type Field,
-} from '../build.ts'
-import { conditions, dnsLabel, duration, objectName, observedGeneration, selector, windows } from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { httpLook, queryLook } from '../looks.ts'
 
@@ -24,103 +11,105 @@ const MAX_GATES = 16
 
 const NO_REVERTS = 'revert commits are not created'
 
-const share = (doc: string, value: number) => fallback(int(doc, { min: 0, max: 100 }), value)
+const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)
 
 const READINGS = 'no readings are taken before the first cluster is changed'
 
 /** Before a stage opens nothing of its clusters is read, so only approvals can hold there. */
-const gateOf = (readings: <F extends Field<unknown>>(f: F) => F) =>
-  union(
-    obj('One gate.', {
-      name: dnsLabel('Name of the gate.'),
-      machinesReady: optional(
+const gateOf = (readings: <F extends s.Field<unknown>>(f: F) => F) =>
+  s.union(
+    s.obj('One gate.', {
+      name: f.dnsLabel('Name of the gate.'),
+      machinesReady: s.optional(
         readings(
-          obj('Enough machines of the clusters are Ready.', {
+          s.obj('Enough machines of the clusters are Ready.', {
             minPercent: share('Percentage of the machines that count.', 98),
           }),
         ),
       ),
-      componentsConsistent: optional(
+      componentsConsistent: s.optional(
         readings(
-          obj('Enough machines run the declared components; skipped machines do not count.', {
+          s.obj('Enough machines run the declared components; skipped machines do not count.', {
             minPercent: share('Percentage of the machines that count.', 98),
           }),
         ),
       ),
-      noNewRepairs: optional(
+      noNewRepairs: s.optional(
         readings(
-          obj('No repair was started recently.', { within: fallback(duration('Length of the period.'), '15m') }),
+          s.obj('No repair was started recently.', { within: s.fallback(f.duration('Length of the period.'), '15m') }),
         ),
       ),
-      approval: optional(
-        obj('The digest of the release must be approved.', {
-          from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
+      approval: s.optional(
+        s.obj('The digest of the release must be approved.', {
+          from: s.list('Users, or groups with the prefix "group:".', s.str('A user or group.', { min: 1, max: 253 }), {
             min: 1,
             max: 32,
           }),
-          count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
+          count: s.fallback(s.int('Number of different approvers.', { min: 1, max: 5 }), 1),
         }),
       ),
-      http: optional(unserved(httpLook('sync'), 'requests are not made')),
-      prometheus: optional(unserved(queryLook(), 'queries are not made')),
-      timeout: fallback(duration('Timeout after which a closed gate fails the stage.'), '1h'),
+      http: s.optional(s.unserved(httpLook('sync'), 'requests are not made')),
+      prometheus: s.optional(s.unserved(queryLook(), 'queries are not made')),
+      timeout: s.fallback(f.duration('Timeout after which a closed gate fails the stage.'), '1h'),
     }),
     ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
   )
 
 const gate = gateOf((f) => f)
-const earlyGate = gateOf((f) => unserved(f, READINGS))
+const earlyGate = gateOf((f) => s.unserved(f, READINGS))
 
-const gates = (doc: string, of = gate) => mapList(doc, of, { keys: ['name'], max: MAX_GATES })
+const gates = (doc: string, of = gate) => s.mapList(doc, of, { keys: ['name'], max: MAX_GATES })
 
-const stage = obj('One stage.', {
-  name: dnsLabel('Name of the stage.'),
-  clusters: union(
-    obj('The clusters of the stage.', {
-      selector: optional(selector('Clusters with these labels, in the order of their names.')),
-      names: optional(list('These clusters, in this order.', objectName('A cluster.'), { min: 1, max: MAX_CLUSTERS })),
+const stage = s.obj('One stage.', {
+  name: f.dnsLabel('Name of the stage.'),
+  clusters: s.union(
+    s.obj('The clusters of the stage.', {
+      selector: s.optional(f.selector('Clusters with these labels, in the order of their names.')),
+      names: s.optional(
+        s.list('These clusters, in this order.', f.objectName('A cluster.'), { min: 1, max: MAX_CLUSTERS }),
+      ),
     }),
     ['selector', 'names'],
   ),
-  maxConcurrency: fallback(
-    intOrPercent('Number of clusters that are changed at the same time; a percentage rounds down to at least one.', {
+  maxConcurrency: s.fallback(
+    s.intOrPercent('Number of clusters that are changed at the same time; a percentage rounds down to at least one.', {
       min: 1,
       max: MAX_CLUSTERS,
     }),
     1,
   ),
-  maxFailures: fallback(
-    intOrPercent('Number of clusters that may fail before the stage fails.', { min: 0, max: MAX_CLUSTERS }),
+  maxFailures: s.fallback(
+    s.intOrPercent('Number of clusters that may fail before the stage fails.', { min: 0, max: MAX_CLUSTERS }),
     0,
   ),
-  maxNewFailures: fallback(
-    intOrPercent(
+  maxNewFailures: s.fallback(
+    s.intOrPercent(
       'Number of machines of one cluster that may start to fail during the release; a percentage of its machines rounds down. Earlier failures do not count; objects that fail as a whole always count.',
       { min: 0, max: 10_000 },
     ),
     '2%',
   ),
-  minSuccessTime: fallback(duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
-  progressDeadline: fallback(duration('How long one cluster may take to become healthy.'), '1h'),
-  offlineDeadline: fallback(duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
-  before: optional(gates('Gates that must pass before the stage opens.', earlyGate)),
-  gates: optional(gates('Gates that must pass for a cluster to count as healthy.')),
-  after: optional(gates('Gates that must pass before the stage counts as done.')),
-  windows: optional(windows('Clusters are started only within one of these windows.')),
+  minSuccessTime: s.fallback(f.duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
+  progressDeadline: s.fallback(f.duration('How long one cluster may take to become healthy.'), '1h'),
+  offlineDeadline: s.fallback(f.duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
+  before: s.optional(gates('Gates that must pass before the stage opens.', earlyGate)),
+  gates: s.optional(gates('Gates that must pass for a cluster to count as healthy.')),
+  after: s.optional(gates('Gates that must pass before the stage counts as done.')),
+  windows: s.optional(f.windows('Clusters are started only within one of these windows.')),
 })
 
-const spec = obj('The stages.', {
-  stages: mapList('The stages, in order.', stage, { keys: ['name'], min: 1, max: MAX_STAGES }),
-  onFailure: fallback(
-    unserved(choice('What happens if a stage fails.', ['Pause', 'Revert']), NO_REVERTS, ['Revert']),
+const spec = s.obj('The stages.', {
+  stages: s.mapList('The stages, in order.', stage, { keys: ['name'], min: 1, max: MAX_STAGES }),
+  onFailure: s.fallback(
+    s.unserved(s.choice('What happens if a stage fails.', ['Pause', 'Revert']), NO_REVERTS, ['Revert']),
     'Pause',
   ),
-  revert: optional(
-    unserved(
-      obj('How a revert commit is created.', {
-        to: fallback(choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
-        branchPrefix: fallback(
-          str('Prefix of the branch name.', {
+  revert: s.optional(
+    s.unserved(
+      s.obj('How a revert commit is created.', {
+        to: s.fallback(s.choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
+        branchPrefix: s.fallback(
+          s.str('Prefix of the branch name.', {
             min: 1,
             max: 64,
             pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
@@ -132,22 +121,22 @@ const spec = obj('The stages.', {
       NO_REVERTS,
     ),
   ),
-  keep: fallback(int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
+  keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = obj('The observed state of the pipeline.', {
-  observedGeneration: optional(observedGeneration()),
-  clusters: optional(
-    mapList(
+const status = s.obj('The observed state of the pipeline.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  clusters: s.optional(
+    s.mapList(
       'Number of clusters per stage.',
-      obj('One stage.', {
-        stage: dnsLabel('Name of the stage.'),
-        count: int('Number of clusters in the stage.', { min: 0, max: MAX_CLUSTERS }),
+      s.obj('One stage.', {
+        stage: f.dnsLabel('Name of the stage.'),
+        count: s.int('Number of clusters in the stage.', { min: 0, max: MAX_CLUSTERS }),
       }),
       { keys: ['stage'], max: MAX_STAGES },
     ),
   ),
-  conditions: optional(conditions()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const releasePipeline = defineKind({

@@ -1,103 +1,93 @@
 // Release: one track's rendered change on its way through a pipeline.
 import { AGE, PHASE, text, wide } from '../columns.ts'
-import { bool, immutable, list, map, mapList, obj, optional, time } from '../build.ts'
-import {
-  commitId,
-  conditions,
-  count,
-  dnsLabel,
-  objectName,
-  observedGeneration,
-  phase,
-  sentence,
-  sha256,
-  uid,
-  waitingFor,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 import { MAX_CLUSTERS, MAX_STAGES } from './release-pipeline.ts'
 
 /** Retry holds on one Release at a time; they end by themselves. */
 export const MAX_RETRIES = 16
 
-const spec = immutable(
-  obj('The change. Immutable.', {
-    source: objectName('The FleetSource.'),
-    track: dnsLabel('The track.'),
-    pipeline: objectName('The ReleasePipeline.'),
-    commit: commitId('The commit.'),
-    digests: map('SHA-256 of the objects for each cluster, by cluster name.', sha256('The digest.'), {
+const spec = s.immutable(
+  s.obj('The change. Immutable.', {
+    source: f.objectName('The FleetSource.'),
+    track: f.dnsLabel('The track.'),
+    pipeline: f.objectName('The ReleasePipeline.'),
+    commit: f.commitId('The commit.'),
+    digests: s.map('SHA-256 of the objects for each cluster, by cluster name.', f.sha256('The digest.'), {
       max: MAX_CLUSTERS,
     }),
-    changed: optional(count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
-    revertOf: optional(commitId('The commit that this release reverts.')),
-    previous: optional(objectName('The previous Release of the track.')),
+    changed: s.optional(f.count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
+    revertOf: s.optional(f.commitId('The commit that this release reverts.')),
+    previous: s.optional(f.objectName('The previous Release of the track.')),
   }),
   'a Release is immutable; another commit creates another Release',
 )
 
-const stage = obj('One stage.', {
-  name: dnsLabel('Name of the stage.'),
-  phase: phase('Stage', 'Phase of the stage.'),
-  startedAt: optional(time('When the stage opened.')),
-  soakUntil: optional(time('When its minimum success time ends.')),
-  finishedAt: optional(time('When the stage ended.')),
-  healthy: optional(count('Clusters that are healthy.', MAX_CLUSTERS)),
-  failed: optional(count('Clusters that failed.', MAX_CLUSTERS)),
-  offline: optional(count('Clusters that did not answer.', MAX_CLUSTERS)),
-  total: optional(count('Clusters of the stage.', MAX_CLUSTERS)),
-  waitingFor: optional(waitingFor()),
+const stage = s.obj('One stage.', {
+  name: f.dnsLabel('Name of the stage.'),
+  phase: f.phase('Stage', 'Phase of the stage.'),
+  startedAt: s.optional(s.time('When the stage opened.')),
+  soakUntil: s.optional(s.time('When its minimum success time ends.')),
+  finishedAt: s.optional(s.time('When the stage ended.')),
+  healthy: s.optional(f.count('Clusters that are healthy.', MAX_CLUSTERS)),
+  failed: s.optional(f.count('Clusters that failed.', MAX_CLUSTERS)),
+  offline: s.optional(f.count('Clusters that did not answer.', MAX_CLUSTERS)),
+  total: s.optional(f.count('Clusters of the stage.', MAX_CLUSTERS)),
+  waitingFor: s.optional(f.waitingFor()),
 })
 
 /** Also part of the status of a FleetSource, for the hub itself. */
 export const heldPrune = () =>
-  obj('Deletions that wait for an Approval of their digest.', {
-    digest: sha256('The digest that an Approval must name: exactly these deletions.'),
-    count: count('Number of objects to delete.'),
-    allowed: count('Number of objects that may be deleted without an Approval.'),
-    first: sentence('The first object.'),
-    machines: optional(count('Number of machines to delete with them.')),
-    allowedMachines: optional(count('Number of machines that may be deleted without an Approval.')),
+  s.obj('Deletions that wait for an Approval of their digest.', {
+    digest: f.sha256('The digest that an Approval must name: exactly these deletions.'),
+    count: f.count('Number of objects to delete.'),
+    allowed: f.count('Number of objects that may be deleted without an Approval.'),
+    first: f.sentence('The first object.'),
+    machines: s.optional(f.count('Number of machines to delete with them.')),
+    allowedMachines: s.optional(f.count('Number of machines that may be deleted without an Approval.')),
   })
 
-const clusterStatus = obj('One cluster.', {
-  name: objectName('The cluster.'),
-  stage: dnsLabel('Its stage.'),
-  phase: phase('ClusterRelease', 'Phase of the cluster.'),
-  digest: optional(sha256('The applied digest.')),
-  since: time('Since when the cluster has been in this phase.'),
-  healthySince: optional(
-    time('Since when the cluster has been healthy with this digest; a commit with the same digest does not reset it.'),
+const clusterStatus = s.obj('One cluster.', {
+  name: f.objectName('The cluster.'),
+  stage: f.dnsLabel('Its stage.'),
+  phase: f.phase('ClusterRelease', 'Phase of the cluster.'),
+  digest: s.optional(f.sha256('The applied digest.')),
+  since: s.time('Since when the cluster has been in this phase.'),
+  healthySince: s.optional(
+    s.time(
+      'Since when the cluster has been healthy with this digest; a commit with the same digest does not reset it.',
+    ),
   ),
-  attempts: optional(count('Number of attempts.', 10_000)),
-  skipped: optional(bool('Set once the stage continued without it because it did not answer.')),
-  message: optional(sentence('Why, for people.')),
-  failures: optional(
-    obj('Failures in the cluster, compared with the state before the Release.', {
-      before: count('Failures from before the Release; they do not stop it.'),
-      new: count('New failures; more machines than maxNewFailures, or any object, stop the Release.'),
+  attempts: s.optional(f.count('Number of attempts.', 10_000)),
+  skipped: s.optional(s.bool('Set once the stage continued without it because it did not answer.')),
+  message: s.optional(f.sentence('Why, for people.')),
+  failures: s.optional(
+    s.obj('Failures in the cluster, compared with the state before the Release.', {
+      before: f.count('Failures from before the Release; they do not stop it.'),
+      new: f.count('New failures; more machines than maxNewFailures, or any object, stop the Release.'),
     }),
   ),
-  prune: optional(heldPrune()),
-  waitingFor: optional(waitingFor()),
+  prune: s.optional(heldPrune()),
+  waitingFor: s.optional(f.waitingFor()),
 })
 
-const status = obj('Progress of the release.', {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Release')),
-  startedAt: optional(time('When the first stage opened.')),
-  finishedAt: optional(time('When it ended.')),
-  stages: optional(mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
+const status = s.obj('Progress of the release.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Release')),
+  startedAt: s.optional(s.time('When the first stage opened.')),
+  finishedAt: s.optional(s.time('When it ended.')),
+  stages: s.optional(s.mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
   // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
-  clusters: optional(mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
-  retries: optional(
-    list('UIDs of the Retry holds that took effect; each takes effect once.', uid('UID of an OperationalHold.'), {
+  clusters: s.optional(s.mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
+  retries: s.optional(
+    s.list('UIDs of the Retry holds that took effect; each takes effect once.', f.uid('UID of an OperationalHold.'), {
       max: MAX_RETRIES,
     }),
   ),
-  revertCommit: optional(commitId('The commit that reverts it.')),
-  waitingFor: optional(waitingFor()),
-  conditions: optional(conditions()),
+  revertCommit: s.optional(f.commitId('The commit that reverts it.')),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const release = defineKind({

@@ -1,17 +1,7 @@
 // RemedyOperationJob: one repair of one node: permit, steps, verification, outcome. It is the record of its incident.
 import { AGE, PHASE, text, whole, wide } from '../columns.ts'
-import { bool, choice, fallback, immutable, int, list, mapList, obj, optional, str, time } from '../build.ts'
-import {
-  commitId,
-  conditions,
-  objectName,
-  observedGeneration,
-  phase,
-  sentence,
-  uid,
-  duration,
-  waitingForHold,
-} from '../fields.ts'
+import * as s from '../build.ts'
+import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 import { OPERATIONS, operation } from './operations.ts'
 import { MAX_RUNGS } from './node-remedier.ts'
@@ -20,69 +10,69 @@ const MAX_STEPS_OF_A_JOB = 16
 /** The end of what a step printed; the rest is evidence. */
 const MAX_OUTPUT_CHARS = 2_048
 
-const spec = immutable(
-  obj('The repair. Immutable.', {
-    machine: optional(objectName('The Machine; absent if the node is not managed by KubeNode.')),
-    node: obj('The node.', { name: objectName('Name of the node.'), uid: uid('UID of the node.') }),
-    remedierRef: obj('The rule that requested the repair.', {
-      name: objectName('Name of the NodeRemedier.'),
-      generation: int('Generation of the rule.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+const spec = s.immutable(
+  s.obj('The repair. Immutable.', {
+    machine: s.optional(f.objectName('The Machine; absent if the node is not managed by KubeNode.')),
+    node: s.obj('The node.', { name: f.objectName('Name of the node.'), uid: f.uid('UID of the node.') }),
+    remedierRef: s.obj('The rule that requested the repair.', {
+      name: f.objectName('Name of the NodeRemedier.'),
+      generation: s.int('Generation of the rule.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
     }),
-    incident: str('Hash of node UID, rule, and the time at which the rule first became true.', {
+    incident: s.str('Hash of node UID, rule, and the time at which the rule first became true.', {
       min: 16,
       max: 64,
       pattern: '^[0-9a-f]+$',
       says: 'lower-case hexadecimal digits',
     }),
-    rung: fallback(int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
-    attempt: fallback(int('Attempt number of this rung, from 1.', { min: 1, max: 6 }), 1),
-    operations: list('The operations, executed in order.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
-    timeout: fallback(duration('Timeout of all operations together.'), '30m'),
-    stableFor: fallback(duration('How long the fault must be absent.'), '5m'),
-    dryRun: fallback(bool('Whether the job ends before it requests a permit.'), false),
-    commit: optional(commitId('The commit of the rule.')),
+    rung: s.fallback(s.int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
+    attempt: s.fallback(s.int('Attempt number of this rung, from 1.', { min: 1, max: 6 }), 1),
+    operations: s.list('The operations, executed in order.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
+    timeout: s.fallback(f.duration('Timeout of all operations together.'), '30m'),
+    stableFor: s.fallback(f.duration('How long the fault must be absent.'), '5m'),
+    dryRun: s.fallback(s.bool('Whether the job ends before it requests a permit.'), false),
+    commit: s.optional(f.commitId('The commit of the rule.')),
   }),
   'a RemedyOperationJob is immutable; create another job for another repair',
 )
 
-const step = obj('One operation and its result.', {
-  index: int('Number of the step, from 0.', { min: 0, max: MAX_STEPS_OF_A_JOB - 1 }),
-  operation: choice('The operation.', OPERATIONS),
-  executor: choice('Where it runs.', ['Controller', 'Agent', 'Provider']),
-  attempts: int('Number of attempts. Recorded before each attempt, so that a crash never repeats it unnoticed.', {
+const step = s.obj('One operation and its result.', {
+  index: s.int('Number of the step, from 0.', { min: 0, max: MAX_STEPS_OF_A_JOB - 1 }),
+  operation: s.choice('The operation.', OPERATIONS),
+  executor: s.choice('Where it runs.', ['Controller', 'Agent', 'Provider']),
+  attempts: s.int('Number of attempts. Recorded before each attempt, so that a crash never repeats it unnoticed.', {
     min: 0,
     max: 100,
   }),
-  bootID: optional(str('Boot ID of the machine at the start; a reboot is complete once it differs.', { max: 64 })),
-  startedAt: optional(time('When it was started.')),
-  finishedAt: optional(time('When it ended.')),
-  outcome: optional(choice('The result.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),
-  output: optional(str('The end of its output.', { max: MAX_OUTPUT_CHARS })),
+  bootID: s.optional(s.str('Boot ID of the machine at the start; a reboot is complete once it differs.', { max: 64 })),
+  startedAt: s.optional(s.time('When it was started.')),
+  finishedAt: s.optional(s.time('When it ended.')),
+  outcome: s.optional(s.choice('The result.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),
+  output: s.optional(s.str('The end of its output.', { max: MAX_OUTPUT_CHARS })),
 })
 
-const status = obj('Progress of the repair.', {
-  observedGeneration: optional(observedGeneration()),
-  phase: optional(phase('Job')),
-  outcome: optional(phase('Outcome', 'The result; set once, together with phase Done.')),
-  permitRef: optional(objectName('The OperationPermit.')),
-  steps: optional(mapList('The operations and their results.', step, { keys: ['index'], max: MAX_STEPS_OF_A_JOB })),
-  startedAt: optional(time('When the first step was started.')),
-  verifyUntil: optional(time('When the verification time ends.')),
-  finishedAt: optional(time('When the job ended.')),
-  evidence: optional(
-    list(
+const status = s.obj('Progress of the repair.', {
+  observedGeneration: s.optional(f.observedGeneration()),
+  phase: s.optional(f.phase('Job')),
+  outcome: s.optional(f.phase('Outcome', 'The result; set once, together with phase Done.')),
+  permitRef: s.optional(f.objectName('The OperationPermit.')),
+  steps: s.optional(s.mapList('The operations and their results.', step, { keys: ['index'], max: MAX_STEPS_OF_A_JOB })),
+  startedAt: s.optional(s.time('When the first step was started.')),
+  verifyUntil: s.optional(s.time('When the verification time ends.')),
+  finishedAt: s.optional(s.time('When the job ended.')),
+  evidence: s.optional(
+    s.list(
       'Evidence that was collected.',
-      obj('One piece of evidence.', {
-        kind: str('Kind of evidence.', { min: 1, max: 32 }),
-        place: str('Location, such as a path on the node or a URL.', { min: 1, max: 1024 }),
+      s.obj('One piece of evidence.', {
+        kind: s.str('Kind of evidence.', { min: 1, max: 32 }),
+        place: s.str('Location, such as a path on the node or a URL.', { min: 1, max: 1024 }),
       }),
       { max: 16 },
     ),
   ),
-  message: optional(sentence('The cause of the current phase.')),
-  nextJob: optional(objectName('The job of the next rung or attempt.')),
-  waitingFor: optional(waitingForHold()),
-  conditions: optional(conditions()),
+  message: s.optional(f.sentence('The cause of the current phase.')),
+  nextJob: s.optional(f.objectName('The job of the next rung or attempt.')),
+  waitingFor: s.optional(f.waitingForHold()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const remedyOperationJob = defineKind({

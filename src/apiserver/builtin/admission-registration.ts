@@ -5,68 +5,55 @@ import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
 import type { BuiltinKind, BuiltinSchema, Column, Draft } from './kind.ts'
-import {
-  always,
-  bytes,
-  conditions,
-  int32,
-  int64,
-  labelSelector,
-  listOf,
-  mapList,
-  pointer,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
 export const GROUP = 'admissionregistration.k8s.io'
 export const kind = (name: string, plural: string) =>
   ({ group: GROUP, version: 'v1', kind: name, plural, namespaced: false }) as const
-const texts = listOf(str)
+const texts = s.listOf(s.str)
 
 const ruleFields = {
   operations: texts,
   apiGroups: texts,
   apiVersions: texts,
   resources: texts,
-  scope: withDefault(pointer(str), '*'),
+  scope: s.withDefault(s.pointer(s.str), '*'),
 }
-const rule = struct('RuleWithOperations', ruleFields)
-const namedRule = struct(
+const rule = s.struct('RuleWithOperations', ruleFields)
+const namedRule = s.struct(
   'NamedRuleWithOperations',
   { resourceNames: texts, ...ruleFields },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const matchCondition = struct('MatchCondition', { name: always(str), expression: always(str) })
-const selector: BuiltinSchema = { ...labelSelector, default: {} }
+export const matchCondition = s.struct('MatchCondition', { name: s.always(s.str), expression: s.always(s.str) })
+const selector: BuiltinSchema = { ...s.labelSelector, default: {} }
 
-const clientConfig = struct('WebhookClientConfig', {
-  url: pointer(str),
-  service: pointer(
-    struct('ServiceReference', {
-      namespace: always(str),
-      name: always(str),
-      path: pointer(str),
-      port: withDefault(pointer(int32), 443),
+const clientConfig = s.struct('WebhookClientConfig', {
+  url: s.pointer(s.str),
+  service: s.pointer(
+    s.struct('ServiceReference', {
+      namespace: s.always(s.str),
+      name: s.always(s.str),
+      path: s.pointer(s.str),
+      port: s.withDefault(s.pointer(s.int32), 443),
     }),
   ),
-  caBundle: bytes,
+  caBundle: s.bytes,
 })
 
 const webhookFields = {
-  name: always(str),
-  clientConfig: always(clientConfig),
-  rules: listOf(rule),
-  failurePolicy: withDefault(pointer(str), 'Fail'),
-  matchPolicy: withDefault(pointer(str), 'Equivalent'),
+  name: s.always(s.str),
+  clientConfig: s.always(clientConfig),
+  rules: s.listOf(rule),
+  failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
+  matchPolicy: s.withDefault(s.pointer(s.str), 'Equivalent'),
   namespaceSelector: selector,
   objectSelector: selector,
-  sideEffects: always(pointer(str)),
-  timeoutSeconds: withDefault(pointer(int32), 10),
-  admissionReviewVersions: always(texts),
-  matchConditions: mapList(['name'], matchCondition),
+  sideEffects: s.always(s.pointer(s.str)),
+  timeoutSeconds: s.withDefault(s.pointer(s.int32), 10),
+  admissionReviewVersions: s.always(texts),
+  matchConditions: s.mapList(['name'], matchCondition),
 }
 
 const MAX_TIMEOUT_SECONDS = 30
@@ -140,20 +127,20 @@ const webhookKind = (
   generation: true,
   schema: {
     type: 'object',
-    properties: { webhooks: mapList(['name'], struct(goName, { ...webhookFields, ...more })) },
+    properties: { webhooks: s.mapList(['name'], s.struct(goName, { ...webhookFields, ...more })) },
   },
   columns: [nameColumn, { name: 'Webhooks', type: 'integer', cell: (o) => listAt(o, 'webhooks').length }, ageColumn],
   validate: webhookProblems,
 })
 
-export const matchResources = struct(
+export const matchResources = s.struct(
   'MatchResources',
   {
     namespaceSelector: selector,
     objectSelector: selector,
-    resourceRules: listOf(namedRule),
-    excludeResourceRules: listOf(namedRule),
-    matchPolicy: withDefault(pointer(str), 'Equivalent'),
+    resourceRules: s.listOf(namedRule),
+    excludeResourceRules: s.listOf(namedRule),
+    matchPolicy: s.withDefault(s.pointer(s.str), 'Equivalent'),
   },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
@@ -239,19 +226,19 @@ function ruleProblems(r: Fields, at: string): FieldProblem[] {
   return out
 }
 
-export const paramKind = pointer(
-  struct('ParamKind', { apiVersion: str, kind: str }, { 'x-kubernetes-map-type': 'atomic' }),
+export const paramKind = s.pointer(
+  s.struct('ParamKind', { apiVersion: s.str, kind: s.str }, { 'x-kubernetes-map-type': 'atomic' }),
 )
 
-export const variables = mapList(
+export const variables = s.mapList(
   ['name'],
-  struct('Variable', { name: always(str), expression: always(str) }, { 'x-kubernetes-map-type': 'atomic' }),
+  s.struct('Variable', { name: s.always(s.str), expression: s.always(s.str) }, { 'x-kubernetes-map-type': 'atomic' }),
 )
 
-export const paramRef = pointer(
-  struct(
+export const paramRef = s.pointer(
+  s.struct(
     'ParamRef',
-    { name: str, namespace: str, selector: labelSelector, parameterNotFoundAction: pointer(str) },
+    { name: s.str, namespace: s.str, selector: s.labelSelector, parameterNotFoundAction: s.pointer(s.str) },
     { 'x-kubernetes-map-type': 'atomic' },
   ),
 )
@@ -288,33 +275,37 @@ export const validatingAdmissionPolicy: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('ValidatingAdmissionPolicySpec', {
+      spec: s.always(
+        s.struct('ValidatingAdmissionPolicySpec', {
           paramKind,
           matchConstraints: matchResources,
-          validations: listOf(
-            struct('Validation', {
-              expression: always(str),
-              message: str,
-              reason: pointer(str),
-              messageExpression: str,
+          validations: s.listOf(
+            s.struct('Validation', {
+              expression: s.always(s.str),
+              message: s.str,
+              reason: s.pointer(s.str),
+              messageExpression: s.str,
             }),
           ),
-          failurePolicy: withDefault(pointer(str), 'Fail'),
-          auditAnnotations: listOf(struct('AuditAnnotation', { key: always(str), valueExpression: always(str) })),
-          matchConditions: mapList(['name'], matchCondition),
+          failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
+          auditAnnotations: s.listOf(
+            s.struct('AuditAnnotation', { key: s.always(s.str), valueExpression: s.always(s.str) }),
+          ),
+          matchConditions: s.mapList(['name'], matchCondition),
           variables,
         }),
       ),
-      status: always(
-        struct('ValidatingAdmissionPolicyStatus', {
-          observedGeneration: int64,
-          typeChecking: pointer(
-            struct('TypeChecking', {
-              expressionWarnings: listOf(struct('ExpressionWarning', { fieldRef: always(str), warning: always(str) })),
+      status: s.always(
+        s.struct('ValidatingAdmissionPolicyStatus', {
+          observedGeneration: s.int64,
+          typeChecking: s.pointer(
+            s.struct('TypeChecking', {
+              expressionWarnings: s.listOf(
+                s.struct('ExpressionWarning', { fieldRef: s.always(s.str), warning: s.always(s.str) }),
+              ),
             }),
           ),
-          conditions,
+          conditions: s.conditions,
         }),
       ),
     },
@@ -339,12 +330,12 @@ export const validatingAdmissionPolicyBinding: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('ValidatingAdmissionPolicyBindingSpec', {
-          policyName: str,
+      spec: s.always(
+        s.struct('ValidatingAdmissionPolicyBindingSpec', {
+          policyName: s.str,
           paramRef,
           matchResources,
-          validationActions: listOf(str, { 'x-kubernetes-list-type': 'set' }),
+          validationActions: s.listOf(s.str, { 'x-kubernetes-list-type': 'set' }),
         }),
       ),
     },
@@ -393,7 +384,7 @@ export function paramRefProblems(paramRef: unknown): FieldProblem[] {
 export const admissionKinds = [
   webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', 'ValidatingWebhook', {}),
   webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', 'MutatingWebhook', {
-    reinvocationPolicy: withDefault(pointer(str), 'Never'),
+    reinvocationPolicy: s.withDefault(s.pointer(s.str), 'Never'),
   }),
   validatingAdmissionPolicy,
   validatingAdmissionPolicyBinding,

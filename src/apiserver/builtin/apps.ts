@@ -9,7 +9,7 @@ import type { BuiltinKind, Column } from './kind.ts'
 import { podTemplate } from './pod-spec.ts'
 import { replicaCountProblems } from './status-counts.ts'
 import { claimSpec, templateMeta } from './pod-volumes.ts'
-import { always, bool, int32, int64, intOrString, listOf, pointer, str, struct, withDefault } from './shape.ts'
+import * as s from './shape.ts'
 import {
   ageColumn,
   appCondition,
@@ -49,40 +49,40 @@ export const deployment: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('DeploymentSpec', {
-          replicas: withDefault(pointer(int32), 1),
+      spec: s.always(
+        s.struct('DeploymentSpec', {
+          replicas: s.withDefault(s.pointer(s.int32), 1),
           selector: requiredSelector,
-          template: always(podTemplate),
-          strategy: always(
-            struct(
+          template: s.always(podTemplate),
+          strategy: s.always(
+            s.struct(
               'DeploymentStrategy',
               {
-                type: withDefault(str, 'RollingUpdate'),
-                rollingUpdate: pointer(
-                  struct('RollingUpdateDeployment', { maxUnavailable: intOrString, maxSurge: intOrString }),
+                type: s.withDefault(s.str, 'RollingUpdate'),
+                rollingUpdate: s.pointer(
+                  s.struct('RollingUpdateDeployment', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
                 ),
               },
               { default: {}, 'x-kubernetes-patch-strategy': 'retainKeys' },
             ),
           ),
-          minReadySeconds: int32,
-          revisionHistoryLimit: withDefault(pointer(int32), 10),
-          paused: bool,
-          progressDeadlineSeconds: withDefault(pointer(int32), 600),
+          minReadySeconds: s.int32,
+          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
+          paused: s.bool,
+          progressDeadlineSeconds: s.withDefault(s.pointer(s.int32), 600),
         }),
       ),
-      status: always(
-        struct('DeploymentStatus', {
-          observedGeneration: int64,
-          replicas: int32,
-          updatedReplicas: int32,
-          readyReplicas: int32,
-          availableReplicas: int32,
-          unavailableReplicas: int32,
-          terminatingReplicas: pointer(int32),
+      status: s.always(
+        s.struct('DeploymentStatus', {
+          observedGeneration: s.int64,
+          replicas: s.int32,
+          updatedReplicas: s.int32,
+          readyReplicas: s.int32,
+          availableReplicas: s.int32,
+          unavailableReplicas: s.int32,
+          terminatingReplicas: s.pointer(s.int32),
           conditions: appCondition('DeploymentCondition', true),
-          collisionCount: pointer(int32),
+          collisionCount: s.pointer(s.int32),
         }),
       ),
     },
@@ -165,22 +165,22 @@ export const replicaSet: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('ReplicaSetSpec', {
-          replicas: withDefault(pointer(int32), 1),
-          minReadySeconds: int32,
+      spec: s.always(
+        s.struct('ReplicaSetSpec', {
+          replicas: s.withDefault(s.pointer(s.int32), 1),
+          minReadySeconds: s.int32,
           selector: requiredSelector,
-          template: always(podTemplate),
+          template: s.always(podTemplate),
         }),
       ),
-      status: always(
-        struct('ReplicaSetStatus', {
-          replicas: always(int32),
-          fullyLabeledReplicas: int32,
-          readyReplicas: int32,
-          availableReplicas: int32,
-          terminatingReplicas: pointer(int32),
-          observedGeneration: int64,
+      status: s.always(
+        s.struct('ReplicaSetStatus', {
+          replicas: s.always(s.int32),
+          fullyLabeledReplicas: s.int32,
+          readyReplicas: s.int32,
+          availableReplicas: s.int32,
+          terminatingReplicas: s.pointer(s.int32),
+          observedGeneration: s.int64,
           conditions: appCondition('ReplicaSetCondition'),
         }),
       ),
@@ -232,63 +232,63 @@ export const statefulSet: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('StatefulSetSpec', {
-          replicas: withDefault(pointer(int32), 1),
+      spec: s.always(
+        s.struct('StatefulSetSpec', {
+          replicas: s.withDefault(s.pointer(s.int32), 1),
           selector: requiredSelector,
-          template: always(podTemplate),
-          volumeClaimTemplates: listOf(
-            struct('PersistentVolumeClaim', {
-              apiVersion: withDefault(str, 'v1'),
-              kind: withDefault(str, 'PersistentVolumeClaim'),
-              metadata: always(templateMeta),
-              spec: always(claimSpec),
-              status: always(
-                struct('PersistentVolumeClaimStatus', { phase: withDefault(str, 'Pending') }, { default: {} }),
+          template: s.always(podTemplate),
+          volumeClaimTemplates: s.listOf(
+            s.struct('PersistentVolumeClaim', {
+              apiVersion: s.withDefault(s.str, 'v1'),
+              kind: s.withDefault(s.str, 'PersistentVolumeClaim'),
+              metadata: s.always(templateMeta),
+              spec: s.always(claimSpec),
+              status: s.always(
+                s.struct('PersistentVolumeClaimStatus', { phase: s.withDefault(s.str, 'Pending') }, { default: {} }),
               ),
             }),
           ),
-          serviceName: always(str),
-          podManagementPolicy: withDefault(str, 'OrderedReady'),
-          updateStrategy: always(
-            struct(
+          serviceName: s.always(s.str),
+          podManagementPolicy: s.withDefault(s.str, 'OrderedReady'),
+          updateStrategy: s.always(
+            s.struct(
               'StatefulSetUpdateStrategy',
               {
-                type: withDefault(str, 'RollingUpdate'),
-                rollingUpdate: pointer(
-                  struct('RollingUpdateStatefulSetStrategy', {
-                    partition: withDefault(pointer(int32), 0),
-                    maxUnavailable: intOrString,
+                type: s.withDefault(s.str, 'RollingUpdate'),
+                rollingUpdate: s.pointer(
+                  s.struct('RollingUpdateStatefulSetStrategy', {
+                    partition: s.withDefault(s.pointer(s.int32), 0),
+                    maxUnavailable: s.intOrString,
                   }),
                 ),
               },
               { default: {} },
             ),
           ),
-          revisionHistoryLimit: withDefault(pointer(int32), 10),
-          minReadySeconds: int32,
-          persistentVolumeClaimRetentionPolicy: pointer(
-            struct(
+          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
+          minReadySeconds: s.int32,
+          persistentVolumeClaimRetentionPolicy: s.pointer(
+            s.struct(
               'StatefulSetPersistentVolumeClaimRetentionPolicy',
-              { whenDeleted: withDefault(str, 'Retain'), whenScaled: withDefault(str, 'Retain') },
+              { whenDeleted: s.withDefault(s.str, 'Retain'), whenScaled: s.withDefault(s.str, 'Retain') },
               { default: {} },
             ),
           ),
-          ordinals: pointer(struct('StatefulSetOrdinals', { start: always(int32) })),
+          ordinals: s.pointer(s.struct('StatefulSetOrdinals', { start: s.always(s.int32) })),
         }),
       ),
-      status: always(
-        struct('StatefulSetStatus', {
-          observedGeneration: int64,
-          replicas: always(int32),
-          readyReplicas: int32,
-          currentReplicas: int32,
-          updatedReplicas: int32,
-          currentRevision: str,
-          updateRevision: str,
-          collisionCount: pointer(int32),
+      status: s.always(
+        s.struct('StatefulSetStatus', {
+          observedGeneration: s.int64,
+          replicas: s.always(s.int32),
+          readyReplicas: s.int32,
+          currentReplicas: s.int32,
+          updatedReplicas: s.int32,
+          currentRevision: s.str,
+          updateRevision: s.str,
+          collisionCount: s.pointer(s.int32),
           conditions: appCondition('StatefulSetCondition'),
-          availableReplicas: always(int32),
+          availableReplicas: s.always(s.int32),
         }),
       ),
     },
@@ -330,37 +330,37 @@ export const daemonSet: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('DaemonSetSpec', {
+      spec: s.always(
+        s.struct('DaemonSetSpec', {
           selector: requiredSelector,
-          template: always(podTemplate),
-          updateStrategy: always(
-            struct(
+          template: s.always(podTemplate),
+          updateStrategy: s.always(
+            s.struct(
               'DaemonSetUpdateStrategy',
               {
-                type: withDefault(str, 'RollingUpdate'),
-                rollingUpdate: pointer(
-                  struct('RollingUpdateDaemonSet', { maxUnavailable: intOrString, maxSurge: intOrString }),
+                type: s.withDefault(s.str, 'RollingUpdate'),
+                rollingUpdate: s.pointer(
+                  s.struct('RollingUpdateDaemonSet', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
                 ),
               },
               { default: {} },
             ),
           ),
-          minReadySeconds: int32,
-          revisionHistoryLimit: withDefault(pointer(int32), 10),
+          minReadySeconds: s.int32,
+          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
         }),
       ),
-      status: always(
-        struct('DaemonSetStatus', {
-          currentNumberScheduled: always(int32),
-          numberMisscheduled: always(int32),
-          desiredNumberScheduled: always(int32),
-          numberReady: always(int32),
-          observedGeneration: int64,
-          updatedNumberScheduled: int32,
-          numberAvailable: int32,
-          numberUnavailable: int32,
-          collisionCount: pointer(int32),
+      status: s.always(
+        s.struct('DaemonSetStatus', {
+          currentNumberScheduled: s.always(s.int32),
+          numberMisscheduled: s.always(s.int32),
+          desiredNumberScheduled: s.always(s.int32),
+          numberReady: s.always(s.int32),
+          observedGeneration: s.int64,
+          updatedNumberScheduled: s.int32,
+          numberAvailable: s.int32,
+          numberUnavailable: s.int32,
+          collisionCount: s.pointer(s.int32),
           conditions: appCondition('DaemonSetCondition'),
         }),
       ),

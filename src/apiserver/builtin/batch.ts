@@ -9,43 +9,30 @@ import type { BuiltinKind, BuiltinSchema, Column, Draft, StrategyContext } from 
 import { podTemplate, templateDefaults } from './pod-spec.ts'
 import { templateMeta } from './pod-volumes.ts'
 import { templateProblems } from './pod-validate.ts'
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  labelSelector,
-  listOf,
-  nullTime,
-  pointer,
-  str,
-  struct,
-  time,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn, selectorText, templateColumns } from './workload.ts'
 
-const jobSpec: BuiltinSchema = struct('JobSpec', {
-  parallelism: pointer(int32),
-  completions: pointer(int32),
-  activeDeadlineSeconds: pointer(int64),
-  podFailurePolicy: pointer(
-    struct('PodFailurePolicy', {
-      rules: always(
-        listOf(
-          struct('PodFailurePolicyRule', {
-            action: always(str),
-            onExitCodes: pointer(
-              struct('PodFailurePolicyOnExitCodesRequirement', {
-                containerName: pointer(str),
-                operator: always(str),
-                values: always(listOf(int32, { 'x-kubernetes-list-type': 'set' })),
+const jobSpec: BuiltinSchema = s.struct('JobSpec', {
+  parallelism: s.pointer(s.int32),
+  completions: s.pointer(s.int32),
+  activeDeadlineSeconds: s.pointer(s.int64),
+  podFailurePolicy: s.pointer(
+    s.struct('PodFailurePolicy', {
+      rules: s.always(
+        s.listOf(
+          s.struct('PodFailurePolicyRule', {
+            action: s.always(s.str),
+            onExitCodes: s.pointer(
+              s.struct('PodFailurePolicyOnExitCodesRequirement', {
+                containerName: s.pointer(s.str),
+                operator: s.always(s.str),
+                values: s.always(s.listOf(s.int32, { 'x-kubernetes-list-type': 'set' })),
               }),
             ),
-            onPodConditions: listOf(
-              struct('PodFailurePolicyOnPodConditionsPattern', {
-                type: always(str),
-                status: always(withDefault(str, 'True')),
+            onPodConditions: s.listOf(
+              s.struct('PodFailurePolicyOnPodConditionsPattern', {
+                type: s.always(s.str),
+                status: s.always(s.withDefault(s.str, 'True')),
               }),
             ),
           }),
@@ -53,53 +40,55 @@ const jobSpec: BuiltinSchema = struct('JobSpec', {
       ),
     }),
   ),
-  successPolicy: pointer(
-    struct('SuccessPolicy', {
-      rules: always(
-        listOf(struct('SuccessPolicyRule', { succeededIndexes: pointer(str), succeededCount: pointer(int32) })),
+  successPolicy: s.pointer(
+    s.struct('SuccessPolicy', {
+      rules: s.always(
+        s.listOf(
+          s.struct('SuccessPolicyRule', { succeededIndexes: s.pointer(s.str), succeededCount: s.pointer(s.int32) }),
+        ),
       ),
     }),
   ),
-  backoffLimit: withDefault(pointer(int32), 6),
-  backoffLimitPerIndex: pointer(int32),
-  maxFailedIndexes: pointer(int32),
-  selector: labelSelector,
-  manualSelector: pointer(bool),
-  template: always(podTemplate),
-  ttlSecondsAfterFinished: pointer(int32),
-  completionMode: withDefault(pointer(str), 'NonIndexed'),
-  suspend: withDefault(pointer(bool), false),
-  podReplacementPolicy: pointer(str),
-  managedBy: pointer(str),
+  backoffLimit: s.withDefault(s.pointer(s.int32), 6),
+  backoffLimitPerIndex: s.pointer(s.int32),
+  maxFailedIndexes: s.pointer(s.int32),
+  selector: s.labelSelector,
+  manualSelector: s.pointer(s.bool),
+  template: s.always(podTemplate),
+  ttlSecondsAfterFinished: s.pointer(s.int32),
+  completionMode: s.withDefault(s.pointer(s.str), 'NonIndexed'),
+  suspend: s.withDefault(s.pointer(s.bool), false),
+  podReplacementPolicy: s.pointer(s.str),
+  managedBy: s.pointer(s.str),
 })
 
-const jobStatus = struct('JobStatus', {
-  conditions: listOf(
-    struct('JobCondition', {
-      type: always(str),
-      status: always(str),
-      lastProbeTime: nullTime,
-      lastTransitionTime: nullTime,
-      reason: str,
-      message: str,
+const jobStatus = s.struct('JobStatus', {
+  conditions: s.listOf(
+    s.struct('JobCondition', {
+      type: s.always(s.str),
+      status: s.always(s.str),
+      lastProbeTime: s.nullTime,
+      lastTransitionTime: s.nullTime,
+      reason: s.str,
+      message: s.str,
     }),
     { 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': 'type' },
   ),
-  startTime: time,
-  completionTime: time,
-  active: int32,
-  succeeded: int32,
-  failed: int32,
-  terminating: pointer(int32),
-  completedIndexes: str,
-  failedIndexes: pointer(str),
-  uncountedTerminatedPods: pointer(
-    struct('UncountedTerminatedPods', {
-      succeeded: listOf(str, { 'x-kubernetes-list-type': 'set' }),
-      failed: listOf(str, { 'x-kubernetes-list-type': 'set' }),
+  startTime: s.time,
+  completionTime: s.time,
+  active: s.int32,
+  succeeded: s.int32,
+  failed: s.int32,
+  terminating: s.pointer(s.int32),
+  completedIndexes: s.str,
+  failedIndexes: s.pointer(s.str),
+  uncountedTerminatedPods: s.pointer(
+    s.struct('UncountedTerminatedPods', {
+      succeeded: s.listOf(s.str, { 'x-kubernetes-list-type': 'set' }),
+      failed: s.listOf(s.str, { 'x-kubernetes-list-type': 'set' }),
     }),
   ),
-  ready: pointer(int32),
+  ready: s.pointer(s.int32),
 })
 
 /** One run to completion unless the job says how many. */
@@ -208,7 +197,7 @@ export const job: BuiltinKind = {
   categories: ['all'],
   subresources: ['status'],
   generation: true,
-  schema: { type: 'object', properties: { spec: always(jobSpec), status: always(jobStatus) } },
+  schema: { type: 'object', properties: { spec: s.always(jobSpec), status: s.always(jobStatus) } },
   selectableFields: { 'status.successful': (o) => String(number(statusOf(o)['succeeded'])) },
   columns: [
     nameColumn,
@@ -273,33 +262,33 @@ export const cronJob: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('CronJobSpec', {
-          schedule: always(str),
-          timeZone: pointer(str),
-          startingDeadlineSeconds: pointer(int64),
-          concurrencyPolicy: withDefault(str, 'Allow'),
-          suspend: withDefault(pointer(bool), false),
-          jobTemplate: always(struct('JobTemplateSpec', { metadata: always(templateMeta), spec: jobSpec })),
-          successfulJobsHistoryLimit: withDefault(pointer(int32), 3),
-          failedJobsHistoryLimit: withDefault(pointer(int32), 1),
+      spec: s.always(
+        s.struct('CronJobSpec', {
+          schedule: s.always(s.str),
+          timeZone: s.pointer(s.str),
+          startingDeadlineSeconds: s.pointer(s.int64),
+          concurrencyPolicy: s.withDefault(s.str, 'Allow'),
+          suspend: s.withDefault(s.pointer(s.bool), false),
+          jobTemplate: s.always(s.struct('JobTemplateSpec', { metadata: s.always(templateMeta), spec: jobSpec })),
+          successfulJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 3),
+          failedJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 1),
         }),
       ),
-      status: always(
-        struct('CronJobStatus', {
-          active: listOf(
-            struct('ObjectReference', {
-              kind: str,
-              namespace: str,
-              name: str,
-              uid: str,
-              apiVersion: str,
-              resourceVersion: str,
-              fieldPath: str,
+      status: s.always(
+        s.struct('CronJobStatus', {
+          active: s.listOf(
+            s.struct('ObjectReference', {
+              kind: s.str,
+              namespace: s.str,
+              name: s.str,
+              uid: s.str,
+              apiVersion: s.str,
+              resourceVersion: s.str,
+              fieldPath: s.str,
             }),
           ),
-          lastScheduleTime: time,
-          lastSuccessfulTime: time,
+          lastScheduleTime: s.time,
+          lastSuccessfulTime: s.time,
         }),
       ),
     },

@@ -5,7 +5,7 @@ import { ageText } from '../table/age.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { duplicate, forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind } from './kind.ts'
-import { always, bytes, int32, listOf, mapList, mapOf, pointer, str, struct, time } from './shape.ts'
+import * as s from './shape.ts'
 
 const USAGES = [
   'any',
@@ -143,33 +143,33 @@ export const certificateSigningRequest: BuiltinKind = {
   shortNames: ['csr'],
   subresources: ['approval', 'status'],
   nameRule: 'pathSegment',
-  schema: struct('CertificateSigningRequest', {
-    spec: always(
-      struct('CertificateSigningRequestSpec', {
-        request: always(bytes),
-        signerName: always(str),
-        expirationSeconds: pointer(int32),
-        usages: listOf(str),
-        username: str,
-        uid: str,
-        groups: listOf(str),
-        extra: mapOf(listOf(str)),
+  schema: s.struct('CertificateSigningRequest', {
+    spec: s.always(
+      s.struct('CertificateSigningRequestSpec', {
+        request: s.always(s.bytes),
+        signerName: s.always(s.str),
+        expirationSeconds: s.pointer(s.int32),
+        usages: s.listOf(s.str),
+        username: s.str,
+        uid: s.str,
+        groups: s.listOf(s.str),
+        extra: s.mapOf(s.listOf(s.str)),
       }),
     ),
-    status: always(
-      struct('CertificateSigningRequestStatus', {
-        conditions: mapList(
+    status: s.always(
+      s.struct('CertificateSigningRequestStatus', {
+        conditions: s.mapList(
           ['type'],
-          struct('CertificateSigningRequestCondition', {
-            type: always(str),
-            status: always(str),
-            reason: str,
-            message: str,
-            lastUpdateTime: always(time),
-            lastTransitionTime: always(time),
+          s.struct('CertificateSigningRequestCondition', {
+            type: s.always(s.str),
+            status: s.always(s.str),
+            reason: s.str,
+            message: s.str,
+            lastUpdateTime: s.always(s.time),
+            lastTransitionTime: s.always(s.time),
           }),
         ),
-        certificate: bytes,
+        certificate: s.bytes,
       }),
     ),
   }),

@@ -5,7 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, required, tooLong, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
-import { bool, bytes, mapOf, pointer, str, struct, withDefault } from './shape.ts'
+import * as s from './shape.ts'
 
 /** Of all keys and values. */
 const MAX_BYTES = 1024 * 1024
@@ -44,7 +44,7 @@ export const configMap: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
   singular: 'configmap',
   shortNames: ['cm'],
-  schema: struct('ConfigMap', { data: mapOf(str), binaryData: mapOf(bytes), immutable: pointer(bool) }),
+  schema: s.struct('ConfigMap', { data: s.mapOf(s.str), binaryData: s.mapOf(s.bytes), immutable: s.pointer(s.bool) }),
   columns: [
     nameColumn,
     {
@@ -119,11 +119,11 @@ function withStringData(o: Draft): Draft {
 export const secret: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
   singular: 'secret',
-  schema: struct('Secret', {
-    data: mapOf(bytes),
-    stringData: mapOf(str),
-    type: withDefault(str, 'Opaque'),
-    immutable: pointer(bool),
+  schema: s.struct('Secret', {
+    data: s.mapOf(s.bytes),
+    stringData: s.mapOf(s.str),
+    type: s.withDefault(s.str, 'Opaque'),
+    immutable: s.pointer(s.bool),
   }),
   columns: [
     nameColumn,

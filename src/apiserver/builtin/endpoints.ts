@@ -3,19 +3,27 @@ import { jsonEqual } from '#lib/json.ts'
 import { invalid, notSupported, required } from './field-problem.ts'
 import { listAt, number, shown, text, textsAt } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { always, bool, int32, listOf, mapOf, pointer, str, struct, withDefault } from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-const objectReference = pointer(
-  struct(
+const objectReference = s.pointer(
+  s.struct(
     'ObjectReference',
-    { kind: str, namespace: str, name: str, uid: str, apiVersion: str, resourceVersion: str, fieldPath: str },
+    {
+      kind: s.str,
+      namespace: s.str,
+      name: s.str,
+      uid: s.str,
+      apiVersion: s.str,
+      resourceVersion: s.str,
+      fieldPath: s.str,
+    },
     { 'x-kubernetes-map-type': 'atomic' },
   ),
 )
-const endpointAddress = struct(
+const endpointAddress = s.struct(
   'EndpointAddress',
-  { ip: always(str), hostname: str, nodeName: pointer(str), targetRef: objectReference },
+  { ip: s.always(s.str), hostname: s.str, nodeName: s.pointer(s.str), targetRef: objectReference },
   { 'x-kubernetes-map-type': 'atomic' },
 )
 
@@ -27,14 +35,19 @@ export const endpoints: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      subsets: listOf(
-        struct('EndpointSubset', {
-          addresses: listOf(endpointAddress),
-          notReadyAddresses: listOf(endpointAddress),
-          ports: listOf(
-            struct(
+      subsets: s.listOf(
+        s.struct('EndpointSubset', {
+          addresses: s.listOf(endpointAddress),
+          notReadyAddresses: s.listOf(endpointAddress),
+          ports: s.listOf(
+            s.struct(
               'EndpointPort',
-              { name: str, port: always(int32), protocol: withDefault(str, 'TCP'), appProtocol: pointer(str) },
+              {
+                name: s.str,
+                port: s.always(s.int32),
+                protocol: s.withDefault(s.str, 'TCP'),
+                appProtocol: s.pointer(s.str),
+              },
               { 'x-kubernetes-map-type': 'atomic' },
             ),
           ),
@@ -70,41 +83,41 @@ export const endpointSlice: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      addressType: always(str),
-      endpoints: always(
-        listOf(
-          struct('Endpoint', {
-            addresses: always(listOf(str, { 'x-kubernetes-list-type': 'set' })),
-            conditions: always(
-              struct('EndpointConditions', {
-                ready: pointer(bool),
-                serving: pointer(bool),
-                terminating: pointer(bool),
+      addressType: s.always(s.str),
+      endpoints: s.always(
+        s.listOf(
+          s.struct('Endpoint', {
+            addresses: s.always(s.listOf(s.str, { 'x-kubernetes-list-type': 'set' })),
+            conditions: s.always(
+              s.struct('EndpointConditions', {
+                ready: s.pointer(s.bool),
+                serving: s.pointer(s.bool),
+                terminating: s.pointer(s.bool),
               }),
             ),
-            hostname: pointer(str),
+            hostname: s.pointer(s.str),
             targetRef: objectReference,
-            deprecatedTopology: mapOf(str),
-            nodeName: pointer(str),
-            zone: pointer(str),
-            hints: pointer(
-              struct('EndpointHints', {
-                forZones: listOf(struct('ForZone', { name: always(str) })),
-                forNodes: listOf(struct('ForNode', { name: always(str) })),
+            deprecatedTopology: s.mapOf(s.str),
+            nodeName: s.pointer(s.str),
+            zone: s.pointer(s.str),
+            hints: s.pointer(
+              s.struct('EndpointHints', {
+                forZones: s.listOf(s.struct('ForZone', { name: s.always(s.str) })),
+                forNodes: s.listOf(s.struct('ForNode', { name: s.always(s.str) })),
               }),
             ),
           }),
         ),
       ),
-      ports: always(
-        listOf(
-          struct(
+      ports: s.always(
+        s.listOf(
+          s.struct(
             'EndpointPort',
             {
-              name: withDefault(pointer(str), ''),
-              protocol: withDefault(pointer(str), 'TCP'),
-              port: pointer(int32),
-              appProtocol: pointer(str),
+              name: s.withDefault(s.pointer(s.str), ''),
+              protocol: s.withDefault(s.pointer(s.str), 'TCP'),
+              port: s.pointer(s.int32),
+              appProtocol: s.pointer(s.str),
             },
             { 'x-kubernetes-map-type': 'atomic' },
           ),

@@ -6,16 +6,28 @@ import { qualifiedNameProblems } from '../meta/names.ts'
 import { text } from './core-columns.ts'
 import { immutable, invalid, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'
-import { always, int32, microTime, str, struct, time } from './shape.ts'
+import * as s from './shape.ts'
 
 const reference = (always_: boolean): BuiltinSchema =>
-  struct(
+  s.struct(
     'ObjectReference',
-    { kind: str, namespace: str, name: str, uid: str, apiVersion: str, resourceVersion: str, fieldPath: str },
+    {
+      kind: s.str,
+      namespace: s.str,
+      name: s.str,
+      uid: s.str,
+      apiVersion: s.str,
+      resourceVersion: s.str,
+      fieldPath: s.str,
+    },
     { 'x-kubernetes-map-type': 'atomic', 'x-go-field': always_ ? 'always' : 'pointer' },
   )
-const source = struct('EventSource', { component: str, host: str })
-const series = struct('EventSeries', { count: int32, lastObservedTime: always(microTime) }, { 'x-go-field': 'pointer' })
+const source = s.struct('EventSource', { component: s.str, host: s.str })
+const series = s.struct(
+  'EventSeries',
+  { count: s.int32, lastObservedTime: s.always(s.microTime) },
+  { 'x-go-field': 'pointer' },
+)
 
 type Fields = Readonly<Record<string, unknown>>
 const at = (o: KubeObject, field: string): Fields => {
@@ -179,21 +191,21 @@ export const coreEvent: BuiltinKind = {
   singular: 'event',
   shortNames: ['ev'],
   createOnUpdate: true,
-  schema: struct('Event', {
+  schema: s.struct('Event', {
     involvedObject: reference(true),
-    reason: str,
-    message: str,
-    source: always(source),
-    firstTimestamp: always(time),
-    lastTimestamp: always(time),
-    count: int32,
-    type: str,
-    eventTime: always(microTime),
+    reason: s.str,
+    message: s.str,
+    source: s.always(source),
+    firstTimestamp: s.always(s.time),
+    lastTimestamp: s.always(s.time),
+    count: s.int32,
+    type: s.str,
+    eventTime: s.always(s.microTime),
     series,
-    action: str,
+    action: s.str,
     related: reference(false),
-    reportingComponent: always(str),
-    reportingInstance: always(str),
+    reportingComponent: s.always(s.str),
+    reportingInstance: s.always(s.str),
   }),
   columns,
   selectableFields: {
@@ -216,21 +228,21 @@ export const newEvent: BuiltinKind = {
   singular: 'event',
   shortNames: ['ev'],
   createOnUpdate: true,
-  schema: struct('Event', {
-    eventTime: always(microTime),
+  schema: s.struct('Event', {
+    eventTime: s.always(s.microTime),
     series,
-    reportingController: str,
-    reportingInstance: str,
-    action: str,
-    reason: str,
+    reportingController: s.str,
+    reportingInstance: s.str,
+    action: s.str,
+    reason: s.str,
     regarding: reference(true),
     related: reference(false),
-    note: str,
-    type: str,
-    deprecatedSource: always(source),
-    deprecatedFirstTimestamp: always(time),
-    deprecatedLastTimestamp: always(time),
-    deprecatedCount: int32,
+    note: s.str,
+    type: s.str,
+    deprecatedSource: s.always(source),
+    deprecatedFirstTimestamp: s.always(s.time),
+    deprecatedLastTimestamp: s.always(s.time),
+    deprecatedCount: s.int32,
   }),
   columns,
   selectableFields: {

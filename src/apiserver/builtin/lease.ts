@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { invalid, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
-import { always, int32, microTime, pointer, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 
 /** Coordinated election is off, as on a real server by default: its fields are not kept. */
 function withoutElection(o: Draft): Draft {
@@ -17,16 +17,16 @@ export const lease: BuiltinKind = {
   type: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true },
   singular: 'lease',
   createOnUpdate: true,
-  schema: struct('Lease', {
-    spec: always(
-      struct('LeaseSpec', {
-        holderIdentity: pointer(str),
-        leaseDurationSeconds: pointer(int32),
-        acquireTime: microTime,
-        renewTime: microTime,
-        leaseTransitions: pointer(int32),
-        strategy: pointer(str),
-        preferredHolder: pointer(str),
+  schema: s.struct('Lease', {
+    spec: s.always(
+      s.struct('LeaseSpec', {
+        holderIdentity: s.pointer(s.str),
+        leaseDurationSeconds: s.pointer(s.int32),
+        acquireTime: s.microTime,
+        renewTime: s.microTime,
+        leaseTransitions: s.pointer(s.int32),
+        strategy: s.pointer(s.str),
+        preferredHolder: s.pointer(s.str),
       }),
     ),
   }),

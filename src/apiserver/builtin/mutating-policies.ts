@@ -18,10 +18,10 @@ import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { always, listOf, mapList, pointer, str, struct, withDefault } from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-const expression = { expression: str }
+const expression = { expression: s.str }
 
 /** A deletion has no object to change. */
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE']
@@ -79,21 +79,21 @@ export const mutatingAdmissionPolicy: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('MutatingAdmissionPolicySpec', {
+      spec: s.always(
+        s.struct('MutatingAdmissionPolicySpec', {
           paramKind,
           matchConstraints: matchResources,
           variables,
-          mutations: listOf(
-            struct('Mutation', {
-              patchType: always(str),
-              applyConfiguration: pointer(struct('ApplyConfiguration', expression)),
-              jsonPatch: pointer(struct('JSONPatch', expression)),
+          mutations: s.listOf(
+            s.struct('Mutation', {
+              patchType: s.always(s.str),
+              applyConfiguration: s.pointer(s.struct('ApplyConfiguration', expression)),
+              jsonPatch: s.pointer(s.struct('JSONPatch', expression)),
             }),
           ),
-          failurePolicy: withDefault(pointer(str), 'Fail'),
-          matchConditions: mapList(['name'], matchCondition),
-          reinvocationPolicy: str,
+          failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
+          matchConditions: s.mapList(['name'], matchCondition),
+          reinvocationPolicy: s.str,
         }),
       ),
     },
@@ -115,7 +115,7 @@ export const mutatingAdmissionPolicyBinding: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(struct('MutatingAdmissionPolicyBindingSpec', { policyName: str, paramRef, matchResources })),
+      spec: s.always(s.struct('MutatingAdmissionPolicyBindingSpec', { policyName: s.str, paramRef, matchResources })),
     },
   },
   columns: bindingColumns,

@@ -4,7 +4,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { invalid } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
-import { always, listOf, mapList, str, struct, time } from './shape.ts'
+import * as s from './shape.ts'
 
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 
@@ -30,19 +30,19 @@ export const namespace: BuiltinKind = {
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: ['finalize', 'status'],
   nameRule: 'label',
-  schema: struct('Namespace', {
-    spec: always(struct('NamespaceSpec', { finalizers: listOf(str) })),
-    status: always(
-      struct('NamespaceStatus', {
-        phase: str,
-        conditions: mapList(
+  schema: s.struct('Namespace', {
+    spec: s.always(s.struct('NamespaceSpec', { finalizers: s.listOf(s.str) })),
+    status: s.always(
+      s.struct('NamespaceStatus', {
+        phase: s.str,
+        conditions: s.mapList(
           ['type'],
-          struct('NamespaceCondition', {
-            type: always(str),
-            status: always(str),
-            lastTransitionTime: always(time),
-            reason: str,
-            message: str,
+          s.struct('NamespaceCondition', {
+            type: s.always(s.str),
+            status: s.always(s.str),
+            lastTransitionTime: s.always(s.time),
+            reason: s.str,
+            message: s.str,
           }),
         ),
       }),

@@ -2,45 +2,49 @@
 import { text } from './core-columns.ts'
 import { fields, listAt, shown, specOf, statusOf, text as textOf, textsAt } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'
-import { always, conditions, int32, intOrString, labelSelector, listOf, pointer, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 import { selectorText } from './workload.ts'
 
 const networking = typeIn('networking.k8s.io')
 
-const localObject = struct(
+const localObject = s.struct(
   'TypedLocalObjectReference',
-  { apiGroup: pointer(str), kind: always(str), name: always(str) },
+  { apiGroup: s.pointer(s.str), kind: s.always(s.str), name: s.always(s.str) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
 const backend = {
-  service: pointer(
-    struct('IngressServiceBackend', {
-      name: always(str),
-      port: struct('ServiceBackendPort', { name: str, number: int32 }, { 'x-kubernetes-map-type': 'atomic' }),
+  service: s.pointer(
+    s.struct('IngressServiceBackend', {
+      name: s.always(s.str),
+      port: s.struct('ServiceBackendPort', { name: s.str, number: s.int32 }, { 'x-kubernetes-map-type': 'atomic' }),
     }),
   ),
   resource: localObject,
 }
-const ingressBackend = struct('IngressBackend', backend)
+const ingressBackend = s.struct('IngressBackend', backend)
 
 const ingress = keptKind({
   type: networking('Ingress', 'ingresses', true),
   shortNames: ['ing'],
   generation: true,
   properties: {
-    spec: always(
-      struct('IngressSpec', {
-        ingressClassName: pointer(str),
-        defaultBackend: pointer(ingressBackend),
-        tls: listOf(struct('IngressTLS', { hosts: listOf(str), secretName: str })),
-        rules: listOf(
-          struct('IngressRule', {
-            host: str,
-            http: pointer(
-              struct('HTTPIngressRuleValue', {
-                paths: always(
-                  listOf(
-                    struct('HTTPIngressPath', { path: str, pathType: pointer(str), backend: always(ingressBackend) }),
+    spec: s.always(
+      s.struct('IngressSpec', {
+        ingressClassName: s.pointer(s.str),
+        defaultBackend: s.pointer(ingressBackend),
+        tls: s.listOf(s.struct('IngressTLS', { hosts: s.listOf(s.str), secretName: s.str })),
+        rules: s.listOf(
+          s.struct('IngressRule', {
+            host: s.str,
+            http: s.pointer(
+              s.struct('HTTPIngressRuleValue', {
+                paths: s.always(
+                  s.listOf(
+                    s.struct('HTTPIngressPath', {
+                      path: s.str,
+                      pathType: s.pointer(s.str),
+                      backend: s.always(ingressBackend),
+                    }),
                   ),
                 ),
               }),
@@ -49,16 +53,20 @@ const ingress = keptKind({
         ),
       }),
     ),
-    status: always(
-      struct('IngressStatus', {
-        loadBalancer: always(
-          struct('IngressLoadBalancerStatus', {
-            ingress: listOf(
-              struct('IngressLoadBalancerIngress', {
-                ip: str,
-                hostname: str,
-                ports: listOf(
-                  struct('IngressPortStatus', { port: always(int32), protocol: always(str), error: pointer(str) }),
+    status: s.always(
+      s.struct('IngressStatus', {
+        loadBalancer: s.always(
+          s.struct('IngressLoadBalancerStatus', {
+            ingress: s.listOf(
+              s.struct('IngressLoadBalancerIngress', {
+                ip: s.str,
+                hostname: s.str,
+                ports: s.listOf(
+                  s.struct('IngressPortStatus', {
+                    port: s.always(s.int32),
+                    protocol: s.always(s.str),
+                    error: s.pointer(s.str),
+                  }),
                 ),
               }),
             ),
@@ -89,16 +97,16 @@ const ingressClass = keptKind({
   type: networking('IngressClass', 'ingressclasses', false),
   generation: true,
   properties: {
-    spec: always(
-      struct('IngressClassSpec', {
-        controller: str,
-        parameters: pointer(
-          struct('IngressClassParametersReference', {
-            apiGroup: pointer(str),
-            kind: always(str),
-            name: always(str),
-            scope: pointer(str),
-            namespace: pointer(str),
+    spec: s.always(
+      s.struct('IngressClassSpec', {
+        controller: s.str,
+        parameters: s.pointer(
+          s.struct('IngressClassParametersReference', {
+            apiGroup: s.pointer(s.str),
+            kind: s.always(s.str),
+            name: s.always(s.str),
+            scope: s.pointer(s.str),
+            namespace: s.pointer(s.str),
           }),
         ),
       }),
@@ -115,15 +123,15 @@ const ingressClass = keptKind({
   ],
 })
 
-const peers = listOf(
-  struct('NetworkPolicyPeer', {
-    podSelector: labelSelector,
-    namespaceSelector: labelSelector,
-    ipBlock: pointer(struct('IPBlock', { cidr: always(str), except: listOf(str) })),
+const peers = s.listOf(
+  s.struct('NetworkPolicyPeer', {
+    podSelector: s.labelSelector,
+    namespaceSelector: s.labelSelector,
+    ipBlock: s.pointer(s.struct('IPBlock', { cidr: s.always(s.str), except: s.listOf(s.str) })),
   }),
 )
-const ports = listOf(
-  struct('NetworkPolicyPort', { protocol: pointer(str), port: intOrString, endPort: pointer(int32) }),
+const ports = s.listOf(
+  s.struct('NetworkPolicyPort', { protocol: s.pointer(s.str), port: s.intOrString, endPort: s.pointer(s.int32) }),
 )
 
 const networkPolicy = keptKind({
@@ -131,12 +139,12 @@ const networkPolicy = keptKind({
   shortNames: ['netpol'],
   generation: true,
   properties: {
-    spec: always(
-      struct('NetworkPolicySpec', {
-        podSelector: always({ ...labelSelector, 'x-go-field': 'always' }),
-        ingress: listOf(struct('NetworkPolicyIngressRule', { ports, from: peers })),
-        egress: listOf(struct('NetworkPolicyEgressRule', { ports, to: peers })),
-        policyTypes: listOf(str),
+    spec: s.always(
+      s.struct('NetworkPolicySpec', {
+        podSelector: s.always({ ...s.labelSelector, 'x-go-field': 'always' }),
+        ingress: s.listOf(s.struct('NetworkPolicyIngressRule', { ports, from: peers })),
+        egress: s.listOf(s.struct('NetworkPolicyEgressRule', { ports, to: peers })),
+        policyTypes: s.listOf(s.str),
       }),
     ),
   },
@@ -153,9 +161,11 @@ const ipAddress = keptKind({
   type: networking('IPAddress', 'ipaddresses', false),
   shortNames: ['ip'],
   properties: {
-    spec: always(
-      struct('IPAddressSpec', {
-        parentRef: pointer(struct('ParentReference', { group: str, resource: str, namespace: str, name: str })),
+    spec: s.always(
+      s.struct('IPAddressSpec', {
+        parentRef: s.pointer(
+          s.struct('ParentReference', { group: s.str, resource: s.str, namespace: s.str, name: s.str }),
+        ),
       }),
     ),
   },
@@ -173,8 +183,8 @@ const serviceCidr = keptKind({
   type: networking('ServiceCIDR', 'servicecidrs', false),
   generation: true,
   properties: {
-    spec: always(struct('ServiceCIDRSpec', { cidrs: listOf(str) })),
-    status: always(struct('ServiceCIDRStatus', { conditions })),
+    spec: s.always(s.struct('ServiceCIDRSpec', { cidrs: s.listOf(s.str) })),
+    status: s.always(s.struct('ServiceCIDRStatus', { conditions: s.conditions })),
   },
   shows: [text('CIDRs', (o) => textsAt(specOf(o), 'cidrs').join(','))],
 })

@@ -5,89 +5,83 @@ import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  listOf,
-  mapList,
-  mapOf,
-  pointer,
-  quantity,
-  setOf,
-  str,
-  struct,
-  time,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
 
-const taint = struct('Taint', { key: always(str), value: str, effect: always(str), timeAdded: time })
+const taint = s.struct('Taint', { key: s.always(s.str), value: s.str, effect: s.always(s.str), timeAdded: s.time })
 
-const configSource = struct(
+const configSource = s.struct(
   'NodeConfigSource',
   {
-    configMap: struct(
+    configMap: s.struct(
       'ConfigMapNodeConfigSource',
-      { namespace: always(str), name: always(str), uid: str, resourceVersion: str, kubeletConfigKey: always(str) },
+      {
+        namespace: s.always(s.str),
+        name: s.always(s.str),
+        uid: s.str,
+        resourceVersion: s.str,
+        kubeletConfigKey: s.always(s.str),
+      },
       { 'x-go-field': 'pointer' },
     ),
   },
   { 'x-go-field': 'pointer' },
 )
 
-const systemInfo = struct('NodeSystemInfo', {
-  machineID: always(str),
-  systemUUID: always(str),
-  bootID: always(str),
-  kernelVersion: always(str),
-  osImage: always(str),
-  containerRuntimeVersion: always(str),
-  kubeletVersion: always(str),
-  kubeProxyVersion: always(str),
-  operatingSystem: always(str),
-  architecture: always(str),
-  swap: struct('NodeSwapStatus', { capacity: pointer(int64) }, { 'x-go-field': 'pointer' }),
+const systemInfo = s.struct('NodeSystemInfo', {
+  machineID: s.always(s.str),
+  systemUUID: s.always(s.str),
+  bootID: s.always(s.str),
+  kernelVersion: s.always(s.str),
+  osImage: s.always(s.str),
+  containerRuntimeVersion: s.always(s.str),
+  kubeletVersion: s.always(s.str),
+  kubeProxyVersion: s.always(s.str),
+  operatingSystem: s.always(s.str),
+  architecture: s.always(s.str),
+  swap: s.struct('NodeSwapStatus', { capacity: s.pointer(s.int64) }, { 'x-go-field': 'pointer' }),
 })
 
-const condition = struct('NodeCondition', {
-  type: always(str),
-  status: always(str),
-  lastHeartbeatTime: always(time),
-  lastTransitionTime: always(time),
-  reason: str,
-  message: str,
+const condition = s.struct('NodeCondition', {
+  type: s.always(s.str),
+  status: s.always(s.str),
+  lastHeartbeatTime: s.always(s.time),
+  lastTransitionTime: s.always(s.time),
+  reason: s.str,
+  message: s.str,
 })
 
-const handlerFeatures = struct(
+const handlerFeatures = s.struct(
   'NodeRuntimeHandlerFeatures',
-  { recursiveReadOnlyMounts: pointer(bool), userNamespaces: pointer(bool) },
+  { recursiveReadOnlyMounts: s.pointer(s.bool), userNamespaces: s.pointer(s.bool) },
   { 'x-go-field': 'pointer' },
 )
 
-const status = struct('NodeStatus', {
-  capacity: mapOf(quantity),
-  allocatable: mapOf(quantity),
-  phase: str,
-  conditions: mapList(['type'], condition),
-  addresses: mapList(['type'], struct('NodeAddress', { type: always(str), address: always(str) })),
-  daemonEndpoints: always(
-    struct('NodeDaemonEndpoints', { kubeletEndpoint: always(struct('DaemonEndpoint', { Port: always(int32) })) }),
+const status = s.struct('NodeStatus', {
+  capacity: s.mapOf(s.quantity),
+  allocatable: s.mapOf(s.quantity),
+  phase: s.str,
+  conditions: s.mapList(['type'], condition),
+  addresses: s.mapList(['type'], s.struct('NodeAddress', { type: s.always(s.str), address: s.always(s.str) })),
+  daemonEndpoints: s.always(
+    s.struct('NodeDaemonEndpoints', {
+      kubeletEndpoint: s.always(s.struct('DaemonEndpoint', { Port: s.always(s.int32) })),
+    }),
   ),
-  nodeInfo: always(systemInfo),
-  images: listOf(struct('ContainerImage', { names: listOf(str), sizeBytes: int64 })),
-  volumesInUse: listOf(str),
-  volumesAttached: listOf(struct('AttachedVolume', { name: always(str), devicePath: always(str) })),
-  config: struct(
+  nodeInfo: s.always(systemInfo),
+  images: s.listOf(s.struct('ContainerImage', { names: s.listOf(s.str), sizeBytes: s.int64 })),
+  volumesInUse: s.listOf(s.str),
+  volumesAttached: s.listOf(s.struct('AttachedVolume', { name: s.always(s.str), devicePath: s.always(s.str) })),
+  config: s.struct(
     'NodeConfigStatus',
-    { assigned: configSource, active: configSource, lastKnownGood: configSource, error: str },
+    { assigned: configSource, active: configSource, lastKnownGood: configSource, error: s.str },
     { 'x-go-field': 'pointer' },
   ),
-  runtimeHandlers: listOf(
-    struct('NodeRuntimeHandler', { name: { ...str, 'x-go-field': 'always' }, features: handlerFeatures }),
+  runtimeHandlers: s.listOf(
+    s.struct('NodeRuntimeHandler', { name: { ...s.str, 'x-go-field': 'always' }, features: handlerFeatures }),
   ),
-  features: struct('NodeFeatures', { supplementalGroupsPolicy: pointer(bool) }, { 'x-go-field': 'pointer' }),
-  declaredFeatures: listOf(str),
+  features: s.struct('NodeFeatures', { supplementalGroupsPolicy: s.pointer(s.bool) }, { 'x-go-field': 'pointer' }),
+  declaredFeatures: s.listOf(s.str),
 })
 
 type Fields = Readonly<Record<string, unknown>>
@@ -215,19 +209,19 @@ export const node: BuiltinKind = {
   singular: 'node',
   shortNames: ['no'],
   subresources: ['status'],
-  schema: struct('Node', {
-    spec: always(
-      struct('NodeSpec', {
-        podCIDR: str,
-        podCIDRs: setOf(str),
-        providerID: str,
-        unschedulable: bool,
-        taints: listOf(taint),
+  schema: s.struct('Node', {
+    spec: s.always(
+      s.struct('NodeSpec', {
+        podCIDR: s.str,
+        podCIDRs: s.setOf(s.str),
+        providerID: s.str,
+        unschedulable: s.bool,
+        taints: s.listOf(taint),
         configSource,
-        externalID: str,
+        externalID: s.str,
       }),
     ),
-    status: always(status),
+    status: s.always(status),
   }),
   columns: [
     nameColumn,

@@ -1,43 +1,34 @@
 // The containers of a pod: fields and defaults that the ordinary, init and ephemeral ones share.
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  intOrString,
-  listOf,
-  mapList,
-  mapOf,
-  pointer,
-  quantity,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import type { Fields } from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 import { objectFieldSelector, resourceFieldSelector } from './pod-volumes.ts'
 
 const selectKey = (goName: string): BuiltinSchema =>
-  struct(
+  s.struct(
     goName,
-    { name: str, key: always(str), optional: pointer(bool) },
+    { name: s.str, key: s.always(s.str), optional: s.pointer(s.bool) },
     { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
   )
 
-const envVar = struct('EnvVar', {
-  name: always(str),
-  value: str,
-  valueFrom: pointer(
-    struct('EnvVarSource', {
+const envVar = s.struct('EnvVar', {
+  name: s.always(s.str),
+  value: s.str,
+  valueFrom: s.pointer(
+    s.struct('EnvVarSource', {
       fieldRef: objectFieldSelector,
       resourceFieldRef: resourceFieldSelector,
       configMapKeyRef: selectKey('ConfigMapKeySelector'),
       secretKeyRef: selectKey('SecretKeySelector'),
-      fileKeyRef: pointer(
-        struct(
+      fileKeyRef: s.pointer(
+        s.struct(
           'FileKeySelector',
-          { volumeName: always(str), path: always(str), key: always(str), optional: withDefault(pointer(bool), false) },
+          {
+            volumeName: s.always(s.str),
+            path: s.always(s.str),
+            key: s.always(s.str),
+            optional: s.withDefault(s.pointer(s.bool), false),
+          },
           { 'x-kubernetes-map-type': 'atomic' },
         ),
       ),
@@ -45,147 +36,154 @@ const envVar = struct('EnvVar', {
   ),
 })
 
-const envFrom = struct('EnvFromSource', {
-  prefix: str,
-  configMapRef: pointer(struct('ConfigMapEnvSource', { name: str, optional: pointer(bool) })),
-  secretRef: pointer(struct('SecretEnvSource', { name: str, optional: pointer(bool) })),
+const envFrom = s.struct('EnvFromSource', {
+  prefix: s.str,
+  configMapRef: s.pointer(s.struct('ConfigMapEnvSource', { name: s.str, optional: s.pointer(s.bool) })),
+  secretRef: s.pointer(s.struct('SecretEnvSource', { name: s.str, optional: s.pointer(s.bool) })),
 })
 
-const exec = pointer(struct('ExecAction', { command: listOf(str) }))
-const httpGet = pointer(
-  struct('HTTPGetAction', {
-    path: withDefault(str, '/'),
-    port: always(intOrString),
-    host: str,
-    scheme: withDefault(str, 'HTTP'),
-    httpHeaders: listOf(struct('HTTPHeader', { name: always(str), value: always(str) })),
+const exec = s.pointer(s.struct('ExecAction', { command: s.listOf(s.str) }))
+const httpGet = s.pointer(
+  s.struct('HTTPGetAction', {
+    path: s.withDefault(s.str, '/'),
+    port: s.always(s.intOrString),
+    host: s.str,
+    scheme: s.withDefault(s.str, 'HTTP'),
+    httpHeaders: s.listOf(s.struct('HTTPHeader', { name: s.always(s.str), value: s.always(s.str) })),
   }),
 )
-const tcpSocket = pointer(struct('TCPSocketAction', { port: always(intOrString), host: str }))
+const tcpSocket = s.pointer(s.struct('TCPSocketAction', { port: s.always(s.intOrString), host: s.str }))
 
-const lifecycleHandler = pointer(
-  struct('LifecycleHandler', {
+const lifecycleHandler = s.pointer(
+  s.struct('LifecycleHandler', {
     exec,
     httpGet,
     tcpSocket,
-    sleep: pointer(struct('SleepAction', { seconds: always(int64) })),
+    sleep: s.pointer(s.struct('SleepAction', { seconds: s.always(s.int64) })),
   }),
 )
 
-const probe = pointer(
-  struct('Probe', {
+const probe = s.pointer(
+  s.struct('Probe', {
     exec,
     httpGet,
     tcpSocket,
-    grpc: pointer(struct('GRPCAction', { port: always(int32), service: withDefault(pointer(str), '') })),
-    initialDelaySeconds: int32,
-    timeoutSeconds: withDefault(int32, 1),
-    periodSeconds: withDefault(int32, 10),
-    successThreshold: withDefault(int32, 1),
-    failureThreshold: withDefault(int32, 3),
-    terminationGracePeriodSeconds: pointer(int64),
+    grpc: s.pointer(s.struct('GRPCAction', { port: s.always(s.int32), service: s.withDefault(s.pointer(s.str), '') })),
+    initialDelaySeconds: s.int32,
+    timeoutSeconds: s.withDefault(s.int32, 1),
+    periodSeconds: s.withDefault(s.int32, 10),
+    successThreshold: s.withDefault(s.int32, 1),
+    failureThreshold: s.withDefault(s.int32, 3),
+    terminationGracePeriodSeconds: s.pointer(s.int64),
   }),
 )
 
 const profile = (goName: string): BuiltinSchema =>
-  pointer(struct(goName, { type: always(str), localhostProfile: pointer(str) }))
-export const seLinuxOptions = pointer(struct('SELinuxOptions', { user: str, role: str, type: str, level: str }))
-export const windowsOptions = pointer(
-  struct('WindowsSecurityContextOptions', {
-    gmsaCredentialSpecName: pointer(str),
-    gmsaCredentialSpec: pointer(str),
-    runAsUserName: pointer(str),
-    hostProcess: pointer(bool),
+  s.pointer(s.struct(goName, { type: s.always(s.str), localhostProfile: s.pointer(s.str) }))
+export const seLinuxOptions = s.pointer(
+  s.struct('SELinuxOptions', { user: s.str, role: s.str, type: s.str, level: s.str }),
+)
+export const windowsOptions = s.pointer(
+  s.struct('WindowsSecurityContextOptions', {
+    gmsaCredentialSpecName: s.pointer(s.str),
+    gmsaCredentialSpec: s.pointer(s.str),
+    runAsUserName: s.pointer(s.str),
+    hostProcess: s.pointer(s.bool),
   }),
 )
 export const seccompProfile = profile('SeccompProfile')
 export const appArmorProfile = profile('AppArmorProfile')
 
-const securityContext = pointer(
-  struct('SecurityContext', {
-    capabilities: pointer(struct('Capabilities', { add: listOf(str), drop: listOf(str) })),
-    privileged: pointer(bool),
+const securityContext = s.pointer(
+  s.struct('SecurityContext', {
+    capabilities: s.pointer(s.struct('Capabilities', { add: s.listOf(s.str), drop: s.listOf(s.str) })),
+    privileged: s.pointer(s.bool),
     seLinuxOptions,
     windowsOptions,
-    runAsUser: pointer(int64),
-    runAsGroup: pointer(int64),
-    runAsNonRoot: pointer(bool),
-    readOnlyRootFilesystem: pointer(bool),
-    allowPrivilegeEscalation: pointer(bool),
-    procMount: pointer(str),
+    runAsUser: s.pointer(s.int64),
+    runAsGroup: s.pointer(s.int64),
+    runAsNonRoot: s.pointer(s.bool),
+    readOnlyRootFilesystem: s.pointer(s.bool),
+    allowPrivilegeEscalation: s.pointer(s.bool),
+    procMount: s.pointer(s.str),
     seccompProfile,
     appArmorProfile,
   }),
 )
 
-export const resources: BuiltinSchema = struct('ResourceRequirements', {
-  limits: mapOf(quantity),
-  requests: mapOf(quantity),
-  claims: mapList(['name'], struct('ResourceClaim', { name: always(str), request: str })),
+export const resources: BuiltinSchema = s.struct('ResourceRequirements', {
+  limits: s.mapOf(s.quantity),
+  requests: s.mapOf(s.quantity),
+  claims: s.mapList(['name'], s.struct('ResourceClaim', { name: s.always(s.str), request: s.str })),
 })
 
 const commonFields: Fields = {
-  name: always(str),
-  image: str,
-  command: listOf(str),
-  args: listOf(str),
-  workingDir: str,
-  ports: mapList(
+  name: s.always(s.str),
+  image: s.str,
+  command: s.listOf(s.str),
+  args: s.listOf(s.str),
+  workingDir: s.str,
+  ports: s.mapList(
     ['containerPort', 'protocol'],
-    struct('ContainerPort', {
-      name: str,
-      hostPort: int32,
-      containerPort: always(int32),
-      protocol: withDefault(str, 'TCP'),
-      hostIP: str,
+    s.struct('ContainerPort', {
+      name: s.str,
+      hostPort: s.int32,
+      containerPort: s.always(s.int32),
+      protocol: s.withDefault(s.str, 'TCP'),
+      hostIP: s.str,
     }),
   ),
-  envFrom: listOf(envFrom),
-  env: mapList(['name'], envVar),
-  resources: always(resources),
-  resizePolicy: listOf(struct('ContainerResizePolicy', { resourceName: always(str), restartPolicy: always(str) })),
-  restartPolicy: pointer(str),
-  restartPolicyRules: listOf(
-    struct('ContainerRestartRule', {
-      action: always(str),
-      exitCodes: pointer(
-        struct('ContainerRestartRuleOnExitCodes', {
-          operator: always(str),
-          values: listOf(int32, { 'x-kubernetes-list-type': 'set' }),
+  envFrom: s.listOf(envFrom),
+  env: s.mapList(['name'], envVar),
+  resources: s.always(resources),
+  resizePolicy: s.listOf(
+    s.struct('ContainerResizePolicy', { resourceName: s.always(s.str), restartPolicy: s.always(s.str) }),
+  ),
+  restartPolicy: s.pointer(s.str),
+  restartPolicyRules: s.listOf(
+    s.struct('ContainerRestartRule', {
+      action: s.always(s.str),
+      exitCodes: s.pointer(
+        s.struct('ContainerRestartRuleOnExitCodes', {
+          operator: s.always(s.str),
+          values: s.listOf(s.int32, { 'x-kubernetes-list-type': 'set' }),
         }),
       ),
     }),
   ),
-  volumeMounts: mapList(
+  volumeMounts: s.mapList(
     ['mountPath'],
-    struct('VolumeMount', {
-      name: always(str),
-      readOnly: bool,
-      recursiveReadOnly: pointer(str),
-      mountPath: always(str),
-      subPath: str,
-      mountPropagation: pointer(str),
-      subPathExpr: str,
+    s.struct('VolumeMount', {
+      name: s.always(s.str),
+      readOnly: s.bool,
+      recursiveReadOnly: s.pointer(s.str),
+      mountPath: s.always(s.str),
+      subPath: s.str,
+      mountPropagation: s.pointer(s.str),
+      subPathExpr: s.str,
     }),
   ),
-  volumeDevices: mapList(['devicePath'], struct('VolumeDevice', { name: always(str), devicePath: always(str) })),
+  volumeDevices: s.mapList(
+    ['devicePath'],
+    s.struct('VolumeDevice', { name: s.always(s.str), devicePath: s.always(s.str) }),
+  ),
   livenessProbe: probe,
   readinessProbe: probe,
   startupProbe: probe,
-  lifecycle: pointer(
-    struct('Lifecycle', { postStart: lifecycleHandler, preStop: lifecycleHandler, stopSignal: pointer(str) }),
+  lifecycle: s.pointer(
+    s.struct('Lifecycle', { postStart: lifecycleHandler, preStop: lifecycleHandler, stopSignal: s.pointer(s.str) }),
   ),
-  terminationMessagePath: withDefault(str, '/dev/termination-log'),
-  terminationMessagePolicy: withDefault(str, 'File'),
-  imagePullPolicy: str,
+  terminationMessagePath: s.withDefault(s.str, '/dev/termination-log'),
+  terminationMessagePolicy: s.withDefault(s.str, 'File'),
+  imagePullPolicy: s.str,
   securityContext,
-  stdin: bool,
-  stdinOnce: bool,
-  tty: bool,
+  stdin: s.bool,
+  stdinOnce: s.bool,
+  tty: s.bool,
 }
 
-export const container: BuiltinSchema = struct('Container', commonFields)
-export const ephemeralContainer: BuiltinSchema = struct('EphemeralContainer', {
+export const container: BuiltinSchema = s.struct('Container', commonFields)
+export const ephemeralContainer: BuiltinSchema = s.struct('EphemeralContainer', {
   ...commonFields,
-  targetContainerName: str,
+  targetContainerName: s.str,
 })

@@ -1,44 +1,48 @@
 // Where a pod may run: affinity, tolerations, spread constraints.
-import { always, int32, int64, labelSelector, listOf, mapList, pointer, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 
-const requirement = struct('NodeSelectorRequirement', { key: always(str), operator: always(str), values: listOf(str) })
-const nodeSelectorTerm = struct(
+const requirement = s.struct('NodeSelectorRequirement', {
+  key: s.always(s.str),
+  operator: s.always(s.str),
+  values: s.listOf(s.str),
+})
+const nodeSelectorTerm = s.struct(
   'NodeSelectorTerm',
-  { matchExpressions: listOf(requirement), matchFields: listOf(requirement) },
+  { matchExpressions: s.listOf(requirement), matchFields: s.listOf(requirement) },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const nodeSelector: BuiltinSchema = struct(
+export const nodeSelector: BuiltinSchema = s.struct(
   'NodeSelector',
-  { nodeSelectorTerms: always(listOf(nodeSelectorTerm)) },
+  { nodeSelectorTerms: s.always(s.listOf(nodeSelectorTerm)) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
 
-const podAffinityTerm = struct('PodAffinityTerm', {
-  labelSelector,
-  namespaces: listOf(str),
-  topologyKey: always(str),
-  namespaceSelector: labelSelector,
-  matchLabelKeys: listOf(str),
-  mismatchLabelKeys: listOf(str),
+const podAffinityTerm = s.struct('PodAffinityTerm', {
+  labelSelector: s.labelSelector,
+  namespaces: s.listOf(s.str),
+  topologyKey: s.always(s.str),
+  namespaceSelector: s.labelSelector,
+  matchLabelKeys: s.listOf(s.str),
+  mismatchLabelKeys: s.listOf(s.str),
 })
 const podAffinity = (goName: string): BuiltinSchema =>
-  pointer(
-    struct(goName, {
-      requiredDuringSchedulingIgnoredDuringExecution: listOf(podAffinityTerm),
-      preferredDuringSchedulingIgnoredDuringExecution: listOf(
-        struct('WeightedPodAffinityTerm', { weight: always(int32), podAffinityTerm: always(podAffinityTerm) }),
+  s.pointer(
+    s.struct(goName, {
+      requiredDuringSchedulingIgnoredDuringExecution: s.listOf(podAffinityTerm),
+      preferredDuringSchedulingIgnoredDuringExecution: s.listOf(
+        s.struct('WeightedPodAffinityTerm', { weight: s.always(s.int32), podAffinityTerm: s.always(podAffinityTerm) }),
       ),
     }),
   )
 
-export const affinity: BuiltinSchema = pointer(
-  struct('Affinity', {
-    nodeAffinity: pointer(
-      struct('NodeAffinity', {
+export const affinity: BuiltinSchema = s.pointer(
+  s.struct('Affinity', {
+    nodeAffinity: s.pointer(
+      s.struct('NodeAffinity', {
         requiredDuringSchedulingIgnoredDuringExecution: nodeSelector,
-        preferredDuringSchedulingIgnoredDuringExecution: listOf(
-          struct('PreferredSchedulingTerm', { weight: always(int32), preference: always(nodeSelectorTerm) }),
+        preferredDuringSchedulingIgnoredDuringExecution: s.listOf(
+          s.struct('PreferredSchedulingTerm', { weight: s.always(s.int32), preference: s.always(nodeSelectorTerm) }),
         ),
       }),
     ),
@@ -47,20 +51,26 @@ export const affinity: BuiltinSchema = pointer(
   }),
 )
 
-export const tolerations: BuiltinSchema = listOf(
-  struct('Toleration', { key: str, operator: str, value: str, effect: str, tolerationSeconds: pointer(int64) }),
+export const tolerations: BuiltinSchema = s.listOf(
+  s.struct('Toleration', {
+    key: s.str,
+    operator: s.str,
+    value: s.str,
+    effect: s.str,
+    tolerationSeconds: s.pointer(s.int64),
+  }),
 )
 
-export const spreadConstraints: BuiltinSchema = mapList(
+export const spreadConstraints: BuiltinSchema = s.mapList(
   ['topologyKey', 'whenUnsatisfiable'],
-  struct('TopologySpreadConstraint', {
-    maxSkew: always(int32),
-    topologyKey: always(str),
-    whenUnsatisfiable: always(str),
-    labelSelector,
-    minDomains: pointer(int32),
-    nodeAffinityPolicy: pointer(str),
-    nodeTaintsPolicy: pointer(str),
-    matchLabelKeys: listOf(str),
+  s.struct('TopologySpreadConstraint', {
+    maxSkew: s.always(s.int32),
+    topologyKey: s.always(s.str),
+    whenUnsatisfiable: s.always(s.str),
+    labelSelector: s.labelSelector,
+    minDomains: s.pointer(s.int32),
+    nodeAffinityPolicy: s.pointer(s.str),
+    nodeTaintsPolicy: s.pointer(s.str),
+    matchLabelKeys: s.listOf(s.str),
   }),
 )

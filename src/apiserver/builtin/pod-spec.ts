@@ -1,19 +1,6 @@
 // The spec of a pod, which pods and every workload's template share, and its defaults that a schema cannot say.
 import { isObject } from '#lib/json.ts'
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  listOf,
-  mapList,
-  mapOf,
-  pointer,
-  quantity,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { listAt } from './fields.ts'
 import type { Fields } from './fields.ts'
 import type { BuiltinSchema } from './kind.ts'
@@ -29,88 +16,88 @@ import {
 import { affinity, spreadConstraints, tolerations } from './pod-scheduling.ts'
 import { localReference, templateMeta, volume } from './pod-volumes.ts'
 
-const podSecurityContext = pointer(
-  struct('PodSecurityContext', {
+const podSecurityContext = s.pointer(
+  s.struct('PodSecurityContext', {
     seLinuxOptions,
     windowsOptions,
-    runAsUser: pointer(int64),
-    runAsGroup: pointer(int64),
-    runAsNonRoot: pointer(bool),
-    supplementalGroups: listOf(int64),
-    supplementalGroupsPolicy: pointer(str),
-    fsGroup: pointer(int64),
-    sysctls: listOf(struct('Sysctl', { name: always(str), value: always(str) })),
-    fsGroupChangePolicy: pointer(str),
+    runAsUser: s.pointer(s.int64),
+    runAsGroup: s.pointer(s.int64),
+    runAsNonRoot: s.pointer(s.bool),
+    supplementalGroups: s.listOf(s.int64),
+    supplementalGroupsPolicy: s.pointer(s.str),
+    fsGroup: s.pointer(s.int64),
+    sysctls: s.listOf(s.struct('Sysctl', { name: s.always(s.str), value: s.always(s.str) })),
+    fsGroupChangePolicy: s.pointer(s.str),
     seccompProfile,
     appArmorProfile,
-    seLinuxChangePolicy: pointer(str),
+    seLinuxChangePolicy: s.pointer(s.str),
   }),
 )
 
 /** A volume may change its kind: keys that a strategic patch does not name are removed. */
-const volumes = mapList(['name'], volume, { 'x-kubernetes-patch-strategy': 'merge,retainKeys' })
+const volumes = s.mapList(['name'], volume, { 'x-kubernetes-patch-strategy': 'merge,retainKeys' })
 
-export const podSpec: BuiltinSchema = struct('PodSpec', {
+export const podSpec: BuiltinSchema = s.struct('PodSpec', {
   volumes,
-  initContainers: mapList(['name'], container),
-  containers: always(mapList(['name'], container)),
-  ephemeralContainers: mapList(['name'], ephemeralContainer),
-  restartPolicy: withDefault(str, 'Always'),
-  terminationGracePeriodSeconds: withDefault(pointer(int64), 30),
-  activeDeadlineSeconds: pointer(int64),
-  dnsPolicy: withDefault(str, 'ClusterFirst'),
-  nodeSelector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
-  serviceAccountName: str,
-  serviceAccount: str,
-  automountServiceAccountToken: pointer(bool),
-  nodeName: str,
-  hostNetwork: bool,
-  hostPID: bool,
-  hostIPC: bool,
-  shareProcessNamespace: pointer(bool),
-  securityContext: withDefault(podSecurityContext, {}),
-  imagePullSecrets: mapList(['name'], localReference),
-  hostname: str,
-  subdomain: str,
+  initContainers: s.mapList(['name'], container),
+  containers: s.always(s.mapList(['name'], container)),
+  ephemeralContainers: s.mapList(['name'], ephemeralContainer),
+  restartPolicy: s.withDefault(s.str, 'Always'),
+  terminationGracePeriodSeconds: s.withDefault(s.pointer(s.int64), 30),
+  activeDeadlineSeconds: s.pointer(s.int64),
+  dnsPolicy: s.withDefault(s.str, 'ClusterFirst'),
+  nodeSelector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
+  serviceAccountName: s.str,
+  serviceAccount: s.str,
+  automountServiceAccountToken: s.pointer(s.bool),
+  nodeName: s.str,
+  hostNetwork: s.bool,
+  hostPID: s.bool,
+  hostIPC: s.bool,
+  shareProcessNamespace: s.pointer(s.bool),
+  securityContext: s.withDefault(podSecurityContext, {}),
+  imagePullSecrets: s.mapList(['name'], localReference),
+  hostname: s.str,
+  subdomain: s.str,
   affinity,
-  schedulerName: withDefault(str, 'default-scheduler'),
+  schedulerName: s.withDefault(s.str, 'default-scheduler'),
   tolerations,
-  hostAliases: mapList(['ip'], struct('HostAlias', { ip: always(str), hostnames: listOf(str) })),
-  priorityClassName: str,
-  priority: pointer(int32),
-  dnsConfig: pointer(
-    struct('PodDNSConfig', {
-      nameservers: listOf(str),
-      searches: listOf(str),
-      options: listOf(struct('PodDNSConfigOption', { name: str, value: pointer(str) })),
+  hostAliases: s.mapList(['ip'], s.struct('HostAlias', { ip: s.always(s.str), hostnames: s.listOf(s.str) })),
+  priorityClassName: s.str,
+  priority: s.pointer(s.int32),
+  dnsConfig: s.pointer(
+    s.struct('PodDNSConfig', {
+      nameservers: s.listOf(s.str),
+      searches: s.listOf(s.str),
+      options: s.listOf(s.struct('PodDNSConfigOption', { name: s.str, value: s.pointer(s.str) })),
     }),
   ),
-  readinessGates: listOf(struct('PodReadinessGate', { conditionType: always(str) })),
-  runtimeClassName: pointer(str),
-  enableServiceLinks: pointer(bool),
-  preemptionPolicy: pointer(str),
-  overhead: mapOf(quantity),
+  readinessGates: s.listOf(s.struct('PodReadinessGate', { conditionType: s.always(s.str) })),
+  runtimeClassName: s.pointer(s.str),
+  enableServiceLinks: s.pointer(s.bool),
+  preemptionPolicy: s.pointer(s.str),
+  overhead: s.mapOf(s.quantity),
   topologySpreadConstraints: spreadConstraints,
-  setHostnameAsFQDN: pointer(bool),
-  os: pointer(struct('PodOS', { name: always(str) })),
-  hostUsers: pointer(bool),
-  schedulingGates: mapList(['name'], struct('PodSchedulingGate', { name: always(str) })),
-  resourceClaims: mapList(
+  setHostnameAsFQDN: s.pointer(s.bool),
+  os: s.pointer(s.struct('PodOS', { name: s.always(s.str) })),
+  hostUsers: s.pointer(s.bool),
+  schedulingGates: s.mapList(['name'], s.struct('PodSchedulingGate', { name: s.always(s.str) })),
+  resourceClaims: s.mapList(
     ['name'],
-    struct('PodResourceClaim', {
-      name: always(str),
-      resourceClaimName: pointer(str),
-      resourceClaimTemplateName: pointer(str),
+    s.struct('PodResourceClaim', {
+      name: s.always(s.str),
+      resourceClaimName: s.pointer(s.str),
+      resourceClaimTemplateName: s.pointer(s.str),
     }),
     { 'x-kubernetes-patch-strategy': 'merge,retainKeys' },
   ),
-  resources: pointer(resources),
-  hostnameOverride: pointer(str),
+  resources: s.pointer(resources),
+  hostnameOverride: s.pointer(s.str),
 })
 
-export const podTemplate: BuiltinSchema = struct('PodTemplateSpec', {
-  metadata: always(templateMeta),
-  spec: always(podSpec),
+export const podTemplate: BuiltinSchema = s.struct('PodTemplateSpec', {
+  metadata: s.always(templateMeta),
+  spec: s.always(podSpec),
 })
 
 /** The tag of an image decides whether its content may change under the same name. */

@@ -1,107 +1,97 @@
 // The status of a pod as kubelets report it, and the class that its resources give it.
 import { isObject } from '#lib/json.ts'
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  listOf,
-  mapList,
-  mapOf,
-  nullTime,
-  pointer,
-  quantity,
-  str,
-  struct,
-  time,
-} from './shape.ts'
+import * as s from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 import { resources } from './pod-container.ts'
 import { listAt } from './fields.ts'
 
-const containerState = struct('ContainerState', {
-  waiting: pointer(struct('ContainerStateWaiting', { reason: str, message: str })),
-  running: pointer(struct('ContainerStateRunning', { startedAt: nullTime })),
-  terminated: pointer(
-    struct('ContainerStateTerminated', {
-      exitCode: always(int32),
-      signal: int32,
-      reason: str,
-      message: str,
-      startedAt: nullTime,
-      finishedAt: nullTime,
-      containerID: str,
+const containerState = s.struct('ContainerState', {
+  waiting: s.pointer(s.struct('ContainerStateWaiting', { reason: s.str, message: s.str })),
+  running: s.pointer(s.struct('ContainerStateRunning', { startedAt: s.nullTime })),
+  terminated: s.pointer(
+    s.struct('ContainerStateTerminated', {
+      exitCode: s.always(s.int32),
+      signal: s.int32,
+      reason: s.str,
+      message: s.str,
+      startedAt: s.nullTime,
+      finishedAt: s.nullTime,
+      containerID: s.str,
     }),
   ),
 })
 
-const containerStatuses = listOf(
-  struct('ContainerStatus', {
-    name: always(str),
-    state: always(containerState),
-    lastState: always(containerState),
-    ready: always(bool),
-    restartCount: always(int32),
-    image: always(str),
-    imageID: always(str),
-    containerID: str,
-    started: pointer(bool),
-    allocatedResources: mapOf(quantity),
-    resources: pointer(resources),
-    volumeMounts: mapList(
+const containerStatuses = s.listOf(
+  s.struct('ContainerStatus', {
+    name: s.always(s.str),
+    state: s.always(containerState),
+    lastState: s.always(containerState),
+    ready: s.always(s.bool),
+    restartCount: s.always(s.int32),
+    image: s.always(s.str),
+    imageID: s.always(s.str),
+    containerID: s.str,
+    started: s.pointer(s.bool),
+    allocatedResources: s.mapOf(s.quantity),
+    resources: s.pointer(resources),
+    volumeMounts: s.mapList(
       ['mountPath'],
-      struct('VolumeMountStatus', {
-        name: always(str),
-        mountPath: always(str),
-        readOnly: bool,
-        recursiveReadOnly: pointer(str),
+      s.struct('VolumeMountStatus', {
+        name: s.always(s.str),
+        mountPath: s.always(s.str),
+        readOnly: s.bool,
+        recursiveReadOnly: s.pointer(s.str),
       }),
     ),
-    user: pointer(
-      struct('ContainerUser', {
-        linux: pointer(
-          struct('LinuxContainerUser', { uid: always(int64), gid: always(int64), supplementalGroups: listOf(int64) }),
+    user: s.pointer(
+      s.struct('ContainerUser', {
+        linux: s.pointer(
+          s.struct('LinuxContainerUser', {
+            uid: s.always(s.int64),
+            gid: s.always(s.int64),
+            supplementalGroups: s.listOf(s.int64),
+          }),
         ),
       }),
     ),
-    stopSignal: pointer(str),
+    stopSignal: s.pointer(s.str),
   }),
 )
 
-export const podStatus: BuiltinSchema = struct('PodStatus', {
-  observedGeneration: int64,
-  phase: str,
-  conditions: mapList(
+export const podStatus: BuiltinSchema = s.struct('PodStatus', {
+  observedGeneration: s.int64,
+  phase: s.str,
+  conditions: s.mapList(
     ['type'],
-    struct('PodCondition', {
-      type: always(str),
-      observedGeneration: int64,
-      status: always(str),
-      lastProbeTime: nullTime,
-      lastTransitionTime: nullTime,
-      reason: str,
-      message: str,
+    s.struct('PodCondition', {
+      type: s.always(s.str),
+      observedGeneration: s.int64,
+      status: s.always(s.str),
+      lastProbeTime: s.nullTime,
+      lastTransitionTime: s.nullTime,
+      reason: s.str,
+      message: s.str,
     }),
   ),
-  message: str,
-  reason: str,
-  nominatedNodeName: str,
-  hostIP: str,
-  hostIPs: listOf(struct('HostIP', { ip: always(str) }), {
+  message: s.str,
+  reason: s.str,
+  nominatedNodeName: s.str,
+  hostIP: s.str,
+  hostIPs: s.listOf(s.struct('HostIP', { ip: s.always(s.str) }), {
     'x-kubernetes-patch-strategy': 'merge',
     'x-kubernetes-patch-merge-key': 'ip',
   }),
-  podIP: str,
-  podIPs: mapList(['ip'], struct('PodIP', { ip: always(str) })),
-  startTime: time,
+  podIP: s.str,
+  podIPs: s.mapList(['ip'], s.struct('PodIP', { ip: s.always(s.str) })),
+  startTime: s.time,
   initContainerStatuses: containerStatuses,
   containerStatuses,
   ephemeralContainerStatuses: containerStatuses,
-  qosClass: str,
-  resize: str,
-  resourceClaimStatuses: mapList(
+  qosClass: s.str,
+  resize: s.str,
+  resourceClaimStatuses: s.mapList(
     ['name'],
-    struct('PodResourceClaimStatus', { name: always(str), resourceClaimName: pointer(str) }),
+    s.struct('PodResourceClaimStatus', { name: s.always(s.str), resourceClaimName: s.pointer(s.str) }),
     { 'x-kubernetes-patch-strategy': 'merge,retainKeys' },
   ),
 })

@@ -1,92 +1,81 @@
 // The volumes of a pod: where each kind of source keeps its fields.
-import {
-  always,
-  bool,
-  int32,
-  int64,
-  labelSelector,
-  listOf,
-  mapOf,
-  pointer,
-  quantity,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 import { objectMeta } from '../meta/object-meta.ts'
 
-export const localReference: BuiltinSchema = struct(
+export const localReference: BuiltinSchema = s.struct(
   'LocalObjectReference',
-  { name: str },
+  { name: s.str },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-const localReferencePointer = pointer(localReference)
+const localReferencePointer = s.pointer(localReference)
 
-const keyToPath = struct('KeyToPath', { key: always(str), path: always(str), mode: pointer(int32) })
-const items = listOf(keyToPath)
+const keyToPath = s.struct('KeyToPath', { key: s.always(s.str), path: s.always(s.str), mode: s.pointer(s.int32) })
+const items = s.listOf(keyToPath)
 const DEFAULT_MODE = 420 // 0644
 
-export const objectFieldSelector: BuiltinSchema = struct(
+export const objectFieldSelector: BuiltinSchema = s.struct(
   'ObjectFieldSelector',
-  { apiVersion: withDefault(str, 'v1'), fieldPath: always(str) },
+  { apiVersion: s.withDefault(s.str, 'v1'), fieldPath: s.always(s.str) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
-export const resourceFieldSelector: BuiltinSchema = struct(
+export const resourceFieldSelector: BuiltinSchema = s.struct(
   'ResourceFieldSelector',
-  { containerName: str, resource: always(str), divisor: withDefault(always(quantity), '0') },
+  { containerName: s.str, resource: s.always(s.str), divisor: s.withDefault(s.always(s.quantity), '0') },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
 
-const downwardFile = struct('DownwardAPIVolumeFile', {
-  path: always(str),
+const downwardFile = s.struct('DownwardAPIVolumeFile', {
+  path: s.always(s.str),
   fieldRef: objectFieldSelector,
   resourceFieldRef: resourceFieldSelector,
-  mode: pointer(int32),
+  mode: s.pointer(s.int32),
 })
 
-const source = (goName: string, fields: Parameters<typeof struct>[1]): BuiltinSchema =>
-  struct(goName, fields, { 'x-go-field': 'pointer' })
+const source = (goName: string, fields: Parameters<typeof s.struct>[1]): BuiltinSchema =>
+  s.struct(goName, fields, { 'x-go-field': 'pointer' })
 
-const projection = struct('VolumeProjection', {
-  secret: source('SecretProjection', { name: str, items, optional: pointer(bool) }),
-  configMap: source('ConfigMapProjection', { name: str, items, optional: pointer(bool) }),
-  downwardAPI: source('DownwardAPIProjection', { items: listOf(downwardFile) }),
+const projection = s.struct('VolumeProjection', {
+  secret: source('SecretProjection', { name: s.str, items, optional: s.pointer(s.bool) }),
+  configMap: source('ConfigMapProjection', { name: s.str, items, optional: s.pointer(s.bool) }),
+  downwardAPI: source('DownwardAPIProjection', { items: s.listOf(downwardFile) }),
   serviceAccountToken: source('ServiceAccountTokenProjection', {
-    audience: str,
-    expirationSeconds: withDefault(pointer(int64), 3607),
-    path: always(str),
+    audience: s.str,
+    expirationSeconds: s.withDefault(s.pointer(s.int64), 3607),
+    path: s.always(s.str),
   }),
   clusterTrustBundle: source('ClusterTrustBundleProjection', {
-    name: pointer(str),
-    signerName: pointer(str),
-    labelSelector,
-    optional: pointer(bool),
-    path: always(str),
+    name: s.pointer(s.str),
+    signerName: s.pointer(s.str),
+    labelSelector: s.labelSelector,
+    optional: s.pointer(s.bool),
+    path: s.always(s.str),
   }),
 })
 
-export const claimSpec: BuiltinSchema = struct('PersistentVolumeClaimSpec', {
-  accessModes: listOf(str),
-  selector: labelSelector,
-  resources: always(struct('VolumeResourceRequirements', { limits: mapOf(quantity), requests: mapOf(quantity) })),
-  volumeName: str,
-  storageClassName: pointer(str),
-  volumeMode: withDefault(pointer(str), 'Filesystem'),
-  dataSource: pointer(
-    struct(
+export const claimSpec: BuiltinSchema = s.struct('PersistentVolumeClaimSpec', {
+  accessModes: s.listOf(s.str),
+  selector: s.labelSelector,
+  resources: s.always(
+    s.struct('VolumeResourceRequirements', { limits: s.mapOf(s.quantity), requests: s.mapOf(s.quantity) }),
+  ),
+  volumeName: s.str,
+  storageClassName: s.pointer(s.str),
+  volumeMode: s.withDefault(s.pointer(s.str), 'Filesystem'),
+  dataSource: s.pointer(
+    s.struct(
       'TypedLocalObjectReference',
-      { apiGroup: pointer(str), kind: always(str), name: always(str) },
+      { apiGroup: s.pointer(s.str), kind: s.always(s.str), name: s.always(s.str) },
       { 'x-kubernetes-map-type': 'atomic' },
     ),
   ),
   dataSourceRef: source('TypedObjectReference', {
-    apiGroup: pointer(str),
-    kind: always(str),
-    name: always(str),
-    namespace: pointer(str),
+    apiGroup: s.pointer(s.str),
+    kind: s.always(s.str),
+    name: s.always(s.str),
+    namespace: s.pointer(s.str),
   }),
-  volumeAttributesClassName: pointer(str),
+  volumeAttributesClassName: s.pointer(s.str),
 })
 
 export { objectMeta as templateMeta } from '../meta/object-meta.ts'
@@ -94,122 +83,126 @@ export { objectMeta as templateMeta } from '../meta/object-meta.ts'
 /** The path volume sources that only name something and how to mount it. */
 const PLAIN_SOURCES: { readonly [field: string]: BuiltinSchema } = {
   gcePersistentDisk: source('GCEPersistentDiskVolumeSource', {
-    pdName: always(str),
-    fsType: str,
-    partition: int32,
-    readOnly: bool,
+    pdName: s.always(s.str),
+    fsType: s.str,
+    partition: s.int32,
+    readOnly: s.bool,
   }),
   awsElasticBlockStore: source('AWSElasticBlockStoreVolumeSource', {
-    volumeID: always(str),
-    fsType: str,
-    partition: int32,
-    readOnly: bool,
+    volumeID: s.always(s.str),
+    fsType: s.str,
+    partition: s.int32,
+    readOnly: s.bool,
   }),
-  nfs: source('NFSVolumeSource', { server: always(str), path: always(str), readOnly: bool }),
+  nfs: source('NFSVolumeSource', { server: s.always(s.str), path: s.always(s.str), readOnly: s.bool }),
   iscsi: source('ISCSIVolumeSource', {
-    targetPortal: always(str),
-    iqn: always(str),
-    lun: always(int32),
-    iscsiInterface: withDefault(str, 'default'),
-    fsType: str,
-    readOnly: bool,
-    portals: listOf(str),
-    chapAuthDiscovery: bool,
-    chapAuthSession: bool,
+    targetPortal: s.always(s.str),
+    iqn: s.always(s.str),
+    lun: s.always(s.int32),
+    iscsiInterface: s.withDefault(s.str, 'default'),
+    fsType: s.str,
+    readOnly: s.bool,
+    portals: s.listOf(s.str),
+    chapAuthDiscovery: s.bool,
+    chapAuthSession: s.bool,
     secretRef: localReferencePointer,
-    initiatorName: pointer(str),
+    initiatorName: s.pointer(s.str),
   }),
-  glusterfs: source('GlusterfsVolumeSource', { endpoints: always(str), path: always(str), readOnly: bool }),
+  glusterfs: source('GlusterfsVolumeSource', { endpoints: s.always(s.str), path: s.always(s.str), readOnly: s.bool }),
   cephfs: source('CephFSVolumeSource', {
-    monitors: always(listOf(str)),
-    path: str,
-    user: str,
-    secretFile: str,
+    monitors: s.always(s.listOf(s.str)),
+    path: s.str,
+    user: s.str,
+    secretFile: s.str,
     secretRef: localReferencePointer,
-    readOnly: bool,
+    readOnly: s.bool,
   }),
   fc: source('FCVolumeSource', {
-    targetWWNs: listOf(str),
-    lun: pointer(int32),
-    fsType: str,
-    readOnly: bool,
-    wwids: listOf(str),
+    targetWWNs: s.listOf(s.str),
+    lun: s.pointer(s.int32),
+    fsType: s.str,
+    readOnly: s.bool,
+    wwids: s.listOf(s.str),
   }),
   csi: source('CSIVolumeSource', {
-    driver: always(str),
-    readOnly: pointer(bool),
-    fsType: pointer(str),
-    volumeAttributes: mapOf(str),
+    driver: s.always(s.str),
+    readOnly: s.pointer(s.bool),
+    fsType: s.pointer(s.str),
+    volumeAttributes: s.mapOf(s.str),
     nodePublishSecretRef: localReferencePointer,
   }),
   rbd: source('RBDVolumeSource', {
-    monitors: always(listOf(str)),
-    image: always(str),
-    fsType: str,
-    pool: withDefault(str, 'rbd'),
-    user: withDefault(str, 'admin'),
-    keyring: withDefault(str, '/etc/ceph/keyring'),
+    monitors: s.always(s.listOf(s.str)),
+    image: s.always(s.str),
+    fsType: s.str,
+    pool: s.withDefault(s.str, 'rbd'),
+    user: s.withDefault(s.str, 'admin'),
+    keyring: s.withDefault(s.str, '/etc/ceph/keyring'),
     secretRef: localReferencePointer,
-    readOnly: bool,
+    readOnly: s.bool,
   }),
   azureDisk: source('AzureDiskVolumeSource', {
-    diskName: always(str),
-    diskURI: always(str),
-    cachingMode: withDefault(pointer(str), 'ReadWrite'),
-    fsType: withDefault(pointer(str), 'ext4'),
-    readOnly: withDefault(pointer(bool), false),
-    kind: withDefault(pointer(str), 'Shared'),
+    diskName: s.always(s.str),
+    diskURI: s.always(s.str),
+    cachingMode: s.withDefault(s.pointer(s.str), 'ReadWrite'),
+    fsType: s.withDefault(s.pointer(s.str), 'ext4'),
+    readOnly: s.withDefault(s.pointer(s.bool), false),
+    kind: s.withDefault(s.pointer(s.str), 'Shared'),
   }),
-  azureFile: source('AzureFileVolumeSource', { secretName: always(str), shareName: always(str), readOnly: bool }),
+  azureFile: source('AzureFileVolumeSource', {
+    secretName: s.always(s.str),
+    shareName: s.always(s.str),
+    readOnly: s.bool,
+  }),
   flexVolume: source('FlexVolumeSource', {
-    driver: always(str),
-    fsType: str,
+    driver: s.always(s.str),
+    fsType: s.str,
     secretRef: localReferencePointer,
-    readOnly: bool,
-    options: mapOf(str),
+    readOnly: s.bool,
+    options: s.mapOf(s.str),
   }),
   cinder: source('CinderVolumeSource', {
-    volumeID: always(str),
-    fsType: str,
-    readOnly: bool,
+    volumeID: s.always(s.str),
+    fsType: s.str,
+    readOnly: s.bool,
     secretRef: localReferencePointer,
   }),
   vsphereVolume: source('VsphereVirtualDiskVolumeSource', {
-    volumePath: always(str),
-    fsType: str,
-    storagePolicyName: str,
-    storagePolicyID: str,
+    volumePath: s.always(s.str),
+    fsType: s.str,
+    storagePolicyName: s.str,
+    storagePolicyID: s.str,
   }),
 }
 
-export const volume: BuiltinSchema = struct('Volume', {
-  name: always(str),
-  hostPath: source('HostPathVolumeSource', { path: always(str), type: withDefault(pointer(str), '') }),
-  emptyDir: source('EmptyDirVolumeSource', { medium: str, sizeLimit: pointer(quantity) }),
+export const volume: BuiltinSchema = s.struct('Volume', {
+  name: s.always(s.str),
+  hostPath: source('HostPathVolumeSource', { path: s.always(s.str), type: s.withDefault(s.pointer(s.str), '') }),
+  emptyDir: source('EmptyDirVolumeSource', { medium: s.str, sizeLimit: s.pointer(s.quantity) }),
   secret: source('SecretVolumeSource', {
-    secretName: str,
+    secretName: s.str,
     items,
-    defaultMode: withDefault(pointer(int32), DEFAULT_MODE),
-    optional: pointer(bool),
+    defaultMode: s.withDefault(s.pointer(s.int32), DEFAULT_MODE),
+    optional: s.pointer(s.bool),
   }),
   configMap: source('ConfigMapVolumeSource', {
-    name: str,
+    name: s.str,
     items,
-    defaultMode: withDefault(pointer(int32), DEFAULT_MODE),
-    optional: pointer(bool),
+    defaultMode: s.withDefault(s.pointer(s.int32), DEFAULT_MODE),
+    optional: s.pointer(s.bool),
   }),
-  persistentVolumeClaim: source('PersistentVolumeClaimVolumeSource', { claimName: always(str), readOnly: bool }),
+  persistentVolumeClaim: source('PersistentVolumeClaimVolumeSource', { claimName: s.always(s.str), readOnly: s.bool }),
   downwardAPI: source('DownwardAPIVolumeSource', {
-    items: listOf(downwardFile),
-    defaultMode: withDefault(pointer(int32), DEFAULT_MODE),
+    items: s.listOf(downwardFile),
+    defaultMode: s.withDefault(s.pointer(s.int32), DEFAULT_MODE),
   }),
   projected: source('ProjectedVolumeSource', {
-    sources: listOf(projection),
-    defaultMode: withDefault(pointer(int32), DEFAULT_MODE),
+    sources: s.listOf(projection),
+    defaultMode: s.withDefault(s.pointer(s.int32), DEFAULT_MODE),
   }),
   ephemeral: source('EphemeralVolumeSource', {
-    volumeClaimTemplate: source('PersistentVolumeClaimTemplate', { metadata: objectMeta, spec: always(claimSpec) }),
+    volumeClaimTemplate: source('PersistentVolumeClaimTemplate', { metadata: objectMeta, spec: s.always(claimSpec) }),
   }),
-  image: source('ImageVolumeSource', { reference: str, pullPolicy: str }),
+  image: source('ImageVolumeSource', { reference: s.str, pullPolicy: s.str }),
   ...PLAIN_SOURCES,
 })

@@ -5,20 +5,7 @@ import { forbidden, invalid, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { number, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import {
-  always,
-  bool,
-  conditions,
-  int32,
-  int64,
-  intOrString,
-  labelSelector,
-  mapOf,
-  pointer,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn, selectorProblems } from './workload.ts'
 
 const PERCENT = /^\d+%$/
@@ -66,24 +53,24 @@ export const podDisruptionBudget: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('PodDisruptionBudgetSpec', {
-          minAvailable: intOrString,
+      spec: s.always(
+        s.struct('PodDisruptionBudgetSpec', {
+          minAvailable: s.intOrString,
           // The whole selector is replaced by a strategic patch, not merged.
-          selector: { ...labelSelector, 'x-kubernetes-patch-strategy': 'replace' },
-          maxUnavailable: intOrString,
-          unhealthyPodEvictionPolicy: pointer(str),
+          selector: { ...s.labelSelector, 'x-kubernetes-patch-strategy': 'replace' },
+          maxUnavailable: s.intOrString,
+          unhealthyPodEvictionPolicy: s.pointer(s.str),
         }),
       ),
-      status: always(
-        struct('PodDisruptionBudgetStatus', {
-          observedGeneration: int64,
-          disruptedPods: mapOf({ type: 'string', format: 'date-time' }),
-          disruptionsAllowed: always(int32),
-          currentHealthy: always(int32),
-          desiredHealthy: always(int32),
-          expectedPods: always(int32),
-          conditions,
+      status: s.always(
+        s.struct('PodDisruptionBudgetStatus', {
+          observedGeneration: s.int64,
+          disruptedPods: s.mapOf({ type: 'string', format: 'date-time' }),
+          disruptionsAllowed: s.always(s.int32),
+          currentHealthy: s.always(s.int32),
+          desiredHealthy: s.always(s.int32),
+          expectedPods: s.always(s.int32),
+          conditions: s.conditions,
         }),
       ),
     },
@@ -129,10 +116,10 @@ export const priorityClass: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      value: always(int32),
-      globalDefault: bool,
-      description: str,
-      preemptionPolicy: withDefault(pointer(str), 'PreemptLowerPriority'),
+      value: s.always(s.int32),
+      globalDefault: s.bool,
+      description: s.str,
+      preemptionPolicy: s.withDefault(s.pointer(s.str), 'PreemptLowerPriority'),
     },
   },
   columns: [

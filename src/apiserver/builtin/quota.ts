@@ -4,10 +4,10 @@ import { shortModes } from './core-columns.ts'
 import { fields, listAt, shown, specOf, statusOf, text, textsAt, type Fields } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
 import { claimSpec } from './pod-volumes.ts'
-import { always, bool, listOf, mapList, mapOf, pointer, quantity, str, struct, withDefault } from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-const amounts = mapOf(quantity)
+const amounts = s.mapOf(s.quantity)
 
 export const resourceQuota: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
@@ -17,19 +17,19 @@ export const resourceQuota: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('ResourceQuotaSpec', {
+      spec: s.always(
+        s.struct('ResourceQuotaSpec', {
           hard: amounts,
-          scopes: listOf(str),
-          scopeSelector: pointer(
-            struct(
+          scopes: s.listOf(s.str),
+          scopeSelector: s.pointer(
+            s.struct(
               'ScopeSelector',
               {
-                matchExpressions: listOf(
-                  struct('ScopedResourceSelectorRequirement', {
-                    scopeName: always(str),
-                    operator: always(str),
-                    values: listOf(str),
+                matchExpressions: s.listOf(
+                  s.struct('ScopedResourceSelectorRequirement', {
+                    scopeName: s.always(s.str),
+                    operator: s.always(s.str),
+                    values: s.listOf(s.str),
                   }),
                 ),
               },
@@ -38,7 +38,7 @@ export const resourceQuota: BuiltinKind = {
           ),
         }),
       ),
-      status: always(struct('ResourceQuotaStatus', { hard: amounts, used: amounts })),
+      status: s.always(s.struct('ResourceQuotaStatus', { hard: amounts, used: amounts })),
     },
   },
   columns: [
@@ -73,12 +73,12 @@ export const limitRange: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('LimitRangeSpec', {
-          limits: always(
-            listOf(
-              struct('LimitRangeItem', {
-                type: always(str),
+      spec: s.always(
+        s.struct('LimitRangeSpec', {
+          limits: s.always(
+            s.listOf(
+              s.struct('LimitRangeItem', {
+                type: s.always(s.str),
                 max: amounts,
                 min: amounts,
                 default: amounts,
@@ -112,13 +112,18 @@ function itemDefaults(item: Fields): Fields {
   }
 }
 
-const claimStatus = struct('PersistentVolumeClaimStatus', {
-  phase: str,
-  accessModes: listOf(str),
+const claimStatus = s.struct('PersistentVolumeClaimStatus', {
+  phase: s.str,
+  accessModes: s.listOf(s.str),
   capacity: amounts,
-  conditions: mapList(
+  conditions: s.mapList(
     ['type'],
-    struct('PersistentVolumeClaimCondition', { type: always(str), status: always(str), reason: str, message: str }),
+    s.struct('PersistentVolumeClaimCondition', {
+      type: s.always(s.str),
+      status: s.always(s.str),
+      reason: s.str,
+      message: s.str,
+    }),
   ),
   allocatedResources: amounts,
 })
@@ -128,7 +133,7 @@ export const persistentVolumeClaim: BuiltinKind = {
   singular: 'persistentvolumeclaim',
   shortNames: ['pvc'],
   subresources: ['status'],
-  schema: { type: 'object', properties: { spec: always(claimSpec), status: always(claimStatus) } },
+  schema: { type: 'object', properties: { spec: s.always(claimSpec), status: s.always(claimStatus) } },
   columns: [
     nameColumn,
     { name: 'Status', type: 'string', cell: (o) => text(statusOf(o)['phase']) },
@@ -154,18 +159,18 @@ export const storageClass: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      provisioner: always(str),
-      parameters: mapOf(str),
-      reclaimPolicy: withDefault(pointer(str), 'Delete'),
-      mountOptions: listOf(str),
-      allowVolumeExpansion: pointer(bool),
-      volumeBindingMode: withDefault(pointer(str), 'Immediate'),
-      allowedTopologies: listOf(
-        struct(
+      provisioner: s.always(s.str),
+      parameters: s.mapOf(s.str),
+      reclaimPolicy: s.withDefault(s.pointer(s.str), 'Delete'),
+      mountOptions: s.listOf(s.str),
+      allowVolumeExpansion: s.pointer(s.bool),
+      volumeBindingMode: s.withDefault(s.pointer(s.str), 'Immediate'),
+      allowedTopologies: s.listOf(
+        s.struct(
           'TopologySelectorTerm',
           {
-            matchLabelExpressions: listOf(
-              struct('TopologySelectorLabelRequirement', { key: always(str), values: always(listOf(str)) }),
+            matchLabelExpressions: s.listOf(
+              s.struct('TopologySelectorLabelRequirement', { key: s.always(s.str), values: s.always(s.listOf(s.str)) }),
             ),
           },
           { 'x-kubernetes-map-type': 'atomic' },

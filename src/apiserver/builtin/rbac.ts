@@ -4,21 +4,21 @@ import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { invalid, notSupported, required, StructValue, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Draft } from './kind.ts'
-import { always, labelSelector, listOf, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 
 const GROUP = 'rbac.authorization.k8s.io'
 
-const rule = struct('PolicyRule', {
-  verbs: always(listOf(str)),
-  apiGroups: listOf(str),
-  resources: listOf(str),
-  resourceNames: listOf(str),
-  nonResourceURLs: listOf(str),
+const rule = s.struct('PolicyRule', {
+  verbs: s.always(s.listOf(s.str)),
+  apiGroups: s.listOf(s.str),
+  resources: s.listOf(s.str),
+  resourceNames: s.listOf(s.str),
+  nonResourceURLs: s.listOf(s.str),
 })
-const subject = struct('Subject', { kind: always(str), apiGroup: str, name: always(str), namespace: str })
-const roleRef: BuiltinSchema = struct(
+const subject = s.struct('Subject', { kind: s.always(s.str), apiGroup: s.str, name: s.always(s.str), namespace: s.str })
+const roleRef: BuiltinSchema = s.struct(
   'RoleRef',
-  { apiGroup: always(str), kind: always(str), name: always(str) },
+  { apiGroup: s.always(s.str), kind: s.always(s.str), name: s.always(s.str) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'always' },
 )
 
@@ -61,7 +61,7 @@ export const role: BuiltinKind = {
   singular: 'role',
   nameRule: 'pathSegment',
   createOnUpdate: true,
-  schema: struct('Role', { rules: always(listOf(rule)) }),
+  schema: s.struct('Role', { rules: s.always(s.listOf(rule)) }),
   columns: [nameColumn, { ...text('Created At', (o) => o.metadata.creationTimestamp ?? null), type: 'date' }],
   validate: (o) => rulesProblems(o, true),
 }
@@ -71,11 +71,11 @@ export const clusterRole: BuiltinKind = {
   singular: 'clusterrole',
   nameRule: 'pathSegment',
   createOnUpdate: true,
-  schema: struct('ClusterRole', {
-    rules: always(listOf(rule)),
-    aggregationRule: struct(
+  schema: s.struct('ClusterRole', {
+    rules: s.always(s.listOf(rule)),
+    aggregationRule: s.struct(
       'AggregationRule',
-      { clusterRoleSelectors: listOf({ ...labelSelector, 'x-go-field': 'pointer' }) },
+      { clusterRoleSelectors: s.listOf({ ...s.labelSelector, 'x-go-field': 'pointer' }) },
       { 'x-go-field': 'pointer' },
     ),
   }),
@@ -162,7 +162,7 @@ export const roleBinding: BuiltinKind = {
   singular: 'rolebinding',
   nameRule: 'pathSegment',
   createOnUpdate: true,
-  schema: struct('RoleBinding', { subjects: listOf(subject), roleRef }),
+  schema: s.struct('RoleBinding', { subjects: s.listOf(subject), roleRef }),
   columns: bindingColumns,
   applyDefaults: withGroups,
   validate: (o, old) => bindingProblems(o, old, ['Role', 'ClusterRole']),
@@ -173,7 +173,7 @@ export const clusterRoleBinding: BuiltinKind = {
   singular: 'clusterrolebinding',
   nameRule: 'pathSegment',
   createOnUpdate: true,
-  schema: struct('ClusterRoleBinding', { subjects: listOf(subject), roleRef }),
+  schema: s.struct('ClusterRoleBinding', { subjects: s.listOf(subject), roleRef }),
   columns: bindingColumns,
   applyDefaults: withGroups,
   validate: (o, old) => bindingProblems(o, old, ['ClusterRole']),

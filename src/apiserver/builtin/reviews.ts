@@ -1,35 +1,46 @@
 // Requests that are answered in the response to their creation: nothing of them is stored.
 import type { BuiltinKind, BuiltinSchema } from './kind.ts'
-import { always, bool, int64, listOf, mapOf, pointer, str, struct, time } from './shape.ts'
+import * as s from './shape.ts'
 
-const selectorAttributes = struct(
+const selectorAttributes = s.struct(
   'FieldSelectorAttributes',
   {
-    rawSelector: str,
-    requirements: listOf(struct('Requirement', { key: always(str), operator: always(str), values: listOf(str) })),
+    rawSelector: s.str,
+    requirements: s.listOf(
+      s.struct('Requirement', { key: s.always(s.str), operator: s.always(s.str), values: s.listOf(s.str) }),
+    ),
   },
   { 'x-go-field': 'pointer' },
 )
-const resourceAttributes = struct(
+const resourceAttributes = s.struct(
   'ResourceAttributes',
   {
-    namespace: str,
-    verb: str,
-    group: str,
-    version: str,
-    resource: str,
-    subresource: str,
-    name: str,
+    namespace: s.str,
+    verb: s.str,
+    group: s.str,
+    version: s.str,
+    resource: s.str,
+    subresource: s.str,
+    name: s.str,
     fieldSelector: selectorAttributes,
     labelSelector: selectorAttributes,
   },
   { 'x-go-field': 'pointer' },
 )
-const nonResourceAttributes = struct('NonResourceAttributes', { path: str, verb: str }, { 'x-go-field': 'pointer' })
-const userFields = { user: str, groups: listOf(str), extra: mapOf(listOf(str)), uid: str }
+const nonResourceAttributes = s.struct(
+  'NonResourceAttributes',
+  { path: s.str, verb: s.str },
+  { 'x-go-field': 'pointer' },
+)
+const userFields = { user: s.str, groups: s.listOf(s.str), extra: s.mapOf(s.listOf(s.str)), uid: s.str }
 
-const accessStatus = always(
-  struct('SubjectAccessReviewStatus', { allowed: always(bool), denied: bool, reason: str, evaluationError: str }),
+const accessStatus = s.always(
+  s.struct('SubjectAccessReviewStatus', {
+    allowed: s.always(s.bool),
+    denied: s.bool,
+    reason: s.str,
+    evaluationError: s.str,
+  }),
 )
 
 interface ReviewFacts {
@@ -45,25 +56,30 @@ const review = ({ group, kind, plural, namespaced = false, spec, status }: Revie
   type: { group, version: 'v1', kind, plural, namespaced },
   singular: kind.toLowerCase(),
   verbs: ['create'],
-  schema: struct(kind, { spec: always(spec), status }),
+  schema: s.struct(kind, { spec: s.always(spec), status }),
 })
 
 const AUTHORIZATION = 'authorization.k8s.io'
 const AUTHENTICATION = 'authentication.k8s.io'
 
-const fullSpec = struct('SubjectAccessReviewSpec', { resourceAttributes, nonResourceAttributes, ...userFields })
+const fullSpec = s.struct('SubjectAccessReviewSpec', { resourceAttributes, nonResourceAttributes, ...userFields })
 
 const rules = (nonResource: boolean): BuiltinSchema =>
-  listOf(
-    struct(nonResource ? 'NonResourceRule' : 'ResourceRule', {
-      verbs: always(listOf(str)),
+  s.listOf(
+    s.struct(nonResource ? 'NonResourceRule' : 'ResourceRule', {
+      verbs: s.always(s.listOf(s.str)),
       ...(nonResource
-        ? { nonResourceURLs: listOf(str) }
-        : { apiGroups: listOf(str), resources: listOf(str), resourceNames: listOf(str) }),
+        ? { nonResourceURLs: s.listOf(s.str) }
+        : { apiGroups: s.listOf(s.str), resources: s.listOf(s.str), resourceNames: s.listOf(s.str) }),
     }),
   )
 
-const userInfo = struct('UserInfo', { username: str, uid: str, groups: listOf(str), extra: mapOf(listOf(str)) })
+const userInfo = s.struct('UserInfo', {
+  username: s.str,
+  uid: s.str,
+  groups: s.listOf(s.str),
+  extra: s.mapOf(s.listOf(s.str)),
+})
 
 export const reviewKinds = [
   review({
@@ -85,20 +101,20 @@ export const reviewKinds = [
     group: AUTHORIZATION,
     kind: 'SelfSubjectAccessReview',
     plural: 'selfsubjectaccessreviews',
-    spec: struct('SelfSubjectAccessReviewSpec', { resourceAttributes, nonResourceAttributes }),
+    spec: s.struct('SelfSubjectAccessReviewSpec', { resourceAttributes, nonResourceAttributes }),
     status: accessStatus,
   }),
   review({
     group: AUTHORIZATION,
     kind: 'SelfSubjectRulesReview',
     plural: 'selfsubjectrulesreviews',
-    spec: struct('SelfSubjectRulesReviewSpec', { namespace: str }),
-    status: always(
-      struct('SubjectRulesReviewStatus', {
-        resourceRules: always(rules(false)),
-        nonResourceRules: always(rules(true)),
-        incomplete: always(bool),
-        evaluationError: str,
+    spec: s.struct('SelfSubjectRulesReviewSpec', { namespace: s.str }),
+    status: s.always(
+      s.struct('SubjectRulesReviewStatus', {
+        resourceRules: s.always(rules(false)),
+        nonResourceRules: s.always(rules(true)),
+        incomplete: s.always(s.bool),
+        evaluationError: s.str,
       }),
     ),
   }),
@@ -106,17 +122,22 @@ export const reviewKinds = [
     group: AUTHENTICATION,
     kind: 'TokenReview',
     plural: 'tokenreviews',
-    spec: struct('TokenReviewSpec', { token: str, audiences: listOf(str) }),
-    status: always(
-      struct('TokenReviewStatus', { authenticated: bool, user: always(userInfo), audiences: listOf(str), error: str }),
+    spec: s.struct('TokenReviewSpec', { token: s.str, audiences: s.listOf(s.str) }),
+    status: s.always(
+      s.struct('TokenReviewStatus', {
+        authenticated: s.bool,
+        user: s.always(userInfo),
+        audiences: s.listOf(s.str),
+        error: s.str,
+      }),
     ),
   }),
   review({
     group: AUTHENTICATION,
     kind: 'SelfSubjectReview',
     plural: 'selfsubjectreviews',
-    spec: struct('SelfSubjectReviewSpec', {}),
-    status: always(struct('SelfSubjectReviewStatus', { userInfo: always(userInfo) })),
+    spec: s.struct('SelfSubjectReviewSpec', {}),
+    status: s.always(s.struct('SelfSubjectReviewStatus', { userInfo: s.always(userInfo) })),
   }),
 ] as const
 
@@ -124,18 +145,18 @@ export const reviewKinds = [
 export const tokenRequest: BuiltinKind = {
   type: { group: AUTHENTICATION, version: 'v1', kind: 'TokenRequest', plural: 'tokenrequests', namespaced: true },
   singular: 'tokenrequest',
-  schema: struct('TokenRequest', {
-    spec: always(
-      struct('TokenRequestSpec', {
-        audiences: always(listOf(str)),
-        expirationSeconds: pointer(int64),
-        boundObjectRef: struct(
+  schema: s.struct('TokenRequest', {
+    spec: s.always(
+      s.struct('TokenRequestSpec', {
+        audiences: s.always(s.listOf(s.str)),
+        expirationSeconds: s.pointer(s.int64),
+        boundObjectRef: s.struct(
           'BoundObjectReference',
-          { kind: str, apiVersion: str, name: str, uid: str },
+          { kind: s.str, apiVersion: s.str, name: s.str, uid: s.str },
           { 'x-go-field': 'pointer' },
         ),
       }),
     ),
-    status: always(struct('TokenRequestStatus', { token: always(str), expirationTimestamp: always(time) })),
+    status: s.always(s.struct('TokenRequestStatus', { token: s.always(s.str), expirationTimestamp: s.always(s.time) })),
   }),
 }

@@ -7,44 +7,26 @@ import { keptKind, typeIn } from './kept-kind.ts'
 import type { Column } from './kind.ts'
 import { podTemplate } from './pod-spec.ts'
 import { templateColumns } from './workload.ts'
-import {
-  always,
-  anything,
-  bool,
-  condition,
-  conditions,
-  int32,
-  int64,
-  listOf,
-  mapList,
-  mapOf,
-  pointer,
-  quantity,
-  setOf,
-  str,
-  struct,
-  time,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { appCondition } from './workload.ts'
 
-const toleration = struct('Toleration', {
-  key: str,
-  operator: str,
-  value: str,
-  effect: str,
-  tolerationSeconds: pointer(int64),
+const toleration = s.struct('Toleration', {
+  key: s.str,
+  operator: s.str,
+  value: s.str,
+  effect: s.str,
+  tolerationSeconds: s.pointer(s.int64),
 })
 
 const runtimeClass = keptKind({
   type: typeIn('node.k8s.io')('RuntimeClass', 'runtimeclasses', false),
   properties: {
-    handler: always(str),
-    overhead: pointer(struct('Overhead', { podFixed: mapOf(quantity) })),
-    scheduling: pointer(
-      struct('Scheduling', {
-        nodeSelector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
-        tolerations: listOf(toleration),
+    handler: s.always(s.str),
+    overhead: s.pointer(s.struct('Overhead', { podFixed: s.mapOf(s.quantity) })),
+    scheduling: s.pointer(
+      s.struct('Scheduling', {
+        nodeSelector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
+        tolerations: s.listOf(toleration),
       }),
     ),
   },
@@ -65,7 +47,7 @@ const ofPodTemplate =
 
 const podTemplateKind = keptKind({
   type: typeIn('')('PodTemplate', 'podtemplates', true),
-  properties: { template: always(podTemplate) },
+  properties: { template: s.always(podTemplate) },
   shows: [
     ...templateColumns.slice(0, 2).map((c) => ({ ...c, priority: 0, cell: ofPodTemplate(c.cell) })),
     text('Pod Labels', (o) => labelsText(fields(fields(o['template'])['metadata'])['labels'])),
@@ -85,21 +67,21 @@ const replicationController = keptKind({
   },
   generation: true,
   properties: {
-    spec: always(
-      struct('ReplicationControllerSpec', {
-        replicas: withDefault(pointer(int32), 1),
-        minReadySeconds: int32,
-        selector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
+    spec: s.always(
+      s.struct('ReplicationControllerSpec', {
+        replicas: s.withDefault(s.pointer(s.int32), 1),
+        minReadySeconds: s.int32,
+        selector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
         template: { ...podTemplate, 'x-go-field': 'pointer' },
       }),
     ),
-    status: always(
-      struct('ReplicationControllerStatus', {
-        replicas: always(int32),
-        fullyLabeledReplicas: int32,
-        readyReplicas: int32,
-        availableReplicas: int32,
-        observedGeneration: int64,
+    status: s.always(
+      s.struct('ReplicationControllerStatus', {
+        replicas: s.always(s.int32),
+        fullyLabeledReplicas: s.int32,
+        readyReplicas: s.int32,
+        availableReplicas: s.int32,
+        observedGeneration: s.int64,
         conditions: appCondition('ReplicationControllerCondition'),
       }),
     ),
@@ -136,20 +118,24 @@ function targetsText(o: KubeObject): string {
   return all.length === 0 ? '<none>' : all.join(', ')
 }
 
-const scalingRules = pointer(
-  struct('HPAScalingRules', {
-    stabilizationWindowSeconds: pointer(int32),
-    selectPolicy: pointer(str),
-    policies: listOf(
-      struct('HPAScalingPolicy', { type: always(str), value: always(int32), periodSeconds: always(int32) }),
+const scalingRules = s.pointer(
+  s.struct('HPAScalingRules', {
+    stabilizationWindowSeconds: s.pointer(s.int32),
+    selectPolicy: s.pointer(s.str),
+    policies: s.listOf(
+      s.struct('HPAScalingPolicy', {
+        type: s.always(s.str),
+        value: s.always(s.int32),
+        periodSeconds: s.always(s.int32),
+      }),
     ),
-    tolerance: pointer(quantity),
+    tolerance: s.pointer(s.quantity),
   }),
 )
 /** Of the five sources one is set, named by `type`. */
-const metricSource = pointer(anything)
+const metricSource = s.pointer(s.anything)
 const metric = {
-  type: always(str),
+  type: s.always(s.str),
   object: metricSource,
   pods: metricSource,
   resource: metricSource,
@@ -162,26 +148,26 @@ const horizontalPodAutoscaler = keptKind({
   shortNames: ['hpa'],
   categories: ['all'],
   properties: {
-    spec: always(
-      struct('HorizontalPodAutoscalerSpec', {
-        scaleTargetRef: always(
-          struct('CrossVersionObjectReference', { kind: always(str), name: always(str), apiVersion: str }),
+    spec: s.always(
+      s.struct('HorizontalPodAutoscalerSpec', {
+        scaleTargetRef: s.always(
+          s.struct('CrossVersionObjectReference', { kind: s.always(s.str), name: s.always(s.str), apiVersion: s.str }),
         ),
-        minReplicas: withDefault(pointer(int32), 1),
-        maxReplicas: always(int32),
-        metrics: listOf(struct('MetricSpec', metric)),
-        behavior: pointer(
-          struct('HorizontalPodAutoscalerBehavior', { scaleUp: scalingRules, scaleDown: scalingRules }),
+        minReplicas: s.withDefault(s.pointer(s.int32), 1),
+        maxReplicas: s.always(s.int32),
+        metrics: s.listOf(s.struct('MetricSpec', metric)),
+        behavior: s.pointer(
+          s.struct('HorizontalPodAutoscalerBehavior', { scaleUp: scalingRules, scaleDown: scalingRules }),
         ),
       }),
     ),
-    status: always(
-      struct('HorizontalPodAutoscalerStatus', {
-        observedGeneration: pointer(int64),
-        lastScaleTime: time,
-        currentReplicas: int32,
-        desiredReplicas: always(int32),
-        currentMetrics: listOf(struct('MetricStatus', metric)),
+    status: s.always(
+      s.struct('HorizontalPodAutoscalerStatus', {
+        observedGeneration: s.pointer(s.int64),
+        lastScaleTime: s.time,
+        currentReplicas: s.int32,
+        desiredReplicas: s.always(s.int32),
+        currentMetrics: s.listOf(s.struct('MetricStatus', metric)),
         conditions: appCondition('HorizontalPodAutoscalerCondition'),
       }),
     ),
@@ -202,39 +188,47 @@ const horizontalPodAutoscaler = keptKind({
 })
 
 const resource = typeIn('resource.k8s.io')
-const deviceSelectors = listOf(
-  struct('DeviceSelector', { cel: pointer(struct('CELDeviceSelector', { expression: always(str) })) }),
+const deviceSelectors = s.listOf(
+  s.struct('DeviceSelector', { cel: s.pointer(s.struct('CELDeviceSelector', { expression: s.always(s.str) })) }),
 )
-const opaque = pointer(struct('OpaqueDeviceConfiguration', { driver: always(str), parameters: always(anything) }))
-const deviceTolerations = listOf(
-  struct('DeviceToleration', { key: str, operator: str, value: str, effect: str, tolerationSeconds: pointer(int64) }),
+const opaque = s.pointer(
+  s.struct('OpaqueDeviceConfiguration', { driver: s.always(s.str), parameters: s.always(s.anything) }),
+)
+const deviceTolerations = s.listOf(
+  s.struct('DeviceToleration', {
+    key: s.str,
+    operator: s.str,
+    value: s.str,
+    effect: s.str,
+    tolerationSeconds: s.pointer(s.int64),
+  }),
 )
 const request = {
-  deviceClassName: str,
+  deviceClassName: s.str,
   selectors: deviceSelectors,
-  allocationMode: str,
-  count: int64,
-  adminAccess: pointer(bool),
+  allocationMode: s.str,
+  count: s.int64,
+  adminAccess: s.pointer(s.bool),
   tolerations: deviceTolerations,
-  capacity: pointer(struct('CapacityRequirements', { requests: mapOf(quantity) })),
+  capacity: s.pointer(s.struct('CapacityRequirements', { requests: s.mapOf(s.quantity) })),
 }
-const claimSpec = struct('ResourceClaimSpec', {
-  devices: struct('DeviceClaim', {
-    requests: listOf(
-      struct('DeviceRequest', {
-        name: always(str),
-        exactly: pointer(struct('ExactDeviceRequest', request)),
-        firstAvailable: listOf(struct('DeviceSubRequest', { name: always(str), ...request })),
+const claimSpec = s.struct('ResourceClaimSpec', {
+  devices: s.struct('DeviceClaim', {
+    requests: s.listOf(
+      s.struct('DeviceRequest', {
+        name: s.always(s.str),
+        exactly: s.pointer(s.struct('ExactDeviceRequest', request)),
+        firstAvailable: s.listOf(s.struct('DeviceSubRequest', { name: s.always(s.str), ...request })),
       }),
     ),
-    constraints: listOf(
-      struct('DeviceConstraint', {
-        requests: listOf(str),
-        matchAttribute: pointer(str),
-        distinctAttribute: pointer(str),
+    constraints: s.listOf(
+      s.struct('DeviceConstraint', {
+        requests: s.listOf(s.str),
+        matchAttribute: s.pointer(s.str),
+        distinctAttribute: s.pointer(s.str),
       }),
     ),
-    config: listOf(struct('DeviceClaimConfiguration', { requests: listOf(str), opaque })),
+    config: s.listOf(s.struct('DeviceClaimConfiguration', { requests: s.listOf(s.str), opaque })),
   }),
 })
 
@@ -242,11 +236,11 @@ const deviceClass = keptKind({
   type: resource('DeviceClass', 'deviceclasses', false),
   generation: true,
   properties: {
-    spec: always(
-      struct('DeviceClassSpec', {
+    spec: s.always(
+      s.struct('DeviceClassSpec', {
         selectors: deviceSelectors,
-        config: listOf(struct('DeviceClassConfiguration', { opaque })),
-        extendedResourceName: pointer(str),
+        config: s.listOf(s.struct('DeviceClassConfiguration', { opaque })),
+        extendedResourceName: s.pointer(s.str),
       }),
     ),
   },
@@ -263,20 +257,20 @@ const resourceClaim = keptKind({
   type: resource('ResourceClaim', 'resourceclaims', true),
   shows: [text('State', claimState)],
   properties: {
-    spec: always(claimSpec),
-    status: always(
-      struct('ResourceClaimStatus', {
-        allocation: pointer(anything),
-        reservedFor: mapList(
+    spec: s.always(claimSpec),
+    status: s.always(
+      s.struct('ResourceClaimStatus', {
+        allocation: s.pointer(s.anything),
+        reservedFor: s.mapList(
           ['uid'],
-          struct('ResourceClaimConsumerReference', {
-            apiGroup: str,
-            resource: always(str),
-            name: always(str),
-            uid: always(str),
+          s.struct('ResourceClaimConsumerReference', {
+            apiGroup: s.str,
+            resource: s.always(s.str),
+            name: s.always(s.str),
+            uid: s.always(s.str),
           }),
         ),
-        devices: listOf(anything),
+        devices: s.listOf(s.anything),
       }),
     ),
   },
@@ -285,7 +279,9 @@ const resourceClaim = keptKind({
 const resourceClaimTemplate = keptKind({
   type: resource('ResourceClaimTemplate', 'resourceclaimtemplates', true),
   properties: {
-    spec: always(struct('ResourceClaimTemplateSpec', { metadata: pointer(anything), spec: always(claimSpec) })),
+    spec: s.always(
+      s.struct('ResourceClaimTemplateSpec', { metadata: s.pointer(s.anything), spec: s.always(claimSpec) }),
+    ),
   },
 })
 
@@ -293,18 +289,22 @@ const resourceSlice = keptKind({
   type: resource('ResourceSlice', 'resourceslices', false),
   generation: true,
   properties: {
-    spec: always(
-      struct('ResourceSliceSpec', {
-        driver: always(str),
-        pool: always(
-          struct('ResourcePool', { name: always(str), generation: always(int64), resourceSliceCount: always(int64) }),
+    spec: s.always(
+      s.struct('ResourceSliceSpec', {
+        driver: s.always(s.str),
+        pool: s.always(
+          s.struct('ResourcePool', {
+            name: s.always(s.str),
+            generation: s.always(s.int64),
+            resourceSliceCount: s.always(s.int64),
+          }),
         ),
-        nodeName: pointer(str),
-        nodeSelector: pointer(anything),
-        allNodes: pointer(bool),
-        devices: listOf(anything),
-        perDeviceNodeSelection: pointer(bool),
-        sharedCounters: listOf(anything),
+        nodeName: s.pointer(s.str),
+        nodeSelector: s.pointer(s.anything),
+        allNodes: s.pointer(s.bool),
+        devices: s.listOf(s.anything),
+        perDeviceNodeSelection: s.pointer(s.bool),
+        sharedCounters: s.listOf(s.anything),
       }),
     ),
   },
@@ -320,11 +320,11 @@ const resourceSlice = keptKind({
 })
 
 const flow = typeIn('flowcontrol.apiserver.k8s.io')
-const subject = struct('Subject', {
-  kind: always(str),
-  user: pointer(struct('UserSubject', { name: always(str) })),
-  group: pointer(struct('GroupSubject', { name: always(str) })),
-  serviceAccount: pointer(struct('ServiceAccountSubject', { namespace: always(str), name: always(str) })),
+const subject = s.struct('Subject', {
+  kind: s.always(s.str),
+  user: s.pointer(s.struct('UserSubject', { name: s.always(s.str) })),
+  group: s.pointer(s.struct('GroupSubject', { name: s.always(s.str) })),
+  serviceAccount: s.pointer(s.struct('ServiceAccountSubject', { namespace: s.always(s.str), name: s.always(s.str) })),
 })
 
 const NONE = '<none>'
@@ -348,31 +348,36 @@ const flowSchema = keptKind({
   wide: [text('MissingPL', isDangling)],
   generation: true,
   properties: {
-    spec: always(
-      struct('FlowSchemaSpec', {
-        priorityLevelConfiguration: always(struct('PriorityLevelConfigurationReference', { name: always(str) })),
-        matchingPrecedence: withDefault(always(int32), 1000),
-        distinguisherMethod: pointer(struct('FlowDistinguisherMethod', { type: always(str) })),
-        rules: listOf(
-          struct('PolicyRulesWithSubjects', {
-            subjects: always(listOf(subject)),
-            resourceRules: listOf(
-              struct('ResourcePolicyRule', {
-                verbs: always(setOf(str)),
-                apiGroups: always(setOf(str)),
-                resources: always(setOf(str)),
-                clusterScope: bool,
-                namespaces: setOf(str),
+    spec: s.always(
+      s.struct('FlowSchemaSpec', {
+        priorityLevelConfiguration: s.always(
+          s.struct('PriorityLevelConfigurationReference', { name: s.always(s.str) }),
+        ),
+        matchingPrecedence: s.withDefault(s.always(s.int32), 1000),
+        distinguisherMethod: s.pointer(s.struct('FlowDistinguisherMethod', { type: s.always(s.str) })),
+        rules: s.listOf(
+          s.struct('PolicyRulesWithSubjects', {
+            subjects: s.always(s.listOf(subject)),
+            resourceRules: s.listOf(
+              s.struct('ResourcePolicyRule', {
+                verbs: s.always(s.setOf(s.str)),
+                apiGroups: s.always(s.setOf(s.str)),
+                resources: s.always(s.setOf(s.str)),
+                clusterScope: s.bool,
+                namespaces: s.setOf(s.str),
               }),
             ),
-            nonResourceRules: listOf(
-              struct('NonResourcePolicyRule', { verbs: always(setOf(str)), nonResourceURLs: always(setOf(str)) }),
+            nonResourceRules: s.listOf(
+              s.struct('NonResourcePolicyRule', {
+                verbs: s.always(s.setOf(s.str)),
+                nonResourceURLs: s.always(s.setOf(s.str)),
+              }),
             ),
           }),
         ),
       }),
     ),
-    status: always(struct('FlowSchemaStatus', { conditions: mapList(['type'], condition) })),
+    status: s.always(s.struct('FlowSchemaStatus', { conditions: s.mapList(['type'], s.condition) })),
   },
 })
 
@@ -389,14 +394,14 @@ const priorityLevel = keptKind({
   ],
   generation: true,
   properties: {
-    spec: always(
-      struct('PriorityLevelConfigurationSpec', {
-        type: always(str),
-        limited: pointer(anything),
-        exempt: pointer(anything),
+    spec: s.always(
+      s.struct('PriorityLevelConfigurationSpec', {
+        type: s.always(s.str),
+        limited: s.pointer(s.anything),
+        exempt: s.pointer(s.anything),
       }),
     ),
-    status: always(struct('PriorityLevelConfigurationStatus', { conditions })),
+    status: s.always(s.struct('PriorityLevelConfigurationStatus', { conditions: s.conditions })),
   },
 })
 

@@ -1,16 +1,16 @@
 // Service accounts: identities of programs in the cluster.
 import { ageColumn, nameColumn } from './core-columns.ts'
 import type { BuiltinKind } from './kind.ts'
-import { bool, listOf, mapList, pointer, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 
-const reference = struct('ObjectReference', {
-  kind: str,
-  namespace: str,
-  name: str,
-  uid: str,
-  apiVersion: str,
-  resourceVersion: str,
-  fieldPath: str,
+const reference = s.struct('ObjectReference', {
+  kind: s.str,
+  namespace: s.str,
+  name: s.str,
+  uid: s.str,
+  apiVersion: s.str,
+  resourceVersion: s.str,
+  fieldPath: s.str,
 })
 
 export const serviceAccount: BuiltinKind = {
@@ -18,10 +18,10 @@ export const serviceAccount: BuiltinKind = {
   singular: 'serviceaccount',
   shortNames: ['sa'],
   subresources: ['token'],
-  schema: struct('ServiceAccount', {
-    secrets: mapList(['name'], reference),
-    imagePullSecrets: listOf(struct('LocalObjectReference', { name: str })),
-    automountServiceAccountToken: pointer(bool),
+  schema: s.struct('ServiceAccount', {
+    secrets: s.mapList(['name'], reference),
+    imagePullSecrets: s.listOf(s.struct('LocalObjectReference', { name: s.str })),
+    automountServiceAccountToken: s.pointer(s.bool),
   }),
   columns: [nameColumn, ageColumn],
 }

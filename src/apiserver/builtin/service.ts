@@ -6,32 +6,19 @@ import { fields, listAt, number, shown, specOf, statusOf, text, textsAt } from '
 import type { Fields } from './fields.ts'
 import type { BuiltinKind, Draft, StrategyContext } from './kind.ts'
 import { PORT_TEXT, isPort, labelProblems } from './pod-validate.ts'
-import {
-  always,
-  bool,
-  conditions,
-  int32,
-  intOrString,
-  listOf,
-  mapList,
-  mapOf,
-  pointer,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP']
 
-const servicePort = struct('ServicePort', {
-  name: str,
-  protocol: withDefault(str, 'TCP'),
-  appProtocol: pointer(str),
-  port: always(int32),
-  targetPort: intOrString,
-  nodePort: int32,
+const servicePort = s.struct('ServicePort', {
+  name: s.str,
+  protocol: s.withDefault(s.str, 'TCP'),
+  appProtocol: s.pointer(s.str),
+  port: s.always(s.int32),
+  targetPort: s.intOrString,
+  nodePort: s.int32,
 })
 
 const hasAddress = (spec: Fields): boolean => text(spec['type']) !== 'ExternalName'
@@ -224,51 +211,55 @@ export const service: BuiltinKind = {
   schema: {
     type: 'object',
     properties: {
-      spec: always(
-        struct('ServiceSpec', {
-          ports: mapList(['port', 'protocol'], servicePort),
-          selector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
-          clusterIP: str,
-          clusterIPs: listOf(str),
-          type: withDefault(str, 'ClusterIP'),
-          externalIPs: listOf(str),
-          sessionAffinity: withDefault(str, 'None'),
-          loadBalancerIP: str,
-          loadBalancerSourceRanges: listOf(str),
-          externalName: str,
-          externalTrafficPolicy: str,
-          healthCheckNodePort: int32,
-          publishNotReadyAddresses: bool,
-          sessionAffinityConfig: pointer(
-            struct('SessionAffinityConfig', {
-              clientIP: pointer(struct('ClientIPConfig', { timeoutSeconds: pointer(int32) })),
+      spec: s.always(
+        s.struct('ServiceSpec', {
+          ports: s.mapList(['port', 'protocol'], servicePort),
+          selector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
+          clusterIP: s.str,
+          clusterIPs: s.listOf(s.str),
+          type: s.withDefault(s.str, 'ClusterIP'),
+          externalIPs: s.listOf(s.str),
+          sessionAffinity: s.withDefault(s.str, 'None'),
+          loadBalancerIP: s.str,
+          loadBalancerSourceRanges: s.listOf(s.str),
+          externalName: s.str,
+          externalTrafficPolicy: s.str,
+          healthCheckNodePort: s.int32,
+          publishNotReadyAddresses: s.bool,
+          sessionAffinityConfig: s.pointer(
+            s.struct('SessionAffinityConfig', {
+              clientIP: s.pointer(s.struct('ClientIPConfig', { timeoutSeconds: s.pointer(s.int32) })),
             }),
           ),
-          ipFamilies: listOf(str),
-          ipFamilyPolicy: pointer(str),
-          allocateLoadBalancerNodePorts: pointer(bool),
-          loadBalancerClass: pointer(str),
-          internalTrafficPolicy: pointer(str),
-          trafficDistribution: pointer(str),
+          ipFamilies: s.listOf(s.str),
+          ipFamilyPolicy: s.pointer(s.str),
+          allocateLoadBalancerNodePorts: s.pointer(s.bool),
+          loadBalancerClass: s.pointer(s.str),
+          internalTrafficPolicy: s.pointer(s.str),
+          trafficDistribution: s.pointer(s.str),
         }),
       ),
-      status: always(
-        struct('ServiceStatus', {
-          loadBalancer: always(
-            struct('LoadBalancerStatus', {
-              ingress: listOf(
-                struct('LoadBalancerIngress', {
-                  ip: str,
-                  hostname: str,
-                  ipMode: pointer(str),
-                  ports: listOf(
-                    struct('PortStatus', { port: always(int32), protocol: always(str), error: pointer(str) }),
+      status: s.always(
+        s.struct('ServiceStatus', {
+          loadBalancer: s.always(
+            s.struct('LoadBalancerStatus', {
+              ingress: s.listOf(
+                s.struct('LoadBalancerIngress', {
+                  ip: s.str,
+                  hostname: s.str,
+                  ipMode: s.pointer(s.str),
+                  ports: s.listOf(
+                    s.struct('PortStatus', {
+                      port: s.always(s.int32),
+                      protocol: s.always(s.str),
+                      error: s.pointer(s.str),
+                    }),
                   ),
                 }),
               ),
             }),
           ),
-          conditions,
+          conditions: s.conditions,
         }),
       ),
     },

@@ -3,42 +3,26 @@ import { shortModes, text } from './core-columns.ts'
 import { fields, listAt, shown, specOf, statusOf, text as textOf, textsAt } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'
 import type { Column } from './kind.ts'
-import {
-  always,
-  anything,
-  bool,
-  int32,
-  int64,
-  labelSelector,
-  listOf,
-  mapOf,
-  pointer,
-  quantity,
-  setOf,
-  str,
-  struct,
-  time,
-  withDefault,
-} from './shape.ts'
+import * as s from './shape.ts'
 
 const storage = typeIn('storage.k8s.io')
-const source = pointer(anything)
+const source = s.pointer(s.anything)
 
-const nodeSelectorTerm = struct(
+const nodeSelectorTerm = s.struct(
   'NodeSelectorTerm',
   {
-    matchExpressions: listOf(
-      struct('NodeSelectorRequirement', { key: always(str), operator: always(str), values: listOf(str) }),
+    matchExpressions: s.listOf(
+      s.struct('NodeSelectorRequirement', { key: s.always(s.str), operator: s.always(s.str), values: s.listOf(s.str) }),
     ),
-    matchFields: listOf(
-      struct('NodeSelectorRequirement', { key: always(str), operator: always(str), values: listOf(str) }),
+    matchFields: s.listOf(
+      s.struct('NodeSelectorRequirement', { key: s.always(s.str), operator: s.always(s.str), values: s.listOf(s.str) }),
     ),
   },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const nodeSelector = struct(
+export const nodeSelector = s.struct(
   'NodeSelector',
-  { nodeSelectorTerms: always(listOf(nodeSelectorTerm)) },
+  { nodeSelectorTerms: s.always(s.listOf(nodeSelectorTerm)) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
 
@@ -71,26 +55,39 @@ const persistentVolume = keptKind({
   type: typeIn('')('PersistentVolume', 'persistentvolumes', false),
   shortNames: ['pv'],
   properties: {
-    spec: always(
-      struct('PersistentVolumeSpec', {
+    spec: s.always(
+      s.struct('PersistentVolumeSpec', {
         ...Object.fromEntries(SOURCES.map((s) => [s, source])),
-        capacity: mapOf(quantity),
-        accessModes: listOf(str),
-        claimRef: struct(
+        capacity: s.mapOf(s.quantity),
+        accessModes: s.listOf(s.str),
+        claimRef: s.struct(
           'ObjectReference',
-          { kind: str, namespace: str, name: str, uid: str, apiVersion: str, resourceVersion: str, fieldPath: str },
+          {
+            kind: s.str,
+            namespace: s.str,
+            name: s.str,
+            uid: s.str,
+            apiVersion: s.str,
+            resourceVersion: s.str,
+            fieldPath: s.str,
+          },
           { 'x-kubernetes-map-type': 'granular', 'x-go-field': 'pointer' },
         ),
-        persistentVolumeReclaimPolicy: withDefault(str, 'Retain'),
-        storageClassName: str,
-        mountOptions: listOf(str),
-        volumeMode: withDefault(pointer(str), 'Filesystem'),
-        nodeAffinity: pointer(struct('VolumeNodeAffinity', { required: nodeSelector })),
-        volumeAttributesClassName: pointer(str),
+        persistentVolumeReclaimPolicy: s.withDefault(s.str, 'Retain'),
+        storageClassName: s.str,
+        mountOptions: s.listOf(s.str),
+        volumeMode: s.withDefault(s.pointer(s.str), 'Filesystem'),
+        nodeAffinity: s.pointer(s.struct('VolumeNodeAffinity', { required: nodeSelector })),
+        volumeAttributesClassName: s.pointer(s.str),
       }),
     ),
-    status: always(
-      struct('PersistentVolumeStatus', { phase: str, message: str, reason: str, lastPhaseTransitionTime: time }),
+    status: s.always(
+      s.struct('PersistentVolumeStatus', {
+        phase: s.str,
+        message: s.str,
+        reason: s.str,
+        lastPhaseTransitionTime: s.time,
+      }),
     ),
   },
   prepareForCreate: (o) => ({ ...o, status: { phase: 'Pending' } }),
@@ -113,15 +110,15 @@ const persistentVolume = keptKind({
 const csiNode = keptKind({
   type: storage('CSINode', 'csinodes', false),
   properties: {
-    spec: always(
-      struct('CSINodeSpec', {
-        drivers: always({
-          ...listOf(
-            struct('CSINodeDriver', {
-              name: always(str),
-              nodeID: always(str),
-              topologyKeys: always(listOf(str)),
-              allocatable: pointer(struct('VolumeNodeResources', { count: pointer(int32) })),
+    spec: s.always(
+      s.struct('CSINodeSpec', {
+        drivers: s.always({
+          ...s.listOf(
+            s.struct('CSINodeDriver', {
+              name: s.always(s.str),
+              nodeID: s.always(s.str),
+              topologyKeys: s.always(s.listOf(s.str)),
+              allocatable: s.pointer(s.struct('VolumeNodeResources', { count: s.pointer(s.int32) })),
             }),
           ),
           'x-kubernetes-list-type': 'map',
@@ -148,18 +145,20 @@ const flag = (name: string, field: string, otherwise: boolean): Column => ({
 const csiDriver = keptKind({
   type: storage('CSIDriver', 'csidrivers', false),
   properties: {
-    spec: always(
-      struct('CSIDriverSpec', {
-        attachRequired: withDefault(pointer(bool), true),
-        podInfoOnMount: withDefault(pointer(bool), false),
-        volumeLifecycleModes: setOf(str, { default: ['Persistent'] }),
-        storageCapacity: withDefault(pointer(bool), false),
-        fsGroupPolicy: withDefault(pointer(str), 'ReadWriteOnceWithFSType'),
-        tokenRequests: listOf(struct('TokenRequest', { audience: always(str), expirationSeconds: pointer(int64) })),
-        requiresRepublish: withDefault(pointer(bool), false),
-        seLinuxMount: withDefault(pointer(bool), false),
-        nodeAllocatableUpdatePeriodSeconds: pointer(int64),
-        serviceAccountTokenInSecrets: pointer(bool),
+    spec: s.always(
+      s.struct('CSIDriverSpec', {
+        attachRequired: s.withDefault(s.pointer(s.bool), true),
+        podInfoOnMount: s.withDefault(s.pointer(s.bool), false),
+        volumeLifecycleModes: s.setOf(s.str, { default: ['Persistent'] }),
+        storageCapacity: s.withDefault(s.pointer(s.bool), false),
+        fsGroupPolicy: s.withDefault(s.pointer(s.str), 'ReadWriteOnceWithFSType'),
+        tokenRequests: s.listOf(
+          s.struct('TokenRequest', { audience: s.always(s.str), expirationSeconds: s.pointer(s.int64) }),
+        ),
+        requiresRepublish: s.withDefault(s.pointer(s.bool), false),
+        seLinuxMount: s.withDefault(s.pointer(s.bool), false),
+        nodeAllocatableUpdatePeriodSeconds: s.pointer(s.int64),
+        serviceAccountTokenInSecrets: s.pointer(s.bool),
       }),
     ),
   },
@@ -179,33 +178,33 @@ const csiDriver = keptKind({
 const csiStorageCapacity = keptKind({
   type: storage('CSIStorageCapacity', 'csistoragecapacities', true),
   properties: {
-    nodeTopology: labelSelector,
-    storageClassName: always(str),
-    capacity: pointer(quantity),
-    maximumVolumeSize: pointer(quantity),
+    nodeTopology: s.labelSelector,
+    storageClassName: s.always(s.str),
+    capacity: s.pointer(s.quantity),
+    maximumVolumeSize: s.pointer(s.quantity),
   },
   shows: [{ name: 'Created At', type: 'date', cell: (o) => o.metadata.creationTimestamp ?? '' }],
   ageless: true,
 })
 
-const volumeError = pointer(struct('VolumeError', { time, message: str, errorCode: pointer(int32) }))
+const volumeError = s.pointer(s.struct('VolumeError', { time: s.time, message: s.str, errorCode: s.pointer(s.int32) }))
 
 const volumeAttachment = keptKind({
   type: storage('VolumeAttachment', 'volumeattachments', false),
   properties: {
-    spec: always(
-      struct('VolumeAttachmentSpec', {
-        attacher: always(str),
-        source: always(
-          struct('VolumeAttachmentSource', { persistentVolumeName: pointer(str), inlineVolumeSpec: source }),
+    spec: s.always(
+      s.struct('VolumeAttachmentSpec', {
+        attacher: s.always(s.str),
+        source: s.always(
+          s.struct('VolumeAttachmentSource', { persistentVolumeName: s.pointer(s.str), inlineVolumeSpec: source }),
         ),
-        nodeName: always(str),
+        nodeName: s.always(s.str),
       }),
     ),
-    status: always(
-      struct('VolumeAttachmentStatus', {
-        attached: always(bool),
-        attachmentMetadata: mapOf(str),
+    status: s.always(
+      s.struct('VolumeAttachmentStatus', {
+        attached: s.always(s.bool),
+        attachmentMetadata: s.mapOf(s.str),
         attachError: volumeError,
         detachError: volumeError,
       }),
@@ -222,7 +221,7 @@ const volumeAttachment = keptKind({
 const volumeAttributesClass = keptKind({
   type: storage('VolumeAttributesClass', 'volumeattributesclasses', false),
   shortNames: ['vac'],
-  properties: { driverName: always(str), parameters: mapOf(str) },
+  properties: { driverName: s.always(s.str), parameters: s.mapOf(s.str) },
   shows: [text('DriverName', (o) => textOf(o['driverName']))],
 })
 

@@ -8,24 +8,24 @@ import type { Fields } from './fields.ts'
 import type { BuiltinSchema, Column, Draft } from './kind.ts'
 import { templateDefaults } from './pod-spec.ts'
 import { templateProblems } from './pod-validate.ts'
-import { always, labelSelector, mapList, nullTime, str, struct } from './shape.ts'
+import * as s from './shape.ts'
 
 /** Conditions of the apps kinds: older than metav1.Condition. */
 export const appCondition = (goName: string, withUpdateTime = false) =>
-  mapList(
+  s.mapList(
     ['type'],
-    struct(goName, {
-      type: always(str),
-      status: always(str),
-      ...(withUpdateTime ? { lastUpdateTime: nullTime } : {}),
-      lastTransitionTime: nullTime,
-      reason: str,
-      message: str,
+    s.struct(goName, {
+      type: s.always(s.str),
+      status: s.always(s.str),
+      ...(withUpdateTime ? { lastUpdateTime: s.nullTime } : {}),
+      lastTransitionTime: s.nullTime,
+      reason: s.str,
+      message: s.str,
     }),
   )
 
 /** A pointer that is written even when nil: no selector differs from an empty one. */
-export const requiredSelector: BuiltinSchema = { ...labelSelector, 'x-go-field': 'alwaysPointer' }
+export const requiredSelector: BuiltinSchema = { ...s.labelSelector, 'x-go-field': 'alwaysPointer' }
 
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })
 
