@@ -3,9 +3,12 @@ import { App, type Chart } from 'cdk8s'
 import { stringify } from 'yaml'
 import type { KubeObject } from '#schema/object.ts'
 import { FlowChart } from './flow.ts'
+import { NetworkChart } from './network.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
 import type { InstallSettings } from './settings.ts'
+import { WorkloadsChart } from './workloads.ts'
+import { RenderChart } from './render.ts'
 import { SystemChart } from './system.ts'
 
 export const INSTALL_DIRECTORY = 'deploy/install'
@@ -18,17 +21,21 @@ const yamlOf = (chart: Chart): string =>
     .join('---\n')
 
 /**
- * All objects of an installation but the definitions of deploy/crds, in the order of application: whoever applies them one after the other never applies
- * one before what it needs, and the guard is there before what it guards.
+ * All objects of an installation but the definitions of deploy/crds, in the order of application: applied one after the other, none comes before what it
+ * needs, and the guard is there before what it guards.
  */
 export function installObjects(settings: InstallSettings): readonly KubeObject[] {
   const app = new App()
+  const isHub = settings.roles.includes('hub')
   const charts: readonly Chart[] = [
-    new SystemChart(app),
+    new SystemChart(app, settings.version),
+    ...(isHub ? [new RenderChart(app, settings)] : []),
+    new NetworkChart(app, settings),
     new PoliciesChart(app),
     new RbacChart(app, false),
-    ...(settings.roles.includes('hub') ? [new RbacChart(app, true)] : []),
+    ...(isHub ? [new RbacChart(app, true)] : []),
     new FlowChart(app),
+    new WorkloadsChart(app, settings),
   ]
   return charts.flatMap((chart) => chart.toJson() as readonly KubeObject[])
 }
@@ -43,9 +50,12 @@ export function installFiles(): ReadonlyMap<string, string> {
     ['4-flow', new FlowChart(app)],
   ]
   const head = '# Generated from deploy/charts by npm run gen.\n'
-  const hub = new RbacChart(app, true)
+  const hub = [
+    ['1-render', new RenderChart(app)],
+    ['2-rbac', new RbacChart(app, true)],
+  ] as const
   return new Map([
     ...charts.map(([name, chart]) => [`${INSTALL_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`] as const),
-    [`${HUB_DIRECTORY}/1-rbac.yaml`, `${head}${yamlOf(hub)}`],
+    ...hub.map(([name, chart]) => [`${HUB_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`] as const),
   ])
 }

@@ -1,16 +1,9 @@
 // The namespace in which our own namespaced objects live, and the accounts of our programs for those who run them as pods.
-import { ApiObject, Chart } from 'cdk8s'
+import { Chart } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import {
-  CLUSTERS_NAMESPACE,
-  JOIN_NAMESPACE,
-  PROBES_NAMESPACE,
-  programAccount,
-  programUser,
-  REVOKED_AGENTS,
-  SYSTEM_NAMESPACE,
-  WEBHOOK_NAMESPACE,
-} from '#api/names.ts'
+import { OWN_NAMESPACES, programAccount, programUser, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { commonLabels, PART_OF, RESTRICTED } from './labels.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
 export type Program = (typeof PROGRAMS)[number]
@@ -18,30 +11,27 @@ export type Program = (typeof PROGRAMS)[number]
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
 export const userOf = (program: Program): string => programUser(program)
 export const accountOf = (program: Program): string => `kubenode-${program}`
+/** The one that serves files to hosts leads nothing and has no certificate of its own. */
+export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
+const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 
 export class SystemChart extends Chart {
-  constructor(scope: Construct) {
-    super(scope, 'system')
-    new ApiObject(this, 'namespace', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } })
-    new ApiObject(this, 'probes', {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: PROBES_NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
-    })
-    for (const name of [CLUSTERS_NAMESPACE, WEBHOOK_NAMESPACE, JOIN_NAMESPACE])
-      new ApiObject(this, name, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  /** With a version, for those who run the programs as pods. */
+  constructor(scope: Construct, version?: string) {
+    super(scope, 'system', { disableResourceNameHashes: true })
+    const labels = version === undefined ? PART_OF : commonLabels(version)
+    for (const name of OWN_NAMESPACES)
+      new k8s.KubeNamespace(this, name, { metadata: { name, labels: { ...labels, ...RESTRICTED } } })
     // Without data: that belongs to the approver, and applying this file again leaves it alone.
-    new ApiObject(this, 'revoked-agents', {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE },
+    new k8s.KubeConfigMap(this, 'revoked-agents', {
+      metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE, labels },
     })
-    for (const program of PROGRAMS)
-      new ApiObject(this, program, {
-        apiVersion: 'v1',
-        kind: 'ServiceAccount',
-        metadata: { name: accountOf(program), namespace: SYSTEM_NAMESPACE },
+    for (const account of ACCOUNTS)
+      new k8s.KubeServiceAccount(this, account, {
+        metadata: { name: account, namespace: SYSTEM_NAMESPACE, labels },
+        // Pods name the one token that they get.
+        automountServiceAccountToken: false,
       })
   }
 }

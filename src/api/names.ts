@@ -12,6 +12,9 @@ export const CLUSTERS_NAMESPACE = 'kubenode-clusters'
 export const WEBHOOK_NAMESPACE = 'kubenode-webhook'
 /** and join tokens on their way by the approver and the controllers. What components are given is in the system namespace, for the controllers. */
 export const JOIN_NAMESPACE = 'kubenode-join'
+/** Where Jobs render commits: nothing there has rights, a token or the network, and sync alone makes Jobs there. No commit declares anything there. */
+export const RENDER_NAMESPACE = 'kubenode-render'
+
 /** Only the installer creates pods there: a pod could mount any of these Secrets. */
 export const OWN_NAMESPACES = [
   SYSTEM_NAMESPACE,
@@ -19,6 +22,7 @@ export const OWN_NAMESPACES = [
   CLUSTERS_NAMESPACE,
   WEBHOOK_NAMESPACE,
   JOIN_NAMESPACE,
+  RENDER_NAMESPACE,
 ] as const
 /** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
 export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)

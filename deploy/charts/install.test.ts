@@ -1,0 +1,223 @@
+// The objects of an installation: each pod as bounded as it can be, and whatever the settings, objects that fit together.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { anySettings, settingsOf, wholeValues } from './any-settings.ts'
+import { installObjects } from './install.ts'
+import { WORKLOADS, workloadsOf, type InstallSettings } from './settings.ts'
+
+interface Container {
+  readonly image: string
+  readonly args: readonly string[]
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly env: readonly { readonly name: string; readonly value: string }[]
+  readonly resources: Readonly<Record<'limits' | 'requests', Readonly<Record<string, string>>>>
+  readonly securityContext: object
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[]
+  readonly [field: string]: unknown
+}
+interface Deployment extends KubeObject {
+  readonly spec: {
+    readonly replicas: number
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> }
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> }
+      readonly spec: {
+        readonly containers: readonly [Container]
+        readonly volumes: readonly { readonly name: string; readonly [type: string]: unknown }[]
+        readonly tolerations: readonly { readonly key: string }[]
+        readonly [field: string]: unknown
+      }
+    }
+  }
+}
+const isDeployment = (o: KubeObject): o is Deployment => o.kind === 'Deployment'
+const whole = settingsOf(wholeValues)
+const deployments = installObjects(whole).filter(isDeployment)
+const idOf = ({ apiVersion, kind, metadata: { namespace = '', name = '' } }: KubeObject) =>
+  `${apiVersion} ${kind} ${namespace}/${name}`
+
+test('a hub with nodes of its own runs every program', () => {
+  expect(new Set(deployments.map((d) => d.metadata.name))).toEqual(new Set(WORKLOADS.map((w) => `kubenode-${w}`)))
+})
+
+describe.each(deployments.map((d) => [d.metadata.name ?? '', d] as const))('a pod of %s', (name, deployment) => {
+  const { template, selector } = deployment.spec
+  const { spec } = template
+  const [container] = spec.containers
+
+  test('has no power over its node', () => {
+    expect(spec).toMatchObject({
+      hostNetwork: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+    })
+    expect(container.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+    })
+  })
+
+  test('gets one token of an hour, and what belongs to it, where programs look for them', () => {
+    const volume = spec.volumes.find((v) => v.name === 'token')
+    expect(spec['automountServiceAccountToken']).toBe(false)
+    expect(volume?.['projected']).toEqual({
+      defaultMode: 0o440,
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds: 3_600 } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    })
+    expect(container.volumeMounts).toContainEqual({
+      name: 'token',
+      mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+      readOnly: true,
+    })
+  })
+
+  test('writes to bounded volumes only', () => {
+    const empty = spec.volumes.flatMap((v) => (isObject(v['emptyDir']) ? [v['emptyDir']] : []))
+    expect(empty).not.toEqual([])
+    expect(empty.filter((e) => e['sizeLimit'] === undefined)).toEqual([])
+    expect(spec.volumes).toContainEqual({ name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } })
+  })
+
+  test('may use its heap and a bounded rest of memory, and all the CPU there is', () => {
+    const { heapMiB, otherMiB } = whole.resources[name.slice('kubenode-'.length) as keyof typeof whole.resources]
+    expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value: `--max-old-space-size=${heapMiB}` })
+    expect(container.resources.limits).toEqual({ memory: `${heapMiB + otherMiB}Mi` })
+    expect(Object.keys(container.resources.requests).toSorted()).toEqual(['cpu', 'memory'])
+  })
+
+  test('is probed on the port for that', () => {
+    const health = container.ports.find((p) => p.name === 'health')?.containerPort
+    for (const [field, path] of [
+      ['startupProbe', '/healthz'],
+      ['livenessProbe', '/healthz'],
+      ['readinessProbe', '/readyz'],
+    ] as const)
+      expect(container[field]).toMatchObject({ httpGet: { path, port: health } })
+  })
+
+  test('stands apart from its replicas where it can, and leaves a node that we drain', () => {
+    expect(spec['topologySpreadConstraints']).toMatchObject(
+      ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+        topologyKey,
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: selector,
+      })),
+    )
+    expect(spec.tolerations.map((t) => t.key)).toEqual(['CriticalAddonsOnly'])
+  })
+
+  test('is selected by labels that never change', () => {
+    expect(Object.keys(selector.matchLabels)).not.toContain('app.kubernetes.io/version')
+    expect(template.metadata.labels).toMatchObject(selector.matchLabels)
+    expect(Object.keys(template.metadata.labels)).not.toContain('cdk8s.io/metadata.addr')
+  })
+})
+
+test('only those that repair nodes go before other pods, and a quota permits it', () => {
+  const classes = deployments.map((d) => [d.metadata.name, d.spec.template.spec['priorityClassName']])
+  expect(Object.fromEntries(classes)).toMatchObject({
+    'kubenode-controllers': 'system-cluster-critical',
+    'kubenode-defender': 'system-cluster-critical',
+    'kubenode-sync': undefined,
+  })
+  const quota = installObjects(whole).find((o) => o.metadata.name === 'kubenode-critical-pods')
+  expect(quota?.['spec']).toMatchObject({
+    scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', values: ['system-cluster-critical'] }] },
+  })
+})
+
+/** What does not fit together, in words. */
+function misfits(settings: InstallSettings, objects: readonly KubeObject[]): readonly string[] {
+  const found: string[] = []
+  const ids = new Set<string>()
+  for (const o of objects) {
+    const { namespace } = o.metadata
+    if (ids.has(idOf(o))) found.push(`twice: ${idOf(o)}`)
+    if (namespace !== undefined && !namespace.startsWith('kube-') && !ids.has(`v1 Namespace /${namespace}`))
+      found.push(`before its namespace: ${idOf(o)}`)
+    ids.add(idOf(o))
+  }
+  const pods = objects.filter(isDeployment)
+  for (const d of pods) {
+    const { spec, metadata } = d.spec.template
+    const [container] = spec.containers
+    const volumes = new Set(spec.volumes.map((v) => v.name))
+    found.push(...container.volumeMounts.filter((m) => !volumes.has(m.name)).map((m) => `no volume ${m.name}`))
+    if (volumes.size !== spec.volumes.length) found.push(`${idOf(d)}: two volumes of one name`)
+    if (!ids.has(`v1 ServiceAccount kubenode-system/${String(spec['serviceAccountName'])}`)) found.push('no account')
+    const files = spec.volumes.some((v) => isObject(v['secret']) && v['secret']['secretName'] === 'kubenode-config')
+    if (files && !ids.has('v1 Secret kubenode-system/kubenode-config')) found.push(`${idOf(d)}: no files`)
+    if (!container.image.includes('@sha256:')) found.push('an image by tag')
+    const flags = container.args.filter((a) => a.startsWith('--'))
+    if (new Set(flags).size !== flags.length) found.push('a flag twice')
+    const budgets = objects.filter((o) => o.kind === 'PodDisruptionBudget' && o.metadata.name === d.metadata.name)
+    if (budgets.length !== 1) found.push(`${idOf(d)}: ${budgets.length} budgets`)
+    if (metadata.labels['app.kubernetes.io/version'] !== settings.version) found.push('no version')
+  }
+  const portsOf = (selector: unknown): readonly number[] =>
+    pods
+      .filter((d) =>
+        Object.entries(isObject(selector) ? selector : { none: '' }).every(
+          ([k, v]) => d.spec.template.metadata.labels[k] === v,
+        ),
+      )
+      .flatMap((d) => d.spec.template.spec.containers[0].ports.map((p) => p.containerPort))
+  for (const o of objects) {
+    const spec = isObject(o['spec']) ? o['spec'] : {}
+    const targets =
+      o.kind === 'Service'
+        ? { ports: (spec['ports'] as { targetPort: number }[]).map((p) => p.targetPort), selector: spec['selector'] }
+        : o.kind === 'NetworkPolicy'
+          ? {
+              ports: ((spec['ingress'] ?? []) as { ports: { port: number }[] }[]).flatMap((r) =>
+                r.ports.map((p) => p.port),
+              ),
+              selector: (spec['podSelector'] as { matchLabels?: object }).matchLabels,
+            }
+          : undefined
+    const missing = (targets?.ports ?? []).filter((p) => !portsOf(targets?.selector).includes(p))
+    if (missing.length > 0) found.push(`${idOf(o)}: nothing listens on ${missing.join(', ')}`)
+  }
+  return found
+}
+
+test('whatever the settings, the objects fit together, and are the same each time', () => {
+  fc.assert(
+    fc.property(anySettings, (settings) => {
+      const objects = installObjects(settings)
+      expect(misfits(settings, objects)).toEqual([])
+      expect(installObjects(settings)).toEqual(objects)
+      expect(objects.filter(isDeployment)).toHaveLength(workloadsOf(settings).length)
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('without network policies there is none of ours but the one of renders', () => {
+  const objects = installObjects(settingsOf({ ...wholeValues, networkPolicies: { enabled: false } }))
+  const policies = objects.filter((o) => o.kind === 'NetworkPolicy')
+  expect(policies.map((o) => o.metadata.namespace)).toEqual(['kubenode-render'])
+})
+
+test('a change of the providers replaces the pods that read them', () => {
+  const digest = (providers: object) =>
+    installObjects(settingsOf({ ...wholeValues, providers } as typeof wholeValues))
+      .filter(isDeployment)
+      .map((d) => JSON.stringify(d.spec.template.metadata))
+  const [before, after] = [digest({ providers: [] }), digest({ providers: [{ name: 'nspawn' }] })]
+  expect(before.filter((text) => !after.includes(text))).toHaveLength(1)
+})

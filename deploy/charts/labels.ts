@@ -1,0 +1,31 @@
+// Labels of what an installation makes, and how its pods are selected.
+import type { Workload } from './settings.ts'
+
+export const PART_OF = { 'app.kubernetes.io/part-of': 'kubenode' } as const
+const VERSION = 'app.kubernetes.io/version'
+const NAME = { 'app.kubernetes.io/name': 'kubenode' } as const
+const COMPONENT = 'app.kubernetes.io/component'
+
+/** Never changes: the selector of a Deployment can't. */
+export const selectorOf = (workload: Workload): Readonly<Record<string, string>> => ({ ...NAME, [COMPONENT]: workload })
+
+export const labelsOf = (workload: Workload, version: string): Readonly<Record<string, string>> => ({
+  ...selectorOf(workload),
+  ...PART_OF,
+  [VERSION]: version,
+})
+
+/** Of what belongs to no workload. */
+export const commonLabels = (version: string): Readonly<Record<string, string>> => ({
+  ...NAME,
+  ...PART_OF,
+  [VERSION]: version,
+})
+
+/** A namespace whose pods may read our metrics has it, with the value `true`. */
+export const SCRAPE_LABEL = 'kubenode.io/scrape'
+
+/** Of our namespaces: also warns the people who try. */
+export const RESTRICTED: Readonly<Record<string, string>> = Object.fromEntries(
+  ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+)

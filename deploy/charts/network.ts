@@ -1,0 +1,100 @@
+// Who reaches our pods and what they reach: nothing, unless a policy here says so. A rule without peers is for all addresses: a range of addresses does not
+// cover pods and nodes in every network plugin.
+import { Chart } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-27'
+import type { Construct } from 'constructs'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { commonLabels, SCRAPE_LABEL, selectorOf } from './labels.ts'
+import { PORTS } from './programs.ts'
+import { workloadsOf, type InstallSettings, type Workload } from './settings.ts'
+
+const DNS = 53
+const HTTPS = 443
+/** Where kubeadm puts the API server; what follows a Service policies see after its translation, so 443 of the Service alone does not do. */
+const API_SERVERS = [HTTPS, 6443]
+const GIT = [22, ...API_SERVERS]
+
+interface Reach {
+  readonly cidr: string
+  readonly ports: readonly number[]
+}
+
+const tcp = (ports: readonly number[]): k8s.NetworkPolicyPort[] =>
+  ports.map((port) => ({ protocol: 'TCP', port: k8s.IntOrString.fromNumber(port) }))
+
+/** Listed places, or all addresses on the usual ports. */
+const egressTo = (places: readonly Reach[], usual: readonly number[]): k8s.NetworkPolicyEgressRule[] =>
+  places.length > 0
+    ? places.map(({ cidr, ports }) => ({ to: [{ ipBlock: { cidr } }], ports: tcp(ports) }))
+    : usual.length > 0
+      ? [{ ports: tcp(usual) }]
+      : []
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': HTTPS }
+const portOf = (text: string): readonly number[] => {
+  const url = URL.parse(text)
+  const port = url === null ? undefined : url.port === '' ? DEFAULT_PORTS[url.protocol] : Number(url.port)
+  return port === undefined ? [] : [port]
+}
+const portsOf = (urls: readonly string[]): readonly number[] => [...new Set(urls.flatMap(portOf))]
+
+/** Where artifacts come from, as `oci` names it. */
+const registriesOf = (reference: string | undefined): readonly string[] =>
+  reference === undefined ? [] : [`https://${reference.split('/', 1)[0] ?? ''}`]
+
+/** What a program reaches beside DNS and the API server. */
+const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.NetworkPolicyEgressRule[]>> = {
+  sync: ({ networkPolicies }) => egressTo(networkPolicies.git, GIT),
+  controllers: ({ networkPolicies, prometheus = '', inspectionAllow, callAllow }) => [
+    ...egressTo(networkPolicies.more, []),
+    ...egressTo([], portsOf([prometheus, ...inspectionAllow, ...callAllow])),
+  ],
+  artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
+  approver: () => [],
+  defender: () => [],
+}
+
+/** What reaches a program beside the scraping of its metrics. The kubelet of its node always does. */
+function ingressOf(workload: Workload, { webhook, artifacts }: InstallSettings): k8s.NetworkPolicyIngressRule[] {
+  if (workload === 'defender' && webhook.enabled) return [{ ports: tcp([PORTS.webhook]) }]
+  if (workload !== 'artifacts') return []
+  const from = (artifacts?.from ?? []).map((cidr) => ({ ipBlock: { cidr } }))
+  return [{ ports: tcp([PORTS.artifacts]), ...(from.length > 0 && { from }) }]
+}
+
+export class NetworkChart extends Chart {
+  constructor(scope: Construct, settings: InstallSettings) {
+    super(scope, 'network', { disableResourceNameHashes: true })
+    if (!settings.networkPolicies.enabled) return
+    const policy = (name: string, spec: k8s.NetworkPolicySpec) =>
+      new k8s.KubeNetworkPolicy(this, name, {
+        metadata: { name, namespace: SYSTEM_NAMESPACE, labels: commonLabels(settings.version) },
+        spec,
+      })
+    policy('kubenode-deny-all', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    policy('kubenode-all', {
+      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'kubenode' } },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [
+        {
+          ports: tcp([PORTS.metrics]),
+          from: [{ namespaceSelector: { matchLabels: { [SCRAPE_LABEL]: 'true' } } }],
+        },
+      ],
+      egress: [
+        { ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(DNS) })) },
+        ...egressTo(settings.networkPolicies.apiServers, API_SERVERS),
+      ],
+    })
+    for (const workload of workloadsOf(settings)) {
+      const [ingress, egress] = [ingressOf(workload, settings), EGRESS[workload](settings)]
+      if (ingress.length === 0 && egress.length === 0) continue
+      policy(`kubenode-${workload}`, {
+        podSelector: { matchLabels: selectorOf(workload) },
+        policyTypes: ['Ingress', 'Egress'],
+        ...(ingress.length > 0 && { ingress }),
+        ...(egress.length > 0 && { egress }),
+      })
+    }
+  }
+}

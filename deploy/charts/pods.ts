@@ -1,0 +1,108 @@
+// What all our pods have in common: no power over their node, nothing writable but what a volume gives, one short-lived token, spread over the cluster.
+import { Size } from 'cdk8s'
+import { EmptyDirMedium, Node, NodeTaintQuery, TaintEffect, Volume, type Deployment } from 'cdk8s-plus-27'
+import { API_GROUP } from '#api/kind.ts'
+import { amend, type Path } from './amend.ts'
+import { selectorOf } from './labels.ts'
+import type { InstallSettings, Workload } from './settings.ts'
+
+/** User and group of the image. */
+const NONROOT = 65_532
+const SECCOMP = { type: 'RuntimeDefault' } as const
+export const containerSecurity = {
+  user: NONROOT,
+  group: NONROOT,
+  ensureNonRoot: true,
+  readOnlyRootFilesystem: true,
+  allowPrivilegeEscalation: false,
+} as const
+export const podSecurity = { user: NONROOT, group: NONROOT, fsGroup: NONROOT, ensureNonRoot: true } as const
+
+/** Part of the memory that a program may have: what is written there counts as its own. */
+const TMP_MIB = 16
+export const temporary = (deployment: Deployment): Volume =>
+  Volume.fromEmptyDir(deployment, 'tmp', 'tmp', { medium: EmptyDirMedium.MEMORY, sizeLimit: Size.mebibytes(TMP_MIB) })
+
+const TOKEN_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** Read again by the program when the kubelet renews it. */
+const TOKEN_SECONDS = 3_600
+const TOKEN_VOLUME = {
+  name: 'token',
+  projected: {
+    defaultMode: 0o440,
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: TOKEN_SECONDS } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      {
+        downwardApi: {
+          items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+        },
+      },
+    ],
+  },
+} as const
+
+const GUARDS: ReadonlySet<Workload> = new Set(['defender', 'controllers'])
+export const priorityOf = (workload: Workload, { priority }: InstallSettings): string | undefined =>
+  GUARDS.has(workload) ? priority.guards : priority.others
+
+const EFFECTS = {
+  NoSchedule: TaintEffect.NO_SCHEDULE,
+  PreferNoSchedule: TaintEffect.PREFER_NO_SCHEDULE,
+  NoExecute: TaintEffect.NO_EXECUTE,
+} as const
+
+/** As addons are. Our own cordon is not tolerated: a node that is drained is left. */
+const ADDONS = 'CriticalAddonsOnly'
+
+export function tolerate(deployment: Deployment, { tolerations }: InstallSettings): void {
+  for (const { key, value, effect } of [{ key: ADDONS, value: undefined, effect: undefined }, ...tolerations]) {
+    const options = effect === undefined ? {} : { effect: EFFECTS[effect] }
+    deployment.scheduling.tolerate(
+      Node.tainted(value === undefined ? NodeTaintQuery.exists(key, options) : NodeTaintQuery.is(key, value, options)),
+    )
+  }
+}
+
+/** Preferred, never demanded: two pods on one node are better than one that waits. */
+const spread = (workload: Workload) =>
+  ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: selectorOf(workload) },
+    // Pods of the version that is being replaced do not count.
+    matchLabelKeys: ['pod-template-hash'],
+  }))
+
+const SPEC: Path = ['spec', 'template', 'spec']
+const CONTAINER: Path = [...SPEC, 'containers', 0]
+
+/** What cdk8s-plus can't say of our pods. */
+export function amendPods(
+  deployment: Deployment,
+  workload: Workload,
+  settings: InstallSettings,
+  digest?: string,
+): void {
+  const { imagePullSecrets, nodeSelector } = settings
+  const priority = priorityOf(workload, settings)
+  amend(deployment, [
+    // Its value depends on the path of the construct; ours select by name.
+    [['spec', 'template', 'metadata', 'labels', 'cdk8s.io/metadata.addr'], undefined],
+    ...(digest === undefined
+      ? []
+      : ([[['spec', 'template', 'metadata', 'annotations'], { [`${API_GROUP}/config-digest`]: digest }]] as const)),
+    [[...SPEC, 'securityContext', 'seccompProfile'], SECCOMP],
+    [[...CONTAINER, 'securityContext', 'capabilities'], { drop: ['ALL'] }],
+    [[...SPEC, 'volumes', '-'], TOKEN_VOLUME],
+    [[...CONTAINER, 'volumeMounts', '-'], { name: TOKEN_VOLUME.name, mountPath: TOKEN_FOLDER, readOnly: true }],
+    [[...SPEC, 'topologySpreadConstraints'], spread(workload)],
+    [[...SPEC, 'enableServiceLinks'], false],
+    ...(priority === undefined ? [] : ([[[...SPEC, 'priorityClassName'], priority]] as const)),
+    ...(imagePullSecrets.length === 0
+      ? []
+      : ([[[...SPEC, 'imagePullSecrets'], imagePullSecrets.map((name) => ({ name }))]] as const)),
+    ...(Object.keys(nodeSelector).length === 0 ? [] : ([[[...SPEC, 'nodeSelector'], nodeSelector]] as const)),
+  ])
+}

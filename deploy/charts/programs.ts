@@ -1,0 +1,105 @@
+// What each program is started with in a pod: its arguments, its ports, and the files that it is given.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
+
+export const PORTS = { health: 8081, metrics: 8443, webhook: 9443, artifacts: 8444 } as const
+export type PortName = keyof typeof PORTS
+
+export const WEBHOOK_SERVICE = 'kubenode-webhook'
+export const ARTIFACTS_SERVICE = 'kubenode-artifacts'
+
+/** One Secret with the files that settings hold, each mounted by itself: a folder of a volume is writable for all as far as its mode says. */
+export const CONFIG_SECRET = 'kubenode-config'
+export const CONFIG_FOLDER = '/etc/kubenode'
+export const SECRETS_FOLDER = '/etc/kubenode/secrets'
+export const PROVIDERS_FILE = 'providers.json'
+export const TRUST_FILE = 'trust.json'
+export const HOST_CA_FILE = 'api-server-ca.pem'
+
+/** Copies of repositories, for sync; what an artifacts program downloaded. */
+export const CACHE_FOLDER = '/var/cache/kubenode'
+/** A volume with artifacts. */
+export const ARTIFACTS_FOLDER = '/var/lib/kubenode/artifacts'
+
+/** On the address of the pod, with IPv4 and IPv6. */
+const listen = (port: number): string => `[::]:${port}`
+const inConfig = (file: string): string => `${CONFIG_FOLDER}/${file}`
+const given = (flag: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [flag, value])
+const joined = (flag: string, values: readonly string[]): readonly string[] =>
+  values.length === 0 ? [] : [flag, values.join(',')]
+
+/** The files of the config Secret that a program reads. */
+export function configFilesOf(workload: Workload, settings: InstallSettings): ReadonlyMap<string, string> {
+  const { providers, trust, apiServer } = settings
+  const json = (value: object | undefined) => (value === undefined ? undefined : `${JSON.stringify(value, null, 2)}\n`)
+  const files: Readonly<Partial<Record<Workload, Readonly<Record<string, string | undefined>>>>> = {
+    controllers: {
+      [PROVIDERS_FILE]: json(providers),
+      [TRUST_FILE]: json(trust),
+      [HOST_CA_FILE]: apiServer?.ca,
+    },
+    artifacts: { [TRUST_FILE]: json(trust), [HOST_CA_FILE]: apiServer?.ca },
+  }
+  return new Map(
+    Object.entries(files[workload] ?? {}).flatMap(([file, text]) => (text === undefined ? [] : [[file, text]])),
+  )
+}
+
+const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => readonly string[]>> = {
+  sync: (s) => ['--cache', `${CACHE_FOLDER}/git`, '--render-image', imageOf(s)],
+  controllers: (s) => {
+    const files = configFilesOf('controllers', s)
+    const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])
+    return [
+      ...file('--providers', PROVIDERS_FILE),
+      ...file('--trust', TRUST_FILE),
+      ...given('--host-server', s.apiServer?.url),
+      ...file('--host-ca', HOST_CA_FILE),
+      ...given('--artifact-base', artifactBaseOf(s)),
+      ...given('--prometheus-url', s.prometheus),
+      ...joined('--inspection-allow', s.inspectionAllow),
+      ...joined('--call-allow', s.callAllow),
+    ]
+  },
+  approver: (s) => given('--certificate-life', s.certificateLife),
+  defender: (s) => [
+    ...(s.roles.includes('hub' satisfies ClusterRole) ? ['--hub'] : []),
+    ...(s.webhook.enabled
+      ? [
+          '--webhook-service',
+          `${SYSTEM_NAMESPACE}/${WEBHOOK_SERVICE}`,
+          '--webhook-listen',
+          '::',
+          '--webhook-port',
+          String(PORTS.webhook),
+        ]
+      : []),
+  ],
+  artifacts: () => [],
+}
+
+const artifactBaseOf = ({ artifacts }: InstallSettings): string | undefined =>
+  artifacts === undefined ? undefined : `https://${artifacts.address}/`
+
+export const argsOf = (workload: Workload, settings: InstallSettings): readonly string[] => [
+  'run',
+  '--roles',
+  workload,
+  '--cluster',
+  settings.cluster,
+  '--health-listen',
+  listen(PORTS.health),
+  '--metrics-listen',
+  listen(PORTS.metrics),
+  ...(settings.metrics.insecure ? ['--metrics-insecure'] : []),
+  '--log-level',
+  settings.logLevel,
+  ...ofWorkload[workload](settings),
+]
+
+export const portsOf = (workload: Workload, { webhook }: InstallSettings): readonly PortName[] => [
+  'health',
+  'metrics',
+  ...(workload === 'defender' && webhook.enabled ? (['webhook'] as const) : []),
+  ...(workload === 'artifacts' ? (['artifacts'] as const) : []),
+]

@@ -1,0 +1,47 @@
+// What surrounds the Jobs that render commits, in a namespace of their own: no network in either direction, no rights, no token, and a bound on all of it.
+import { Chart } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-27'
+import type { Construct } from 'constructs'
+import { RENDER_NAMESPACE } from '#api/names.ts'
+import { commonLabels, PART_OF } from './labels.ts'
+import type { InstallSettings } from './settings.ts'
+
+/** The Jobs run as it, and it may do nothing. */
+export const RENDER_ACCOUNT = 'kubenode-render'
+
+/** Of all renders at once; those that find no room wait. */
+const QUOTA = {
+  pods: '8',
+  'count/jobs.batch': '32',
+  'count/configmaps': '256',
+  'requests.cpu': '4',
+  'requests.memory': '4Gi',
+  'limits.memory': '16Gi',
+  // Nothing there has an address or a volume of its own.
+  services: '0',
+  persistentvolumeclaims: '0',
+} as const
+
+export class RenderChart extends Chart {
+  constructor(scope: Construct, settings?: Pick<InstallSettings, 'version' | 'imagePullSecrets'>) {
+    super(scope, 'render', { disableResourceNameHashes: true })
+    const labels = settings === undefined ? PART_OF : commonLabels(settings.version)
+    const pull = (settings?.imagePullSecrets ?? []).map((name) => ({ name }))
+    const namespace = RENDER_NAMESPACE
+    new k8s.KubeServiceAccount(this, 'account', {
+      metadata: { name: RENDER_ACCOUNT, namespace, labels },
+      automountServiceAccountToken: false,
+      ...(pull.length > 0 && { imagePullSecrets: pull }),
+    })
+    new k8s.KubeNetworkPolicy(this, 'deny-all', {
+      metadata: { name: 'kubenode-deny-all', namespace, labels },
+      spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+    })
+    new k8s.KubeResourceQuota(this, 'bound', {
+      metadata: { name: 'kubenode-render', namespace, labels },
+      spec: {
+        hard: Object.fromEntries(Object.entries(QUOTA).map(([what, most]) => [what, k8s.Quantity.fromString(most)])),
+      },
+    })
+  }
+}

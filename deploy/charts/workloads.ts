@@ -1,0 +1,250 @@
+// The programs as pods: one Deployment each with its budget, the Services in front of them, and the files that settings hold.
+import { createHash } from 'node:crypto'
+import { Chart, Duration, Size } from 'cdk8s'
+import {
+  Cpu,
+  Deployment,
+  DeploymentStrategy,
+  ImagePullPolicy,
+  k8s,
+  LabelSelector,
+  PercentOrAbsolute,
+  PersistentVolumeClaim,
+  Probe,
+  Secret,
+  Service,
+  ServiceAccount,
+  ServiceType,
+  Volume,
+  type VolumeMount,
+} from 'cdk8s-plus-27'
+import type { Construct } from 'constructs'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { amend } from './amend.ts'
+import { commonLabels, labelsOf, selectorOf } from './labels.ts'
+import { amendPods, containerSecurity, podSecurity, priorityOf, temporary, tolerate } from './pods.ts'
+import {
+  argsOf,
+  ARTIFACTS_FOLDER,
+  ARTIFACTS_SERVICE,
+  CACHE_FOLDER,
+  CONFIG_FOLDER,
+  CONFIG_SECRET,
+  configFilesOf,
+  PORTS,
+  portsOf,
+  SECRETS_FOLDER,
+  WEBHOOK_SERVICE,
+} from './programs.ts'
+import { imageOf, workloadsOf, type InstallSettings, type Workload } from './settings.ts'
+
+const NAMESPACE = SYSTEM_NAMESPACE
+/** SIGTERM releases the lease and ends what runs; a program needs a second or two. */
+const GRACE = Duration.seconds(30)
+/** A rollout that makes no progress for so long has failed, and `kubenode install` says so. */
+const PROGRESS = Duration.minutes(10)
+const CONFIG_MODE = 0o444
+
+export class WorkloadsChart extends Chart {
+  constructor(scope: Construct, settings: InstallSettings) {
+    super(scope, 'workloads', { disableResourceNameHashes: true })
+    const workloads = workloadsOf(settings)
+    this.#quota(settings, workloads)
+    this.#config(settings, workloads)
+    for (const workload of workloads) {
+      this.#services(workload, settings)
+      this.#budget(workload, settings)
+      this.#deployment(workload, settings)
+    }
+  }
+
+  /** A quota is what lets pods outside of kube-system have a priority of the system, where a cluster limits that. */
+  #quota(settings: InstallSettings, workloads: readonly Workload[]): void {
+    const classes = new Set(
+      workloads.map((w) => priorityOf(w, settings)).filter((c) => c?.startsWith('system-') === true),
+    )
+    if (classes.size === 0) return
+    new k8s.KubeResourceQuota(this, 'critical-pods', {
+      metadata: { name: 'kubenode-critical-pods', namespace: NAMESPACE, labels: commonLabels(settings.version) },
+      spec: {
+        // Twice as many while a version replaces another.
+        hard: { pods: k8s.Quantity.fromNumber(2 * settings.replicas * workloads.length) },
+        scopeSelector: {
+          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: [...classes] as string[] }],
+        },
+      },
+    })
+  }
+
+  /** A Secret: providers may hold credentials, and none of our programs can change one. */
+  #config(settings: InstallSettings, workloads: readonly Workload[]): void {
+    const files = new Map(workloads.flatMap((w) => [...configFilesOf(w, settings)]))
+    if (files.size === 0) return
+    new k8s.KubeSecret(this, 'config', {
+      metadata: { name: CONFIG_SECRET, namespace: NAMESPACE, labels: commonLabels(settings.version) },
+      type: 'Opaque',
+      data: Object.fromEntries([...files].map(([file, text]) => [file, Buffer.from(text).toString('base64')])),
+    })
+  }
+
+  #budget(workload: Workload, { version }: InstallSettings): void {
+    new k8s.KubePodDisruptionBudget(this, `${workload}-budget`, {
+      metadata: { name: `kubenode-${workload}`, namespace: NAMESPACE, labels: labelsOf(workload, version) },
+      spec: {
+        // Never blocks a drain, also with one replica.
+        maxUnavailable: k8s.IntOrString.fromNumber(1),
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: selectorOf(workload) },
+      },
+    })
+  }
+
+  #services(workload: Workload, settings: InstallSettings): void {
+    const { webhook, artifacts, version } = settings
+    const service = (name: string, type: ServiceType, port: number, target: number, nodePort?: number) => {
+      const made = new Service(this, name, {
+        metadata: { name, namespace: NAMESPACE, labels: labelsOf(workload, version) },
+        type,
+        ports: [{ name: 'https', port, targetPort: target, ...(nodePort !== undefined && { nodePort }) }],
+      })
+      for (const [key, value] of Object.entries(selectorOf(workload))) made.selectLabel(key, value)
+      return made
+    }
+    if (workload === 'defender' && webhook.enabled)
+      service(WEBHOOK_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.webhook)
+    if (workload === 'artifacts' && artifacts !== undefined) {
+      const { exposure, port, from } = artifacts
+      const isBalanced = exposure === 'LoadBalancer'
+      const made = service(
+        ARTIFACTS_SERVICE,
+        isBalanced ? ServiceType.LOAD_BALANCER : ServiceType.NODE_PORT,
+        isBalanced ? (port ?? HTTPS) : HTTPS,
+        PORTS.artifacts,
+        isBalanced ? undefined : port,
+      )
+      if (isBalanced && from.length > 0) amend(made, [[['spec', 'loadBalancerSourceRanges'], from]])
+    }
+  }
+
+  #deployment(workload: Workload, settings: InstallSettings): void {
+    const { version, replicas, resources } = settings
+    const { cpuMilli, heapMiB, otherMiB } = resources[workload]
+    const name = `kubenode-${workload}`
+    const labels = labelsOf(workload, version)
+    const deployment = new Deployment(this, workload, {
+      metadata: { name, namespace: NAMESPACE, labels },
+      replicas,
+      podMetadata: { labels },
+      select: false,
+      // Reviews are answered all the time; a new pod serves before an old one ends.
+      strategy: DeploymentStrategy.rollingUpdate({
+        maxSurge: PercentOrAbsolute.absolute(1),
+        maxUnavailable: PercentOrAbsolute.absolute(0),
+      }),
+      progressDeadline: PROGRESS,
+      terminationGracePeriod: GRACE,
+      serviceAccount: ServiceAccount.fromServiceAccountName(this, `${workload}-account`, name),
+      automountServiceAccountToken: false,
+      securityContext: podSecurity,
+    })
+    deployment.select(LabelSelector.of({ labels: selectorOf(workload) }))
+    tolerate(deployment, settings)
+    const files = configFilesOf(workload, settings)
+    deployment.addContainer({
+      name: workload,
+      image: imageOf(settings),
+      imagePullPolicy: ImagePullPolicy.IF_NOT_PRESENT,
+      args: [...argsOf(workload, settings)],
+      ports: portsOf(workload, settings).map((port) => ({ name: port, number: PORTS[port] })),
+      envVariables: { NODE_OPTIONS: { value: `--max-old-space-size=${heapMiB}` } },
+      volumeMounts: [
+        { path: '/tmp', volume: temporary(deployment) },
+        ...configMounts(this, workload, [...files.keys()]),
+        ...MOUNTS[workload]({ scope: this, settings }),
+      ],
+      startup: probe('/healthz', { period: 2, failures: 60 }),
+      liveness: probe('/healthz', { period: 10, failures: 6 }),
+      readiness: probe('/readyz', { period: 5, failures: 3 }),
+      resources: {
+        cpu: { request: Cpu.millis(cpuMilli) },
+        memory: {
+          request: Size.mebibytes(Math.ceil(heapMiB / 4) + otherMiB),
+          limit: Size.mebibytes(heapMiB + otherMiB),
+        },
+      },
+      securityContext: containerSecurity,
+    })
+    amendPods(deployment, workload, settings, files.size === 0 ? undefined : digestOf(files))
+  }
+}
+
+const HTTPS = 443
+
+const probe = (path: string, { period, failures }: { readonly period: number; readonly failures: number }): Probe =>
+  Probe.fromHttpGet(path, {
+    port: PORTS.health,
+    periodSeconds: Duration.seconds(period),
+    timeoutSeconds: Duration.seconds(3),
+    failureThreshold: failures,
+  })
+
+/** The pods of a Deployment are replaced when a file changes. */
+const digestOf = (files: ReadonlyMap<string, string>): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...files]))
+    .digest('hex')
+
+const secretVolume = (scope: Construct, id: string, secret: string): Volume =>
+  Volume.fromSecret(scope, `${id}-volume`, Secret.fromSecretName(scope, `${id}-secret`, secret), {
+    name: id,
+    defaultMode: CONFIG_MODE,
+  })
+
+/** File by file: everyone could replace what is in the folder of a volume, and programs refuse such a folder. */
+function configMounts(scope: Construct, workload: Workload, files: readonly string[]): readonly VolumeMount[] {
+  if (files.length === 0) return []
+  const volume = secretVolume(scope, `${workload}-config`, CONFIG_SECRET)
+  return files.map((file) => ({ path: `${CONFIG_FOLDER}/${file}`, subPath: file, readOnly: true, volume }))
+}
+
+interface Place {
+  readonly scope: Construct
+  readonly settings: InstallSettings
+}
+
+const claimed = ({ scope }: Place, id: string, name: string): Volume =>
+  Volume.fromPersistentVolumeClaim(
+    scope,
+    `${id}-volume`,
+    PersistentVolumeClaim.fromClaimName(scope, `${id}-claim`, name),
+    { name: id },
+  )
+const cache = ({ scope, settings }: Place, workload: Workload): Volume =>
+  Volume.fromEmptyDir(scope, `${workload}-cache`, 'cache', { sizeLimit: Size.mebibytes(settings.cacheMiB) })
+
+/** Beside /tmp and the files of the settings. */
+const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]>> = {
+  sync: (place) => {
+    const { cacheClaim } = place.settings
+    return [
+      {
+        path: CACHE_FOLDER,
+        volume: cacheClaim === undefined ? cache(place, 'sync') : claimed(place, 'cache', cacheClaim),
+      },
+    ]
+  },
+  controllers: ({ scope, settings }) =>
+    settings.providerSecrets.map((secret, n) => ({
+      path: `${SECRETS_FOLDER}/${secret}`,
+      readOnly: true,
+      volume: secretVolume(scope, `provider-${n}`, secret),
+    })),
+  artifacts: (place) => {
+    const claim = place.settings.artifacts?.source.claim
+    return claim === undefined
+      ? [{ path: CACHE_FOLDER, volume: cache(place, 'artifacts') }]
+      : [{ path: ARTIFACTS_FOLDER, readOnly: true, volume: claimed(place, 'artifacts', claim) }]
+  },
+  approver: () => [],
+  defender: () => [],
+}
