@@ -7,6 +7,7 @@ import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
 import * as edits from './commands/edits.ts'
 import * as freeze from './commands/freeze.ts'
+import * as image from './commands/image.ts'
 import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
@@ -32,6 +33,7 @@ const COMMANDS = [
   completion,
   edits,
   freeze,
+  image,
   inspect,
   lint,
   local,

@@ -82,19 +82,9 @@ export async function build(options: BuildOptions): Promise<Entries> {
   try {
     const fingerprint = fingerprintOf(root)
     if (fingerprint === undefined) return sources
-    const { rolldown } = await import('rolldown')
     mkdirSync(builds, { recursive: true })
     made = mkdtempSync(join(builds, 'new-'))
-    const bundle = await rolldown({
-      cwd: root,
-      input: Object.fromEntries(ENTRIES.map((name) => [name, entryIn(sources, name)])),
-      platform: 'node',
-      external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
-      logLevel: 'silent',
-    })
-    await bundle.write({ dir: made, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
-    await bundle.close()
-    writeFileSync(join(made, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
+    await bundlePrograms(root, made)
     // Edited meanwhile: what was made belongs to neither state of the sources.
     if (fingerprintOf(root) !== fingerprint) return sources
     const folder = join(builds, fingerprint)
@@ -111,6 +101,21 @@ export async function build(options: BuildOptions): Promise<Entries> {
   } finally {
     if (made !== undefined) rmSync(made, { recursive: true, force: true })
   }
+}
+
+/** Equal sources make equal files. The folder exists. */
+export async function bundlePrograms(root: string, folder: string): Promise<void> {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(ENTRIES.map((name) => [name, entryIn(sourcesOf(root), name)])),
+    platform: 'node',
+    external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
+    logLevel: 'silent',
+  })
+  await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
+  await bundle.close()
+  writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
 }
 
 /** Changes with every edit, every package and every Node version. None where a link lies among the sources: edits of what it leads to would not count. */

@@ -13,6 +13,7 @@ const BELOW_PARTS = ['providers', ...SHARED, 'runtime', ...BASE]
 /** For each room, the rooms it may import from besides itself. `controllers/*` are siblings of each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
+  oci: ['lib'],
   schema: ['lib'],
   api: ['schema', 'lib'],
   kube: ['api', 'schema', 'lib'],

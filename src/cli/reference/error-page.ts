@@ -13,6 +13,7 @@ import { localErrors } from '#local/local-errors.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { deliveryErrors } from '#delivery/delivery-errors.ts'
 import { secretsErrors } from '#secrets/secrets-errors.ts'
+import { ociErrors } from '#oci/oci-errors.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
 import { providersErrors } from '#providers/providers-errors.ts'
 import { runtimeErrors } from '#runtime/runtime-errors.ts'
@@ -43,6 +44,7 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   { thousands: 10, name: 'Defender', tables: [defenderErrors] },
   { thousands: 11, name: 'infra providers', tables: [providersErrors] },
   { thousands: 12, name: 'controllers', tables: [remedyjobErrors] },
+  { thousands: 13, name: 'images', tables: [ociErrors] },
 ]
 
 export const ERROR_PAGE = 'docs/reference/errors.md'

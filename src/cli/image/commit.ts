@@ -1,0 +1,23 @@
+// Which commit an image is made of. Its time is the time of everything in the image, so that a build of the same commit has the same bytes.
+import { spawnSync } from 'node:child_process'
+
+export interface BuiltCommit {
+  readonly time: Date
+  /** None where the files are not those of a commit. */
+  readonly revision?: string
+}
+
+const EPOCH = new Date(0)
+
+/** `epoch` is SOURCE_DATE_EPOCH, for builds without a repository. */
+export function builtCommit(root: string, epoch: string | undefined): BuiltCommit {
+  const given = /^\d{1,11}$/.test(epoch ?? '') ? { time: new Date(Number(epoch) * 1_000) } : undefined
+  const [revision, seconds] = git(root, 'log', '-1', '--no-show-signature', '--format=%H %ct').split(' ')
+  if (revision === undefined || seconds === undefined) return given ?? { time: EPOCH }
+  const time = given?.time ?? new Date(Number(seconds) * 1_000)
+  const isClean = git(root, 'status', '--porcelain', '--untracked-files=no') === ''
+  return isClean ? { time, revision } : { time }
+}
+
+const git = (root: string, ...args: readonly string[]): string =>
+  spawnSync('git', ['-C', root, ...args], { encoding: 'utf8' }).stdout?.trim() ?? ''

@@ -1,0 +1,106 @@
+// The packages of Debian that the image is made of: read from the lock file, fetched by apt, believed only with the digest of the lock file.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { cliErrors } from '../cli-errors.ts'
+
+export const ARCHITECTURES = ['amd64', 'arm64'] as const
+export type Architecture = (typeof ARCHITECTURES)[number]
+
+export interface LockedPackage {
+  readonly name: string
+  readonly version: string
+  readonly url: string
+  readonly size: number
+  readonly sha256: string
+}
+
+export interface DebianLock {
+  readonly release: string
+  readonly packages: Readonly<Record<Architecture, readonly LockedPackage[]>>
+}
+
+export const LOCK_FILE = 'deploy/image/debian.lock.json'
+
+/** Nothing but what Debian calls its files: the name becomes a path here. */
+const NAME = /^[a-z0-9][a-z0-9+.-]{1,99}$/
+const URL_OF_POOL = /^https?:\/\/[\w.-]+\/[\w./%+~-]+\.deb$/
+
+export function readDebianLock(root: string): DebianLock {
+  const file = join(root, LOCK_FILE)
+  const bad = (why: string) => new KubeNodeError(cliErrors.KN1120({ file, why }))
+  if (!existsSync(file)) throw bad('there is no such file')
+  const lock: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  const packages = isObject(lock) ? lock['packages'] : undefined
+  if (!isObject(lock) || typeof lock['release'] !== 'string' || !isObject(packages)) throw bad('it names no packages')
+  for (const architecture of ARCHITECTURES) {
+    const listed = packages[architecture]
+    if (!Array.isArray(listed) || listed.length === 0) throw bad(`it has no packages for ${architecture}`)
+    for (const one of listed) if (!isLocked(one)) throw bad(`${JSON.stringify(one)} is no package`)
+  }
+  return lock as unknown as DebianLock
+}
+
+function isLocked(one: unknown): one is LockedPackage {
+  if (!isObject(one)) return false
+  const { name, version, url, size, sha256 } = one
+  return (
+    typeof name === 'string' &&
+    NAME.test(name) &&
+    typeof version === 'string' &&
+    typeof url === 'string' &&
+    URL_OF_POOL.test(url) &&
+    Number.isSafeInteger(size) &&
+    typeof sha256 === 'string' &&
+    /^[0-9a-f]{64}$/.test(sha256)
+  )
+}
+
+const fileOf = (cache: string, { name, sha256 }: LockedPackage): string =>
+  join(cache, `${name}-${sha256.slice(0, 16)}.deb`)
+
+const APT_HELPER = '/usr/lib/apt/apt-helper'
+const FETCH_WITHIN_MS = 300_000
+
+/** Puts all of them into the cache, and fails on one with other bytes. */
+export function fetchPackages(cache: string, packages: readonly LockedPackage[]): void {
+  mkdirSync(cache, { recursive: true })
+  const missing = packages.filter((p) => !existsSync(fileOf(cache, p)))
+  if (missing.length === 0) return
+  const partial = (p: LockedPackage) => `${fileOf(cache, p)}.partial-${process.pid}`
+  const args = missing.flatMap((p) => [p.url, partial(p), `SHA256:${p.sha256}`])
+  const ran = spawnSync(APT_HELPER, ['-o', 'APT::Sandbox::User=root', 'download-file', ...args], {
+    encoding: 'utf8',
+    timeout: FETCH_WITHIN_MS,
+  })
+  try {
+    for (const p of missing) {
+      if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran))
+      if (digest(partial(p)) !== p.sha256) throw new KubeNodeError(cliErrors.KN1122({ name: p.name, url: p.url }))
+      renameSync(partial(p), fileOf(cache, p))
+    }
+  } finally {
+    for (const p of missing) rmSync(partial(p), { force: true })
+  }
+}
+
+function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
+  if (error !== undefined) return 'code' in error && error.code === 'ENOENT' ? 'apt is not installed' : error.message
+  return String(stderr).trim().split('\n').at(-1) ?? 'apt fetched nothing'
+}
+
+const cannotFetch = (cache: string, p: LockedPackage, why: string): KubeNodeError =>
+  new KubeNodeError(cliErrors.KN1121({ name: p.name, version: p.version, why, url: p.url, file: fileOf(cache, p) }))
+
+/** Checked each time: the cache may be shared, and what lies in it ends up in images. */
+export function readPackage(cache: string, p: LockedPackage): Buffer {
+  const bytes = readFileSync(fileOf(cache, p))
+  if (createHash('sha256').update(bytes).digest('hex') === p.sha256) return bytes
+  rmSync(fileOf(cache, p), { force: true })
+  throw new KubeNodeError(cliErrors.KN1122({ name: p.name, url: p.url }))
+}
+
+const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')

@@ -1,0 +1,19 @@
+// The manifests of an image: an index, and those of its platforms.
+import { KubeNodeError } from '#lib/errors.ts'
+import { isIndexType, isManifestType, readIndex } from './descriptor.ts'
+import type { ImageStore, StoredManifest } from './image-store.ts'
+import { ociErrors } from './oci-errors.ts'
+
+export async function requireManifest(store: ImageStore, reference: string): Promise<StoredManifest> {
+  const found = await store.manifest(reference)
+  if (found === undefined) throw new KubeNodeError(ociErrors.KN13012({ what: reference, place: store.place }))
+  return found
+}
+
+/** The manifests of an index; an image of one platform has none. */
+export async function childrenOf(store: ImageStore, { descriptor, bytes }: StoredManifest): Promise<StoredManifest[]> {
+  const { mediaType, digest } = descriptor
+  if (!isIndexType(mediaType)) return []
+  const listed = readIndex(digest, bytes).manifests.filter((m) => isManifestType(m.mediaType))
+  return Promise.all(listed.map((m) => requireManifest(store, m.digest)))
+}

@@ -1,0 +1,70 @@
+// Packs entries into a layer: a tar archive, compressed with the zlib of the running Node.js at a fixed level, so that equal entries are equal bytes.
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { MEDIA, type Descriptor } from './descriptor.ts'
+import type { ImageStore } from './image-store.ts'
+import type { TarEntry } from './tar-entry.ts'
+import { tarPieces } from './tar-writer.ts'
+
+export interface Layer {
+  readonly descriptor: Descriptor
+  /** Digest of the archive before it is compressed. */
+  readonly diffId: string
+}
+
+/** More takes twice as long for one percent. */
+const LEVEL = 6
+/** Archives are fed in pieces of one size, whatever the sizes of the files are. */
+const PIECE_BYTES = 1024 * 1024
+
+/** `scratch` is an existing folder for one file at a time. */
+export async function writeLayer(store: ImageStore, scratch: string, entries: readonly TarEntry[]): Promise<Layer> {
+  const path = join(scratch, 'layer.tar.gz')
+  const [whole, packed] = [createHash('sha256'), createHash('sha256')]
+  let size = 0
+  const measured = new Transform({
+    transform(chunk: Buffer, _, done) {
+      size += chunk.length
+      packed.update(chunk)
+      done(null, chunk)
+    },
+  })
+  try {
+    const archive = Readable.from(hashed(evenly(tarPieces(entries)), whole))
+    await pipeline(archive, createGzip({ level: LEVEL }), measured, createWriteStream(path))
+    const descriptor = { mediaType: MEDIA.layer, digest: `sha256:${packed.digest('hex')}`, size }
+    if (!(await store.hasBlob(descriptor)))
+      await store.putBlob({ descriptor, from: (start) => createReadStream(path, { start }) as AsyncIterable<Buffer> })
+    return { descriptor, diffId: `sha256:${whole.digest('hex')}` }
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function* hashed(pieces: Iterable<Buffer>, hash: ReturnType<typeof createHash>): Generator<Buffer> {
+  for (const piece of pieces) {
+    hash.update(piece)
+    yield piece
+  }
+}
+
+function* evenly(pieces: Iterable<Buffer>): Generator<Buffer> {
+  let waiting: Buffer[] = []
+  let length = 0
+  for (const piece of pieces)
+    for (let at = 0; at < piece.length;) {
+      const part = piece.subarray(at, at + PIECE_BYTES - length)
+      waiting.push(part)
+      length += part.length
+      at += part.length
+      if (length < PIECE_BYTES) continue
+      yield Buffer.concat(waiting)
+      waiting = []
+      length = 0
+    }
+  if (length > 0) yield Buffer.concat(waiting)
+}

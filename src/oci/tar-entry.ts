@@ -1,0 +1,37 @@
+// What a layer contains: files, folders and symbolic links, by their path from the root of the image.
+
+interface Place {
+  /** Without a slash at its start or end. */
+  readonly path: string
+}
+
+export interface TarFile extends Place {
+  readonly kind: 'File'
+  /** Permission bits; the machine that builds has no say in them. */
+  readonly mode: number
+  /** Read when the file is written, so that one large file is in memory at a time. */
+  readonly content: () => Buffer
+}
+
+export interface TarFolder extends Place {
+  readonly kind: 'Folder'
+  readonly mode: number
+}
+
+export interface TarLink extends Place {
+  readonly kind: 'Link'
+  readonly target: string
+}
+
+export type TarEntry = TarFile | TarFolder | TarLink
+
+export const FILE_MODE = 0o644
+export const PROGRAM_MODE = 0o755
+export const FOLDER_MODE = 0o755
+
+export const textFile = (path: string, text: string, mode = FILE_MODE): TarFile => ({
+  kind: 'File',
+  path,
+  mode,
+  content: () => Buffer.from(text),
+})
