@@ -100,7 +100,7 @@ export async function verifyImage(store: ImageStore, reference: string, key: Key
   if (ofKey.length === 0) throw bad(`none of its ${signatures.length} signatures was made with this key`)
   const names = ofKey.flatMap(({ bytes }) => nameIn(bytes, digest) ?? [])
   const [name] = names
-  if (name === undefined) throw bad('what was signed is another image')
+  if (name === undefined) throw bad('its signature is of another image')
   return { digest, name }
 }
 
