@@ -36,38 +36,16 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--reason <text>', 'why, shown to everyone who meets the freeze')
     .option('--for <duration>', 'how long; expires automatically', '4h')
     .option('--node-folder <folder>', 'freeze only the node with this agent folder, by a file in it; needs no server')
-  withEvenIfAbsent(withServer(freezing)).action(async (what: string | undefined, options: FreezeOptions) => {
-    if (options.nodeFolder !== undefined) {
-      refuseBeside(what !== undefined, `${what}`)
-      refuseBeside(freezing.getOptionValueSource('for') !== 'default', '--for: the file stays until it is taken away')
-      const { freezeNode } = await import('../hold/node-file.ts')
-      const author = io.env['SUDO_USER'] ?? io.env['USER'] ?? 'unknown'
-      const file = await freezeNode(options.nodeFolder, { reason: options.reason, author }, systemClock.now())
-      io.out(shownLine(`frozen: ${file}`))
-      io.err(
-        'running components continue; nothing is switched or repaired until kubenode thaw or until the file is removed\n',
-      )
-      return
-    }
-    const [{ freezeHold, freezeTarget, refuseEmpty }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
-      import('../hold/freeze.ts'),
-      import('../inspect/find-object.ts'),
-      import('../hold/placing.ts'),
-      import('../who-am-i.ts'),
-    ])
-    const wish = { what, reason: options.reason, for: options.for }
-    // A mistyped argument is reported before any request.
-    freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
-    const client = await connect(options, io)
-    if (options.evenIfAbsent !== true)
-      await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
-    const author = await authorOf(client, io)
-    const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
-    io.out(shownLine(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`))
-    io.err(
-      `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
-    )
-  })
+  withEvenIfAbsent(withServer(freezing)).action((what: string | undefined, options: FreezeOptions) =>
+    options.nodeFolder === undefined
+      ? freeze(what, options, io)
+      : freezeFolder(options.nodeFolder, {
+          what,
+          reason: options.reason,
+          isForGiven: freezing.getOptionValueSource('for') !== 'default',
+          io,
+        }),
+  )
 
   const thawing = program
     .command('thaw')
@@ -75,35 +53,86 @@ export function register(program: Command, io: Io): void {
     .argument('[what]', 'the frozen object; the whole cluster when left out')
     .option('--all', 'lift every freeze, including those of other users')
     .option('--node-folder <folder>', 'thaw only the node with this agent folder, by its file; needs no server')
-  withEvenIfAbsent(withServer(thawing)).action(async (what: string | undefined, options: ThawOptions) => {
-    if (options.nodeFolder !== undefined) {
-      refuseBeside(what !== undefined, `${what}`)
-      refuseBeside(options.all === true, '--all')
-      const { thawNode } = await import('../hold/node-file.ts')
-      const file = await thawNode(options.nodeFolder)
-      io.out(file === undefined ? 'this node is not frozen by a file\n' : shownLine(`thawed: ${file}`))
-      return
-    }
-    const [{ freezeTarget, thaw }, { findHeld }] = await Promise.all([
-      import('../hold/freeze.ts'),
-      import('../inspect/find-object.ts'),
-    ])
-    const target = freezeTarget(what)
-    const client = await connect(options, io)
-    const { removed, left } = await thaw(client, what, options.all === true, systemClock.now())
-    // A deleted object may have left its freeze behind; without any freeze the name may be a mistake.
-    if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true)
-      await findHeld(client, target, what)
-    io.out(
-      removed.length === 0
-        ? shownLine(`${what ?? 'the cluster'} is not frozen`)
-        : `thawed: ${removed.map(printableLine).join(', ')}\n`,
+  withEvenIfAbsent(withServer(thawing)).action((what: string | undefined, options: ThawOptions) =>
+    options.nodeFolder === undefined
+      ? thaw(what, options, io)
+      : thawFolder(options.nodeFolder, { what, isAll: options.all === true, io }),
+  )
+}
+
+interface FolderFreeze {
+  readonly what: string | undefined
+  readonly reason: string
+  readonly isForGiven: boolean
+  readonly io: Io
+}
+
+async function freezeFolder(folder: string, { what, reason, isForGiven, io }: FolderFreeze): Promise<void> {
+  refuseBeside(what !== undefined, `${what}`)
+  refuseBeside(isForGiven, '--for: the file stays until it is taken away')
+  const { freezeNode } = await import('../hold/node-file.ts')
+  const author = io.env['SUDO_USER'] ?? io.env['USER'] ?? 'unknown'
+  const file = await freezeNode(folder, { reason, author }, systemClock.now())
+  io.out(shownLine(`frozen: ${file}`))
+  io.err(
+    'running components continue; nothing is switched or repaired until kubenode thaw or until the file is removed\n',
+  )
+}
+
+async function freeze(what: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
+  const [{ freezeHold, freezeTarget, refuseEmpty }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
+    import('../hold/freeze.ts'),
+    import('../inspect/find-object.ts'),
+    import('../hold/placing.ts'),
+    import('../who-am-i.ts'),
+  ])
+  const wish = { what, reason: options.reason, for: options.for }
+  // A mistyped argument is reported before any request.
+  freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
+  const client = await connect(options, io)
+  if (options.evenIfAbsent !== true)
+    await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
+  const author = await authorOf(client, io)
+  const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
+  io.out(shownLine(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`))
+  io.err(
+    `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
+  )
+}
+
+interface FolderThaw {
+  readonly what: string | undefined
+  readonly isAll: boolean
+  readonly io: Io
+}
+
+async function thawFolder(folder: string, { what, isAll, io }: FolderThaw): Promise<void> {
+  refuseBeside(what !== undefined, `${what}`)
+  refuseBeside(isAll, '--all')
+  const { thawNode } = await import('../hold/node-file.ts')
+  const file = await thawNode(folder)
+  io.out(file === undefined ? 'this node is not frozen by a file\n' : shownLine(`thawed: ${file}`))
+}
+
+async function thaw(what: string | undefined, options: ThawOptions, io: Io): Promise<void> {
+  const [{ freezeTarget, thaw: lift }, { findHeld }] = await Promise.all([
+    import('../hold/freeze.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const target = freezeTarget(what)
+  const client = await connect(options, io)
+  const { removed, left } = await lift(client, what, options.all === true, systemClock.now())
+  // A deleted object may have left its freeze behind; without any freeze the name may be a mistake.
+  if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true) await findHeld(client, target, what)
+  io.out(
+    removed.length === 0
+      ? shownLine(`${what ?? 'the cluster'} is not frozen`)
+      : `thawed: ${removed.map(printableLine).join(', ')}\n`,
+  )
+  for (const { metadata, spec } of left)
+    io.err(
+      printable(
+        `still frozen: operationalhold/${metadata.name} until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
+      ),
     )
-    for (const { metadata, spec } of left)
-      io.err(
-        printable(
-          `still frozen: operationalhold/${metadata.name} until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
-        ),
-      )
-  })
 }

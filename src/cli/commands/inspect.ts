@@ -3,6 +3,7 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -27,6 +28,11 @@ export async function connect({ kubeconfig, context }: ServerOptions, io: Io): P
   const { config, warnings } = await chosenConnection({ file: kubeconfig, context, env: io.env })
   for (const w of warnings) io.err(shownLine(w))
   return talkingClientOf(config, (line) => io.err(shownLine(line)))
+}
+
+interface GetOptions extends ServerOptions {
+  readonly output?: string
+  readonly selector?: string
 }
 
 interface Table {
@@ -112,97 +118,127 @@ export function register(program: Command, io: Io): void {
     .argument('[name]', 'name of one object')
     .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
     .addOption(new Option('-l, --selector <labels>', 'filter by labels'))
-    .action(
-      async (
-        word: string,
-        name: string | undefined,
-        options: ServerOptions & { output?: string; selector?: string },
-      ) => {
-        const { kindCalled } = await import('../inspect/target.ts')
-        const { findObject } = await import('../inspect/find-object.ts')
-        const { collectionPath, objectPath, qualifiedPlural } = await import('#schema/resource.ts')
-        const [kindWord = '', slashName] = word.split('/', 2)
-        const type = kindCalled(kindWord)
-        const one = name ?? slashName
-        const client = await connect(options, io)
-        if (options.output === undefined || options.output === 'wide') {
-          const path =
-            one === undefined
-              ? collectionPath(type)
-              : objectPath(type, { name: one, namespace: type.namespaced ? 'kubenode-system' : undefined })
-          const query = options.selector === undefined ? '' : `?labelSelector=${encodeURIComponent(options.selector)}`
-          const table = await getTable(client, `${path}${query}`, options.output === 'wide')
-          if (table === undefined) {
-            if (one !== undefined) await findObject(client, type, one, kindWord)
-            throw new KubeNodeError(cliErrors.KN1315({ kind: qualifiedPlural(type) }))
-          }
-          if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
-          io.out(table)
-          return
-        }
-        const items =
-          one === undefined
-            ? (await client.list(type, options.selector === undefined ? {} : { labelSelector: options.selector })).items
-            : [await findObject(client, type, one, kindWord)]
-        if (options.output === 'name')
-          for (const o of items) io.out(`${qualifiedPlural(type)}/${o.metadata.name ?? ''}\n`)
-        else {
-          const whole: unknown = one === undefined ? { apiVersion: 'v1', kind: 'List', items } : items[0]
-          io.out(
-            options.output === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole),
-          )
-        }
-      },
-    )
+    .action((word: string, name: string | undefined, options: GetOptions) => get(word, name, options, io))
 
   withServer(program.command('describe'))
     .description('show all about one object: spec, status, events')
     .argument('<what...>', 'kind/name')
-    .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { findObject }, { whyLines }, { stringify }] = await Promise.all([
-        import('../inspect/target.ts'),
-        import('../inspect/find-object.ts'),
-        import('../inspect/why.ts'),
-        import('yaml'),
-      ])
-      const { type, name, noun } = named(words)
-      const client = await connect(options, io)
-      const object = await findObject(client, type, name, noun)
-      const { managedFields: _managed, ...metadata } = object.metadata
-      const why = whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
-      io.out(printable(stringify({ ...object, metadata })))
-      const events = await eventLines(client, object)
-      io.out(
-        `\nwhy:\n${shownLines(why.map((l) => `  ${l}`))}\nevents:\n${shownLines(events.length === 0 ? ['  none'] : events)}`,
-      )
-    })
+    .action((words: string[], options: ServerOptions) => describe(words, options, io))
 
   withServer(program.command('why'))
     .description('explain what an object waits for, since when, and what unblocks it')
     .argument('<what...>', 'kind/name')
-    .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { findObject }, { whyLines }] = await Promise.all([
-        import('../inspect/target.ts'),
-        import('../inspect/find-object.ts'),
-        import('../inspect/why.ts'),
-      ])
-      const { type, name, noun } = named(words)
-      const client = await connect(options, io)
-      const object = await findObject(client, type, name, noun)
-      io.out(shownLines(whyLines(object, await relatedTo(client, object, Date.now()), Date.now())))
-    })
+    .action((words: string[], options: ServerOptions) => why(words, options, io))
 
   withServer(program.command('trace'))
     .description('show which commit an object comes from, and who wrote which of its fields')
     .argument('<what...>', 'kind/name')
-    .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { findObject }, { traceLines }] = await Promise.all([
-        import('../inspect/target.ts'),
-        import('../inspect/find-object.ts'),
-        import('../inspect/trace.ts'),
-      ])
-      const { type, name, noun } = named(words)
-      const object = await findObject(await connect(options, io), type, name, noun)
-      io.out(shownLines(traceLines(object)))
-    })
+    .action((words: string[], options: ServerOptions) => trace(words, options, io))
+}
+
+/** What `get` is to show: objects of a kind, or one of them. */
+interface Wanted {
+  readonly type: ResourceType
+  readonly kindWord: string
+  readonly name: string | undefined
+  readonly selector: string | undefined
+}
+
+async function get(word: string, given: string | undefined, options: GetOptions, io: Io): Promise<void> {
+  const { kindCalled } = await import('../inspect/target.ts')
+  const [kindWord = '', slashName] = word.split('/', 2)
+  const wanted: Wanted = {
+    type: kindCalled(kindWord),
+    kindWord,
+    name: given ?? slashName,
+    selector: options.selector,
+  }
+  const client = await connect(options, io)
+  if (options.output === undefined || options.output === 'wide')
+    return showTable(client, wanted, { isWide: options.output === 'wide', io })
+  await showObjects(client, wanted, { output: options.output, io })
+}
+
+async function showTable(
+  client: KubeClient,
+  { type, kindWord, name, selector }: Wanted,
+  { isWide, io }: { readonly isWide: boolean; readonly io: Io },
+): Promise<void> {
+  const { findObject } = await import('../inspect/find-object.ts')
+  const { collectionPath, objectPath, qualifiedPlural } = await import('#schema/resource.ts')
+  const path =
+    name === undefined
+      ? collectionPath(type)
+      : objectPath(type, { name, namespace: type.namespaced ? SYSTEM_NAMESPACE : undefined })
+  const query = selector === undefined ? '' : `?labelSelector=${encodeURIComponent(selector)}`
+  const table = await getTable(client, `${path}${query}`, isWide)
+  if (table === undefined) {
+    if (name !== undefined) await findObject(client, type, name, kindWord)
+    throw new KubeNodeError(cliErrors.KN1315({ kind: qualifiedPlural(type) }))
+  }
+  if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
+  io.out(table)
+}
+
+async function showObjects(
+  client: KubeClient,
+  { type, kindWord, name, selector }: Wanted,
+  { output, io }: { readonly output: string; readonly io: Io },
+): Promise<void> {
+  const { findObject } = await import('../inspect/find-object.ts')
+  const { qualifiedPlural } = await import('#schema/resource.ts')
+  const items =
+    name === undefined
+      ? (await client.list(type, selector === undefined ? {} : { labelSelector: selector })).items
+      : [await findObject(client, type, name, kindWord)]
+  if (output === 'name') {
+    for (const o of items) io.out(`${qualifiedPlural(type)}/${o.metadata.name ?? ''}\n`)
+    return
+  }
+  const whole: unknown = name === undefined ? { apiVersion: 'v1', kind: 'List', items } : items[0]
+  io.out(output === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole))
+}
+
+interface Found {
+  readonly client: KubeClient
+  readonly object: KubeObject
+}
+
+/** Words are read before any request. */
+async function find(words: readonly string[], options: ServerOptions, io: Io): Promise<Found> {
+  const [{ named }, { findObject }] = await Promise.all([
+    import('../inspect/target.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const { type, name, noun } = named(words)
+  const client = await connect(options, io)
+  return { client, object: await findObject(client, type, name, noun) }
+}
+
+async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
+  const { whyLines } = await import('../inspect/why.ts')
+  return whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
+}
+
+async function describe(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+  const found = await find(words, options, io)
+  const { client, object } = found
+  const { stringify } = await import('yaml')
+  const { managedFields: _managed, ...metadata } = object.metadata
+  const lines = await linesWhy(found)
+  io.out(printable(stringify({ ...object, metadata })))
+  const events = await eventLines(client, object)
+  io.out(
+    `\nwhy:\n${shownLines(lines.map((l) => `  ${l}`))}\nevents:\n${shownLines(events.length === 0 ? ['  none'] : events)}`,
+  )
+}
+
+async function why(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+  io.out(shownLines(await linesWhy(await find(words, options, io))))
+}
+
+async function trace(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+  const { traceLines } = await import('../inspect/trace.ts')
+  const { object } = await find(words, options, io)
+  io.out(shownLines(traceLines(object)))
 }

@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { printableLine, shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
+import type { RuleFile } from '../rules/rule-files.ts'
 import { outputOption } from '../output.ts'
 import { sayIfSlow } from '../say-if-slow.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
@@ -14,6 +15,11 @@ interface Options {
   readonly dir: string
   readonly output: 'text' | 'json'
   readonly weakCage: 'allow' | 'refuse'
+}
+
+interface SimulateOptions extends Options {
+  readonly node: string
+  readonly all?: boolean
 }
 
 const STANDING = {
@@ -28,96 +34,108 @@ export function register(program: Command, io: Io): void {
       .addOption(new Option('-d, --dir <folder>', 'folder with rules and their cases').default('rules'))
       .addOption(outputOption(['text', 'json']).default('text'))
       .addOption(weakCageOption())
-  const load = async ({ dir, weakCage }: Options) => {
-    const [{ ruleFiles }, { findCage }] = await Promise.all([
-      import('../rules/rule-files.ts'),
-      import('#sync/render/cage.ts'),
-    ])
-    const files = ruleFiles(dir, io.cwd, async () => {
-      const cage = await findCage(weakCage)
-      if (cage.isWeak) io.err(weakCageNote)
-      return cage
-    })
-    return sayIfSlow((line) => io.err(line), `reading the rules of ${printableLine(dir)}`, files)
-  }
-  const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
-    io.out(output === 'json' ? shownJson(data) : shownLines(lines))
 
   withFolder(rules.command('test'))
     .description('run every case of every rule; exit 1 when one fails')
-    .action(async (options: Options) => {
-      const { caseResults, resultLine } = await import('../rules/case-results.ts')
-      const results = caseResults(await load(options))
-      const failed = results.filter((r) => !r.ok)
-      print(options.output, results, failed.map(resultLine))
-      io.err(`${results.length - failed.length} of ${results.length} cases passed\n`)
-      if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
-    })
+    .action((options: Options) => test(options, io))
 
   withFolder(rules.command('lint'))
     .description('report errors in rules, and rules that do harm or nothing; exit 2 when there are any')
-    .action(async (options: Options) => {
-      const files = await load(options)
-      const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
-        ...problems.map((message) => ({ path, message, isNote: false })),
-        ...caseProblems.map((message) => ({ path: casesPath, message, isNote: false })),
-        ...notes.map((message) => ({ path, message, isNote: true })),
-      ])
-      print(
-        options.output,
-        findings,
-        findings.map((f) => `${f.path}: ${f.isNote ? 'note: ' : ''}${f.message}`),
-      )
-      const count = findings.filter((f) => !f.isNote).length
-      io.err(`${counted(files.length, 'rule')}, ${counted(count, 'problem')}\n`)
-      if (count > 0) throw new Exit(EXIT_ERROR)
-    })
+    .action((options: Options) => lint(options, io))
 
   withFolder(rules.command('coverage'))
     .description('list the parts of rules that no case covers; exit 1 when there are any')
-    .action(async (options: Options) => {
-      const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
-      const rows = (await load(options)).map(({ name, cases, compiled, problems: own, caseProblems: malformed }) => {
-        const problems = [...own, ...malformed]
-        if (compiled === undefined || (cases.length === 0 && problems.length > 0))
-          return { rule: name, leaves: 0, covered: 0, problems }
-        const leaves = coverageOf(compiled, cases)
-        const covered = leaves.filter(isCovered).length
-        return { rule: name, leaves: leaves.length, covered, problems: caseProblems(compiled, cases) }
-      })
-      print(
-        options.output,
-        rows,
-        rows.flatMap((r) => [`${r.rule}: ${r.covered} of ${r.leaves} leaves`, ...r.problems.map((p) => `  ${p}`)]),
-      )
-      if (rows.some((r) => r.problems.length > 0)) throw new Exit(EXIT_DIFFERENT)
-    })
+    .action((options: Options) => coverage(options, io))
 
   withFolder(rules.command('simulate'))
     .description('show what the rules would do about a Node in a file')
     .requiredOption('--node <file>', 'Nodes, optionally with their Machines, as YAML or JSON')
     .option('--all', 'include rules that are not true, each with the tree that explains why')
-    .action(async (options: Options & { readonly node: string; readonly all?: boolean }) => {
-      const { readViews, simulate } = await import('../rules/simulate.ts')
-      const views = readViews(options.node, io.cwd)
-      const rules = await load(options)
-      const said = simulate(views, rules, systemClock.now())
-      const shown = options.all === true ? said : said.filter((s) => s.verdict === 'true')
-      print(
-        options.output,
-        shown,
-        shown.flatMap((s) => [
-          `${s.node}: rule ${s.rule} is ${s.verdict}${s.since === undefined ? '' : ` since ${s.since}`}: ${s.would}`,
-          ...s.explanation.split('\n').map((l) => `  ${l}`),
-        ]),
-      )
-      const isTrue = said.filter((s) => s.verdict === 'true').length
-      const unread = rules.filter((r) => r.compiled === undefined).length
-      for (const { name, standing } of views)
-        if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
-      if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
-      io.err(
-        `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
-      )
-    })
+    .action((options: SimulateOptions) => simulate(options, io))
+}
+
+async function load({ dir, weakCage }: Options, io: Io): Promise<readonly RuleFile[]> {
+  const [{ ruleFiles }, { findCage }] = await Promise.all([
+    import('../rules/rule-files.ts'),
+    import('#sync/render/cage.ts'),
+  ])
+  const files = ruleFiles(dir, io.cwd, async () => {
+    const cage = await findCage(weakCage)
+    if (cage.isWeak) io.err(weakCageNote)
+    return cage
+  })
+  return sayIfSlow((line) => io.err(line), `reading the rules of ${printableLine(dir)}`, files)
+}
+
+interface Shown {
+  readonly data: unknown
+  readonly lines: readonly string[]
+}
+
+const print = (io: Io, { output }: Options, { data, lines }: Shown) =>
+  io.out(output === 'json' ? shownJson(data) : shownLines(lines))
+
+async function test(options: Options, io: Io): Promise<void> {
+  const { caseResults, resultLine } = await import('../rules/case-results.ts')
+  const results = caseResults(await load(options, io))
+  const failed = results.filter((r) => !r.ok)
+  print(io, options, { data: results, lines: failed.map(resultLine) })
+  io.err(`${results.length - failed.length} of ${results.length} cases passed\n`)
+  if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
+async function lint(options: Options, io: Io): Promise<void> {
+  const files = await load(options, io)
+  const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
+    ...problems.map((message) => ({ path, message, isNote: false })),
+    ...caseProblems.map((message) => ({ path: casesPath, message, isNote: false })),
+    ...notes.map((message) => ({ path, message, isNote: true })),
+  ])
+  print(io, options, {
+    data: findings,
+    lines: findings.map((f) => `${f.path}: ${f.isNote ? 'note: ' : ''}${f.message}`),
+  })
+  const count = findings.filter((f) => !f.isNote).length
+  io.err(`${counted(files.length, 'rule')}, ${counted(count, 'problem')}\n`)
+  if (count > 0) throw new Exit(EXIT_ERROR)
+}
+
+async function coverage(options: Options, io: Io): Promise<void> {
+  const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
+  const rows = (await load(options, io)).map(({ name, cases, compiled, problems: own, caseProblems: malformed }) => {
+    const problems = [...own, ...malformed]
+    if (compiled === undefined || (cases.length === 0 && problems.length > 0))
+      return { rule: name, leaves: 0, covered: 0, problems }
+    const leaves = coverageOf(compiled, cases)
+    const covered = leaves.filter(isCovered).length
+    return { rule: name, leaves: leaves.length, covered, problems: caseProblems(compiled, cases) }
+  })
+  print(io, options, {
+    data: rows,
+    lines: rows.flatMap((r) => [`${r.rule}: ${r.covered} of ${r.leaves} leaves`, ...r.problems.map((p) => `  ${p}`)]),
+  })
+  if (rows.some((r) => r.problems.length > 0)) throw new Exit(EXIT_DIFFERENT)
+}
+
+async function simulate(options: SimulateOptions, io: Io): Promise<void> {
+  const { readViews, simulate: answersOf } = await import('../rules/simulate.ts')
+  const views = readViews(options.node, io.cwd)
+  const rules = await load(options, io)
+  const said = answersOf(views, rules, systemClock.now())
+  const shown = options.all === true ? said : said.filter((s) => s.verdict === 'true')
+  print(io, options, {
+    data: shown,
+    lines: shown.flatMap((s) => [
+      `${s.node}: rule ${s.rule} is ${s.verdict}${s.since === undefined ? '' : ` since ${s.since}`}: ${s.would}`,
+      ...s.explanation.split('\n').map((l) => `  ${l}`),
+    ]),
+  })
+  const isTrue = said.filter((s) => s.verdict === 'true').length
+  const unread = rules.filter((r) => r.compiled === undefined).length
+  for (const { name, standing } of views)
+    if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
+  if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
+  io.err(
+    `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
+  )
 }

@@ -1,0 +1,47 @@
+// The part that installs, probes and reverts components: what their workers may read, run and fetch on this node.
+import { AllComponents } from '../components/all-components.ts'
+import { look } from '../components/probe.ts'
+import { stage } from '../components/stage.ts'
+import type { TrustStore } from '../components/trust-store.ts'
+import { isNodeFrozen } from '../frozen.ts'
+import { runHook } from '../hook.ts'
+import type { NodeObject } from '../node/node-object.ts'
+import { readPermit } from '../permits.ts'
+import { preflightOnNode } from '../preflight/on-node.ts'
+import { readNodeFacts } from '../preflight/read.ts'
+import { ServerVersion } from '../server-version.ts'
+import type { Processes } from '../supervise/port.ts'
+import type { Ground } from './ground.ts'
+
+export interface ComponentsNeeds {
+  readonly supervisor: Processes
+  readonly trust: TrustStore
+  readonly nodeObject: NodeObject
+  /** UIDs under which permits may name this node. */
+  readonly targets: () => readonly string[]
+  readonly onChange: () => void
+}
+
+export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComponents {
+  const { base, files, dir, clock, client, machine, session, facts } = ground
+  const { address, environment, systemctl, fetcher, platform } = ground
+  const { supervisor, trust, nodeObject, targets, onChange } = needs
+  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
+  const secrets = { machine, privateKey: async () => session.sealing.privateKey }
+  const server = new ServerVersion(clock, session.serverVersion, () => components.wakeStaged())
+  const components: AllComponents = new AllComponents({
+    ...base,
+    processes: supervisor,
+    runHook: runHook(dir, environment),
+    stage: (request, stop) =>
+      stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
+    serverVersion: () => server.value,
+    readPermit: (assigned, permit) =>
+      readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), assigned }),
+    readNodePending: () => nodeObject.isPending(),
+    isNodeFrozen: isNodeFrozen(files, dir),
+    look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),
+    onChange,
+  })
+  return components
+}

@@ -1,0 +1,91 @@
+// What every part of an agent is built from: what it was started with, its identity, and how it reaches the API server and its programs.
+import { dirname } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { AgentConfig } from '#api/agent-config/agent-config.ts'
+import { type AgentEvents, agentEvents } from '../agent-events.ts'
+import { type Fetcher, createFetcher } from '../components/fetch.ts'
+import type { Files } from '../files/port.ts'
+import { KnownFields } from '../known-fields.ts'
+import { loopbackAddress } from '../node/address.ts'
+import type { DeletedNode } from '../node/deleted-node.ts'
+import type { HostFacts } from '../node/facts.ts'
+import type { NodeDir } from '../node-dir.ts'
+import type { Session } from '../session.ts'
+import { systemctlOf } from '../supervise/choose.ts'
+import type { Systemctl } from '../supervise/systemd/systemctl.ts'
+
+export interface PartsOptions {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly version: string
+  readonly nodeBinary: string
+  readonly isHost: boolean
+  readonly slot?: string
+  readonly endForSwitch?: () => never
+  readonly config: AgentConfig
+  readonly facts: HostFacts
+  readonly session: Session
+  readonly onReboot: () => void
+}
+
+/** What the Machine last said of this node. */
+export interface Target {
+  machineUid: string | undefined
+  /** The Machine is being deleted, and its Node with it. */
+  isLeaving: boolean
+  deletedNode: DeletedNode | undefined
+}
+
+export interface Ground extends PartsOptions {
+  /** What nearly every part needs of the machine. */
+  readonly base: Pick<PartsOptions, 'files' | 'dir' | 'clock' | 'random' | 'log'>
+  readonly client: Session['client']
+  readonly machine: string
+  readonly node: string
+  readonly address: string
+  readonly binFolder: string
+  /** Of hooks, probes and components. */
+  readonly environment: { readonly [name: string]: string }
+  readonly platform: { readonly os: string; readonly arch: string }
+  readonly systemctl: Systemctl | undefined
+  readonly fetcher: Fetcher
+  readonly eventsOf: AgentEvents
+  readonly known: KnownFields
+  readonly target: Target
+}
+
+export function groundOf(o: PartsOptions): Ground {
+  const { files, dir, clock, random, log, config, facts, session } = o
+  const { client, identity } = session
+  const { machine, node } = identity
+  const address = config.address ?? (o.isHost ? '127.0.0.1' : loopbackAddress(identity.cluster, machine))
+  const binFolder = dirname(o.nodeBinary)
+  return {
+    ...o,
+    base: { files, dir, clock, random, log },
+    client,
+    machine,
+    node,
+    address,
+    binFolder,
+    environment: {
+      PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
+      KUBENODE_ADDRESS: address,
+      KUBENODE_MACHINE: machine,
+      KUBENODE_NODE: node,
+      KUBENODE_ROOT: dir.root,
+    },
+    platform: { os: facts.os, arch: facts.arch },
+    systemctl: o.isHost ? systemctlOf() : undefined,
+    fetcher: createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins }),
+    eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
+    known: new KnownFields(log),
+    target: { machineUid: undefined, isLeaving: false, deletedNode: undefined },
+  }
+}

@@ -1,0 +1,70 @@
+// The part that carries out repairs ordered by the Machine, and counts how they ended.
+import type { AllComponents } from '../components/all-components.ts'
+import type { TrustStore } from '../components/trust-store.ts'
+import type { Detection } from '../detect/detection.ts'
+import { writeDurably } from '../files/durable.ts'
+import { rebootRequestFile } from '../node-dir.ts'
+import type { NodeObject } from '../node/node-object.ts'
+import { cleanDisk } from '../repair/clean-disk.ts'
+import { collectEvidence } from '../repair/evidence.ts'
+import { JobWatches } from '../repair/job-watches.ts'
+import { RepairCounts } from '../repair/repair-counts.ts'
+import { endLeftScripts, runScript } from '../repair/run-script.ts'
+import type { StepPorts } from '../repair/steps.ts'
+import type { Ground } from './ground.ts'
+
+export interface RepairsNeeds {
+  readonly components: AllComponents
+  readonly trust: TrustStore
+  readonly detection: Detection
+  readonly nodeObject: NodeObject
+  /** UIDs under which permits may name this node. */
+  readonly targets: () => readonly string[]
+}
+
+export interface RepairParts {
+  readonly repairs: RepairCounts
+  readonly jobs: JobWatches
+}
+
+export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
+  const { base, dir, log, client, known, machine, facts } = ground
+  const { detection, nodeObject, targets } = needs
+  const left = endLeftScripts(dir)
+  if (left > 0) log.warn('ended processes left by a previous agent', { processes: left })
+  const repairs = new RepairCounts()
+  const jobs = new JobWatches({
+    ...base,
+    client,
+    known,
+    machine,
+    targets,
+    bootId: facts.bootId,
+    nodeUid: () => nodeObject.uid(),
+    onStep: (operation, outcome, beganAt) => {
+      repairs.note(operation, outcome)
+      if (outcome === 'Succeeded') detection.repaired(operation, beganAt)
+    },
+    ports: stepPorts(ground, needs),
+  })
+  return { repairs, jobs }
+}
+
+function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPorts {
+  const { files, dir, clock, log, facts, client, fetcher, platform, environment, systemctl } = ground
+  return {
+    ask: (component, kind) => components.ask(component, kind),
+    cleanDisk: (wanted, stop) => cleanDisk({ dir, clock }, wanted, stop),
+    runScript: (wanted, stop) =>
+      runScript({ files, dir, client, fetcher, trust, clock, platform, environment }, wanted, stop),
+    collectEvidence: (wanted, job, stop) => collectEvidence({ files, dir, clock }, wanted.kinds, job, stop),
+    reboot: async (job) => {
+      const request = { job, bootId: facts.bootId, at: clock.now() }
+      await writeDurably(files, rebootRequestFile(dir), JSON.stringify(request))
+      log.warn('reboot requested', { job })
+      // A host does it itself; for a folder its provider does.
+      await systemctl?.run('--no-block', 'reboot')
+      ground.onReboot()
+    },
+  }
+}

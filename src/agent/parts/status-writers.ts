@@ -1,0 +1,75 @@
+// The parts that report: the agent's fields of the Machine's status, and the status of the Node.
+import { resolve } from 'node:path'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { AllComponents } from '../components/all-components.ts'
+import { trustCondition, type TrustStore } from '../components/trust-store.ts'
+import type { ProblemBoard } from '../detect/problem-board.ts'
+import { frozenCondition, type FrozenWatch } from '../frozen.ts'
+import { frozenFile } from '../node-dir.ts'
+import type { NodeObject } from '../node/node-object.ts'
+import { isSameStatus, nodeStatus } from '../node/node-status.ts'
+import { StatusWriter } from '../node/writer.ts'
+import type { WithSelf } from '../self/self-process.ts'
+import { machineStatus } from '../status/machine-status.ts'
+import type { Ground } from './ground.ts'
+
+/** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
+const STATUS_HEARTBEAT_MS = 300_000
+
+export interface MachineWriterNeeds {
+  readonly supervisor: WithSelf
+  readonly components: AllComponents
+  readonly frozen: FrozenWatch
+  readonly trust: TrustStore
+}
+
+export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
+  const { base, client, known, machine, facts, version, dir, session } = ground
+  const { supervisor, components, frozen, trust } = needs
+  return new StatusWriter<KubeObject>({
+    ...base,
+    name: 'Machine',
+    compute: () =>
+      machineStatus({
+        name: machine,
+        facts,
+        version,
+        folder: resolve(dir.path),
+        publicKey: session.sealing.publicKey,
+        certificate: session.certificateLife(),
+        components: components.reports(),
+        conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
+          (c) => c ?? [],
+        ),
+      }),
+    isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
+    write: async (object) => {
+      const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+      await known.apply(client, machineType, object, options)
+      await supervisor.reported()
+    },
+  })
+}
+
+export interface NodeWriterNeeds {
+  readonly nodeObject: NodeObject
+  readonly board: ProblemBoard
+}
+
+export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWriterNeeds): StatusWriter<KubeObject> {
+  const { base, clock, node, facts, address, version, config } = ground
+  const readySince = clock.now()
+  return new StatusWriter<KubeObject>({
+    ...base,
+    name: 'Node',
+    heartbeatMs: STATUS_HEARTBEAT_MS,
+    compute: () =>
+      nodeStatus({ name: node, facts, address, version, problems: board.problems, readySince }, clock.now(), {
+        ready: config.registerNode,
+      }),
+    isSame: isSameStatus,
+    write: (object) => nodeObject.applyStatus(object),
+  })
+}

@@ -1,0 +1,20 @@
+// The part that runs processes: systemd on a host, the agent itself in a folder; the agent's own process is switched in the same way.
+import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
+import { WithSelf } from '../self/self-process.ts'
+import { chooseProcesses } from '../supervise/choose.ts'
+import type { Ground } from './ground.ts'
+
+const cannotEnd = (): never => {
+  throw new KubeNodeError(agentErrors.KN8050())
+}
+
+export function buildSupervisor(ground: Ground): WithSelf {
+  const { base, files, dir, slot, config, facts, binFolder, environment, systemctl } = ground
+  const { frozenAfterMs, frozenGraceMs } = config
+  const chosen = chooseProcesses(
+    { ...base, binFolder, environment, frozenAfterMs, frozenGraceMs, bootId: facts.bootId },
+    systemctl,
+  )
+  return new WithSelf(chosen, { files, dir, slot, end: ground.endForSwitch ?? cannotEnd })
+}
