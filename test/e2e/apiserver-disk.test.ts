@@ -72,7 +72,7 @@ async function faulty(injection: Omit<Injection, 'files'>) {
 /** One of the first calls, where files are opened, one that is surely in the middle of the work, and some of all. */
 function places(calls: number): readonly number[] {
   const random = seededRandom(seed)
-  const any = Array.from({ length: inFull(60, 3) }, () => 1 + Math.floor(random.next() * calls))
+  const any = Array.from({ length: inFull(60, 1) }, () => 1 + Math.floor(random.next() * calls))
   return [1 + Math.floor(random.next() * 4), Math.ceil(calls / 10), ...any]
 }
 

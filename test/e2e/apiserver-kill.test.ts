@@ -1,9 +1,9 @@
 // The embedded API server as a process that dies: nothing acknowledged is lost, versions never go back, watchers find their way (F22).
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { createInformer } from '#kube/informer.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -12,11 +12,12 @@ import type { KubeObject } from '#schema/object.ts'
 import { Requests, type WatchLine } from '#test/support/servers/api-requests.ts'
 import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
 import { CONFIG_MAPS } from '#test/support/servers/kube-contract.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const PATH = '/api/v1/namespaces/default/configmaps'
 const WRITERS = 8
 const NAMES_A_WRITER = 5
-const ROUNDS = 5
+const ROUNDS = inFull(5, 2)
 
 let folder = ''
 let data = ''
@@ -242,19 +243,22 @@ describe('a data folder that cannot be served', () => {
     return `${started.failed.code} ${started.failed.err}`
   }
 
-  test('a second server on it is refused, and the first goes on', async () => {
+  test('a second server on it is refused, and the first goes on; after a kill the folder is free at once', async () => {
     const server = await start()
     expect(await refused()).toMatch(/^2 KN6103: .*another server is running on it/)
     const requests = new Requests(server)
     expect((await requests.get('/readyz')).code).toBe(200)
     requests.close()
+    await end(server, 'SIGKILL')
+    expect((await start()).port).toBeGreaterThan(0)
   })
 
-  test('after a kill the folder is free at once', async () => {
-    await end(await start(), 'SIGKILL')
-    const server = await start()
-    expect(server.port).toBeGreaterThan(0)
+  let sound = ''
+  beforeAll(async () => {
+    sound = mkdtempSync(join(tmpdir(), 'kubenode-sound-'))
+    await (await startedApiServer(sound)).end('SIGTERM')
   })
+  afterAll(() => rmSync(sound, { recursive: true, force: true }))
 
   test.each([
     [
@@ -270,7 +274,7 @@ describe('a data folder that cannot be served', () => {
       /^2 KN6\d{3}: .*server.crt/,
     ],
   ])('%s: refused with a number', async (_, spoil, message) => {
-    await end(await start(), 'SIGTERM')
+    cpSync(sound, data, { recursive: true })
     spoil(data)
     expect(await refused()).toMatch(message)
   })

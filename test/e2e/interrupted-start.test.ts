@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isFull } from '#test/support/tools/full.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
@@ -14,7 +15,7 @@ beforeEach(() => void (data = mkdtempSync(join(tmpdir(), 'kubenode-interrupted-'
 afterEach(() => rmSync(data, { recursive: true, force: true }))
 
 test.each([
-  ['SIGINT', 'as soon as its folder is locked', 'lock', 130],
+  ...(isFull ? ([['SIGINT', 'as soon as its folder is locked', 'lock', 130]] as const) : []),
   ['SIGTERM', 'while the API servers start', 'hub/apiserver', 143],
   ['SIGINT', 'while kinds and roles are installed', 'test/apiserver/admin.kubeconfig', 130],
 ] as const)('%s %s', { timeout: WITHIN_MS }, async (signal, _, file, status) => {

@@ -11,6 +11,7 @@ import { isSwitching } from '#api/protocol/switch.ts'
 import { aPolicy, aSnapshot, condition } from '#test/support/fleets/defender-objects.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const HOUR_S = 3_600
 const MACHINES = 20
@@ -134,7 +135,7 @@ describe('a commit that flips', () => {
         }
         expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
       }),
-      { numRuns: 8 },
+      { numRuns: inFull(8, 2) },
     )
   }, 600_000)
 })

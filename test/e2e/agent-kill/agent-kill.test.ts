@@ -6,7 +6,7 @@ import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
-const SAMPLES = 3
+const SAMPLES = 2
 const AMONG = 45
 
 const bench = new KillBench()

@@ -8,7 +8,7 @@ import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
-const SAMPLES = 4
+const SAMPLES = 2
 const AMONG = 60
 const VERSION = '1.0.0'
 

@@ -8,7 +8,7 @@ import { beaconRelease } from '../../integration/agent-bench.ts'
 import { KillBench, kills, seed, timeoutMs } from './killing.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
-const SAMPLES = 3
+const SAMPLES = 2
 const VERSION = '1.0.0'
 /** What an agent does at its start comes before the step. A restart has some thirteen changes, and only one of them is tried: it must be one that comes. */
 const AMONG = { clean: 30, reinstall: 45, restart: 10 }

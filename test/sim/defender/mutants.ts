@@ -12,6 +12,8 @@ export interface Mutant {
   /** Faults under which it must be found; none means that it shows without any. */
   readonly faults: readonly FaultKind[]
   readonly within: number
+  /** The seed that shows it, where the search for it takes long. */
+  readonly shownBy?: number
   readonly parts: () => DefenderParts
 }
 
@@ -52,6 +54,7 @@ export const mutants: readonly Mutant[] = [
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
     within: 100,
+    shownBy: 84,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -105,6 +108,7 @@ export const mutants: readonly Mutant[] = [
     shows: /are down/,
     faults: ['Stale'],
     within: 160,
+    shownBy: 69,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const isQuiet: typeof snapshot.isQuiet = (grant) => {
@@ -120,6 +124,7 @@ export const mutants: readonly Mutant[] = [
     shows: /no permit says more than the ledger|are down|at most so many/,
     faults: ['Missed'],
     within: 40,
+    shownBy: 19,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const known = new Set(snapshot.permits.map((p) => p.metadata.uid))

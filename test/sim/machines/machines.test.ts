@@ -6,7 +6,7 @@ import { machineSimulation } from './simulation.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
 /** A seed is twelve phases of minutes each; a full run has more of them. */
-const SEEDS = inFull(100, 6)
+const SEEDS = inFull(100, 4)
 
 describe('machines and their sets', () => {
   test('without faults they do what each phase asks for', async () => {
@@ -42,7 +42,7 @@ describe('machines and their sets', () => {
 
   test('F1 F2: the controllers may die before and after any single write, and lose the reply of any', async () => {
     const only = ['create', 'upgrade', 'to nothing']
-    expect(await checkEveryWrite(machineSimulation({ only }), 'controllers')).toBeGreaterThan(100)
+    expect(await checkEveryWrite(machineSimulation({ only }), 'controllers')).toBeGreaterThan(80)
     // A run for each fault at each write: 20 s alone, three times that on a busy machine.
   }, 900_000)
 

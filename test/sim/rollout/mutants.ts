@@ -17,6 +17,8 @@ export interface RolloutMutant {
   /** Faults without which it does not show; none: it shows by itself. */
   readonly faults: readonly FaultKind[]
   readonly within: number
+  /** The seed that shows it, where the search for it takes long. */
+  readonly shownBy?: number
   readonly parts: ControllerParts
 }
 

@@ -1,6 +1,7 @@
 // Decides which of the waiting tasks goes next, and when time moves instead: all from one seed, so that a run can be had again byte for byte.
 import { createHash } from 'node:crypto'
 import { type Random, seededRandom } from '#lib/random.ts'
+import { isFull } from '../tools/full.ts'
 import { type VirtualClock, settled } from './virtual-clock.ts'
 
 export interface RunLimits {
@@ -132,6 +133,10 @@ export async function forSeeds(seeds: Iterable<number>, scenario: (seed: number)
 }
 
 /** `count` seeds from `from` on, or only the one named by SIM_SEED, to study a failure alone. */
+/** The seeds in which a planted bug must show. The quick run begins with one that is known to show it; when a change makes that wrong, the search follows. */
+export const mutantSeeds = (within: number, shownBy?: number): readonly number[] =>
+  isFull || shownBy === undefined ? seeds(within) : [shownBy, ...seeds(within)]
+
 export function seeds(count: number, from = 1, environment = process.env['SIM_SEED']): readonly number[] {
   if (environment !== undefined) return [Number(environment)]
   return Array.from({ length: count }, (_, i) => from + i)

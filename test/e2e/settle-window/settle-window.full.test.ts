@@ -4,9 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import { until } from '../rollout-replay/cluster.ts'
 import { SmallFleet, type Version } from './fleet.ts'
-import { inFull } from '#test/support/tools/full.ts'
 
-const ROLLOUTS = inFull(20, 2)
+const ROLLOUTS = 20
 /** Long enough to be met on a busy machine. */
 const SETTLE = '4s'
 const WITHIN_MS = 250_000
