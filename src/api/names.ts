@@ -24,6 +24,9 @@ export const OWN_NAMESPACES = [
   JOIN_NAMESPACE,
   RENDER_NAMESPACE,
 ] as const
+/** The account of the pods that render. */
+export const RENDER_ACCOUNT = 'kubenode-render'
+
 /** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
 export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)
 
@@ -68,6 +71,7 @@ export const FIELD_MANAGERS = {
   cluster: 'kubenode-cluster',
   hostDoctor: 'kubenode-hostdoctor',
   defender: 'kubenode-defender',
+  render: 'kubenode-render',
   cli: 'kubenode-cli',
   agent: 'kubenode-agent',
 } as const
@@ -88,6 +92,8 @@ export const LABELS = {
   joinToken: 'kubenode.io/join-token',
   /** On certificate requests that wait at the door. */
   door: 'kubenode.io/door',
+  /** On what belongs to one render in kubenode-render: which. */
+  render: 'kubenode.io/render',
   /** On objects that hold secret values sealed for one machine. */
   sealed: 'kubenode.io/sealed',
   /** On a Secret, with the value `true`: components may be given its values. */

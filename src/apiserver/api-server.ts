@@ -33,7 +33,7 @@ import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
 import { WebhookConverter } from './crd/webhook-converter.ts'
 import { noBootstrappers, type JudgeSubject } from './auth/judge-subject.ts'
 import { makesAccounts, startLoops, type LoopChoice } from './loops/loops.ts'
-import type { ServerParts } from './handlers/context.ts'
+import type { ReadPodLog, ServerParts } from './handlers/context.ts'
 import type { MakeOpenPath } from './http/open-path.ts'
 import { createHttpServer } from './http/server.ts'
 import { builtinServed } from './registry/builtin-served.ts'
@@ -74,6 +74,8 @@ export interface ApiServerOptions {
   readonly limits?: Partial<Limits>
   /** Where services of webhooks are reachable from here; without it they are not found. */
   readonly resolveService?: ResolveService
+  /** Reads logs of containers at their nodes; without it there are none. */
+  readonly podLog?: ReadPodLog
 }
 
 export interface ApiServer {
@@ -132,6 +134,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     signer,
     credentials,
     judgeSubject: options.judgeSubject ?? noBootstrappers,
+    ...(options.podLog !== undefined && { podLog: options.podLog }),
   }
   const { acceptsUser = acceptsEverybody } = options
   const certificateUsers = new CertificateUsers({

@@ -250,6 +250,10 @@ export const cliErrors = errorTable({
     text: 'cannot tell the name of this cluster: in a pod there is no kubeconfig whose context would name it',
     next: 'add --cluster NAME, as the hub calls it',
   },
+  KN1327: {
+    text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
+    next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
+  },
   KN1330: {
     text: 'cannot freeze {what}',
     next: 'name it as {Object}, or leave it out for the whole cluster',

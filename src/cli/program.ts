@@ -13,6 +13,7 @@ import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
+import * as renderJob from './commands/render-job.ts'
 import * as release from './release/commands.ts'
 import * as rules from './commands/rules.ts'
 import * as rollout from './rollout/commands.ts'
@@ -40,6 +41,7 @@ const COMMANDS = [
   machine,
   plan,
   release,
+  renderJob,
   rollout,
   rules,
   runRoles,

@@ -16,12 +16,14 @@ const namespaced = (group: string, kind: string, plural: string): ResourceType =
 
 const CORE_KINDS = {
   ConfigMap: namespaced('', 'ConfigMap', 'configmaps'),
+  Event: namespaced('', 'Event', 'events'),
   Namespace: cluster('', 'Namespace', 'namespaces'),
   Node: cluster('', 'Node', 'nodes'),
   Pod: namespaced('', 'Pod', 'pods'),
   Secret: namespaced('', 'Secret', 'secrets'),
   ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
   DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
+  Job: namespaced('batch', 'Job', 'jobs'),
   Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),
   CertificateSigningRequest: cluster('certificates.k8s.io', 'CertificateSigningRequest', 'certificatesigningrequests'),
   CustomResourceDefinition: cluster('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions'),

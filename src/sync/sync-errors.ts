@@ -162,6 +162,54 @@ export const syncErrors = errorTable({
     text: 'cannot {what}: its output has the {kind} {name} twice',
     next: 'remove code that writes to the render output',
   },
+  KN7121: {
+    text: 'cannot render in a Job: the files of the fleet are {bytes} bytes when packed, and a Job gets at most {limit}',
+    next: 'remove files that do not belong to the fleet, or split it into several sources',
+  },
+  KN7122: {
+    text: 'cannot render in a Job: the quota of namespace kubenode-render is full: {why}',
+    next: 'wait for other renders, remove Jobs that are not of KubeNode from that namespace, or raise the ResourceQuota',
+  },
+  KN7123: {
+    text: 'cannot render in Job {job}: its image cannot be pulled: {why}',
+    next: 'check that nodes reach the registry and that the image exists; a private registry needs imagePullSecrets on the account kubenode-render of namespace kubenode-render',
+  },
+  KN7124: {
+    text: 'cannot render in Job {job}: no node has room for its pod: {why}',
+    next: 'add a node, or free memory and processor time on one',
+  },
+  KN7125: {
+    text: 'cannot render in Job {job}: the cluster refuses its pod: {why}',
+    next: 'let an admission policy of the platform pass pods of namespace kubenode-render as they are',
+  },
+  KN7126: {
+    text: 'cannot render in Job {job}: its pod was ended from outside ({reason}): {why}',
+    next: 'retried automatically; when it repeats, read the events of the node',
+  },
+  KN7127: {
+    text: 'cannot render in Job {job}: {why}',
+    next: 'retried automatically',
+  },
+  KN7128: {
+    text: 'cannot render in Job {job}: its program did not start: {why}',
+    next: 'retried automatically; when it repeats, read the events of namespace kubenode-render',
+  },
+  KN7129: {
+    text: 'cannot render in Job {job}: its log {problem}',
+    next: 'a node that rotates logs below 10 MiB (containerLogMaxSize) or ends pods early does this; retried automatically',
+  },
+  KN7130: {
+    text: 'cannot render in Job {job}: its image has KubeNode {seen}, and sync is {own}',
+    next: 'start sync with --render-image and the image that it runs from itself',
+  },
+  KN7131: {
+    text: 'cannot render in a Job: the cluster refuses the {kind} that sync makes in namespace kubenode-render: {why}',
+    next: 'apply the install manifests of this version again; kubenode run --render process renders in a process where the machine has namespaces',
+  },
+  KN7132: {
+    text: 'cannot render in a Job: the objects of the fleet are {bytes} bytes when packed, and the log of a pod holds {limit}',
+    next: 'split the fleet into several sources',
+  },
   KN7202: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',

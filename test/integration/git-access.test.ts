@@ -39,12 +39,9 @@ const sourceOf = (url: string, spec: object = {}, name = 'shop') =>
   }) as FleetSource
 
 const rendersWith = (config: Partial<SyncConfig>, secret: object = {}) =>
-  new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', ...config }, systemClock, async () => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'git' },
-    ...secret,
-  }))
+  new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', ...config }, systemClock, {
+    readSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git' }, ...secret }),
+  })
 
 test('S27 a repository of this machine is read only below the folders that were named, for the source that they were named for', async () => {
   const url = `file://${repository.dir}`

@@ -11,6 +11,7 @@ import { FLEET_PROCESS, GLOBALS, IMPORT_META, NODE_PROCESS } from '#sync/render/
 import { BUILTIN_NAMES } from '#sync/render/inside/builtins.ts'
 import { BUILTIN_EXPORTS } from '#test/support/tools/builtin-exports.ts'
 import { CAGE_ENV, CAGE_LEVELS, findCage, userOf, type Cage } from '#sync/render/cage.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
 import { renderCommit, type RenderOptions } from '#sync/render/render.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 
@@ -72,7 +73,7 @@ async function outcome(
   try {
     const { targets, printed } = await renderCommit(COMMIT, {
       repository: holding({ 'fleet/main.ts': main, ...more }),
-      cage,
+      renderer: processRenderer(cage),
       limits: { deadlineMs: 15_000, ...limits },
     })
     return JSON.stringify([[...targets], printed])
@@ -327,7 +328,7 @@ test('a weak cage is refused where it is not allowed', async () => {
 
 test('what is different the second time is refused when asked for', async () => {
   const repository = holding({ 'fleet/main.ts': `${HEAD}leak('same')\napp.synth()` })
-  const { targets } = await renderCommit(COMMIT, { repository, cage: strong, twice: true })
+  const { targets } = await renderCommit(COMMIT, { repository, renderer: processRenderer(strong), twice: true })
   expect([...targets.keys()]).toEqual(['test'])
 })
 

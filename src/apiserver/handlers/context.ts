@@ -27,7 +27,11 @@ export interface ServerParts {
   readonly signer: TokenSigner
   readonly credentials: Credentials
   readonly judgeSubject: JudgeSubject
+  readonly podLog?: ReadPodLog
 }
+
+/** The log of a container, from the node that has it; undefined: there is none. */
+export type ReadPodLog = (pod: KubeObject, container: string) => Promise<Buffer | undefined>
 
 /** One request for a resource. Warnings are collected on the way and sent as headers. */
 export interface Call {

@@ -241,14 +241,20 @@ function checkContainer(pod: KubeObject, asked: string): void {
     throw badRequest(`container ${asked} is not valid for pod ${name}`)
 }
 
-/** Nodes are not asked for logs: there is no way from here to a kubelet. */
+/** By itself this server has no way to a kubelet; the program around it may have one. */
 async function log(call: Call): Promise<Answer> {
   const { served, path, parts } = call
   const pod = parts.store.get(placeOf(served, path.namespace, path.name))?.value
   if (pod === undefined) throw notFound(groupResource(served), path.name)
   const node = fields(pod['spec'])['nodeName']
-  checkContainer(pod, call.query.get('container') ?? '')
+  const container = call.query.get('container') ?? ''
+  checkContainer(pod, container)
   if (node === undefined) return { code: 204, body: undefined }
+  const kept = await parts.podLog?.(pod, container)
+  if (kept !== undefined) {
+    const limit = Number(call.query.get('limitBytes') ?? kept.length)
+    return { code: 200, body: kept.subarray(0, limit), type: 'text/plain', verbatim: true }
+  }
   throw internal(
     `cannot reach node ${JSON.stringify(node)} for the logs of pod ${JSON.stringify(path.name)}: this server does not speak to kubelets`,
   )

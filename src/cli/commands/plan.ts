@@ -43,6 +43,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { resolve },
     { openLocalRepository },
     { findCage },
+    { processRenderer },
     { renderCommit },
     { differenceOf, hasDifference },
     { KubeNodeError },
@@ -52,6 +53,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('node:path'),
     import('#sync/git/local-repository.ts'),
     import('#sync/render/cage.ts'),
+    import('#sync/render/renderer.ts'),
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
     import('#lib/errors.ts'),
@@ -73,7 +75,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     sayIfSlow(
       (line) => io.err(line),
       `rendering commit ${id.slice(0, 12)}`,
-      renderCommit(id, { repository, cage, path: options.path }),
+      renderCommit(id, { repository, renderer: processRenderer(cage), path: options.path }),
     )
   const after = await render(commit)
   const before =

@@ -11,6 +11,7 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
 import { isLife } from '#identity/certificate-life.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { RENDER_PLACES, renderImageOf } from '../run/render-place.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 
 interface Options {
@@ -34,6 +35,8 @@ interface Options {
   readonly cache: string
   readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
+  readonly render?: (typeof RENDER_PLACES)[number]
+  readonly renderImage?: string
   readonly metricsPort: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
@@ -84,6 +87,13 @@ export function register(program: Command, io: Io): void {
     .addOption(weakCageOption())
     .addOption(
       new Option(
+        '--render <place>',
+        'where sync runs code of the fleet: in Jobs of its cluster or in a process of its machine; in a pod job when left out, else process',
+      ).choices(RENDER_PLACES),
+    )
+    .option('--render-image <reference>', 'image of the Jobs: the one that this program runs from, by digest')
+    .addOption(
+      new Option(
         '--metrics-port <n>',
         'port of /metrics, /healthz and /readyz on loopback; 0 takes a free one',
       ).default('0'),
@@ -123,6 +133,7 @@ export function register(program: Command, io: Io): void {
       })
       const metricsPort = metricsPortOf(options.metricsPort, names)
       // Impossible options are reported before any request.
+      const renderImage = names.includes('sync') ? renderImageOf({ ...options, env: io.env }) : undefined
       const outbound = parsePlaces(listOf(options.callAllow))
       const { providers: providersFile } = options
       if (providersFile !== undefined) requireTrustedFolder(providersFile)
@@ -148,6 +159,7 @@ export function register(program: Command, io: Io): void {
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,
+        ...(renderImage !== undefined && { renderImage }),
         gitEnv: { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) },
         localRepositories: options.localRepository ?? [],
         node: process.execPath,

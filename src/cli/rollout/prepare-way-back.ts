@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { findCage } from '#sync/render/cage.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
 import { renderCommit, renderKey } from '#sync/render/render.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { componentsText, declaredIn } from './declared-set.ts'
@@ -28,7 +29,7 @@ export interface PreparedWayBack {
 
 export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack> {
   const repository = openLocalRepository(resolve(wish.folder), { above: true })
-  const cage = await findCage(wish.weakCage)
+  const renderer = processRenderer(await findCage(wish.weakCage))
   const known = new Map<string, Targets | undefined>()
   const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
     const of = where === undefined ? repository : openLocalRepository(where.folder)
@@ -37,7 +38,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
     if (!known.has(key))
       known.set(
         key,
-        await renderCommit(commit, { repository: of, cage, path: wish.path }).then(
+        await renderCommit(commit, { repository: of, renderer, path: wish.path }).then(
           (r) => r.targets,
           () => undefined,
         ),
@@ -52,7 +53,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
     if (head !== undefined)
       known.set(
         await renderKey(repository, head.id, wish.path),
-        (await renderCommit(head.id, { repository, cage, path: wish.path })).targets,
+        (await renderCommit(head.id, { repository, renderer, path: wish.path })).targets,
       )
     const declared = declaredIn((head && (await targetsAt(head.id, undefined))) ?? new Map(), wish.set)
     const clusters = clustersOf(wish, declared)

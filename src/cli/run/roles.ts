@@ -14,6 +14,7 @@ import { clientOf } from './connect.ts'
 import { NEEDS } from './needs.ts'
 import type { Role } from './role.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { VERSION } from '../version.ts'
 
 export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
@@ -47,6 +48,8 @@ export interface RolesConfig {
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
+  /** Sync renders in Jobs of this image; in a process without it. */
+  readonly renderImage?: string
   readonly gitEnv: Readonly<Record<string, string>>
   /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
   readonly localRepositories: readonly string[]
@@ -187,6 +190,7 @@ const syncRole = (config: RolesConfig): Role => ({
       config: {
         cacheDir: config.cache,
         weakCage: config.weakCage,
+        ...(config.renderImage !== undefined && { jobs: { image: config.renderImage, version: VERSION } }),
         gitEnv: config.gitEnv,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
       },

@@ -14,6 +14,7 @@ import type { ClusterConfig } from '#delivery/plan.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
+import { rendererOf } from './renderer-of.ts'
 import { Renders } from './renders.ts'
 
 export interface HubParts {
@@ -43,9 +44,10 @@ export function hubParts(context: SyncContext): HubParts {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
-    renders: new Renders(context.config, clock, (of, name) =>
-      context.client.get(SECRET, { namespace: syncSecretsNamespace(of), name }),
-    ),
+    renders: new Renders(context.config, clock, {
+      readSecret: (of, name) => context.client.get(SECRET, { namespace: syncSecretsNamespace(of), name }),
+      makeRenderer: () => rendererOf(context),
+    }),
     connections: new Connections(context),
     locks: new ClusterLocks(),
     hubDone: new Map(),

@@ -1,4 +1,4 @@
-// Keeps the last rendered commits of each source, so that Releases and retries do not render again, and finds the cage once.
+// Keeps the last rendered commits of each source, so that Releases and retries do not render again, and finds once where code runs.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -9,8 +9,9 @@ import { isLocal } from '../git/locate.ts'
 import { openLocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
-import { findCage, type Cage } from '../render/cage.ts'
+import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
+import { processRenderer, type Renderer } from '../render/renderer.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import type { SyncConfig } from './context.ts'
 
@@ -33,14 +34,16 @@ export class Renders {
   readonly #rendered = new Map<string, Promise<Rendered>>()
   /** By source: the newest commit seen, and what stops the render of another. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
-  #cage: Promise<Cage> | undefined
+  #renderer: Promise<Renderer> | undefined
 
   readonly #readSecret: ReadSecret
+  readonly #makeRenderer: () => Promise<Renderer>
 
-  constructor(config: SyncConfig, clock: Clock, readSecret: ReadSecret = async () => undefined) {
+  constructor(config: SyncConfig, clock: Clock, { readSecret, makeRenderer }: RenderPorts = {}) {
     this.#config = config
     this.#clock = clock
-    this.#readSecret = readSecret
+    this.#readSecret = readSecret ?? (async () => undefined)
+    this.#makeRenderer = makeRenderer ?? (async () => processRenderer(await findCage(config.weakCage)))
   }
 
   /** The commit that the source follows now. */
@@ -90,25 +93,25 @@ export class Renders {
     else drop()
   }
 
-  /** Testing a cage takes a tenth of a second, so it is done before the first commit. A failure is reported by the render that needs it. */
+  /** Trying out a cage takes a tenth of a second, so it is done before the first commit. A failure is reported by the render that needs it. */
   prepare(): void {
-    this.#findCage().catch(() => undefined)
+    this.#findRenderer().catch(() => undefined)
   }
 
-  #findCage(): Promise<Cage> {
-    this.#cage ??= findCage(this.#config.weakCage).catch((error: unknown) => {
-      this.#cage = undefined
+  #findRenderer(): Promise<Renderer> {
+    this.#renderer ??= this.#makeRenderer().catch((error: unknown) => {
+      this.#renderer = undefined
       throw error
     })
-    return this.#cage
+    return this.#renderer
   }
 
   async #render(repository: GitRepository, commit: string, path: string, signal?: AbortSignal): Promise<Rendered> {
-    const cage = await this.#findCage()
+    const renderer = await this.#findRenderer()
     const { renderLimits } = this.#config
     return renderCommit(commit, {
       repository,
-      cage,
+      renderer,
       path,
       validator: this.#validator,
       limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
@@ -140,6 +143,12 @@ const readerOf = (source: FleetSource): string =>
   source.spec.writes === undefined && source.spec.secretRef === undefined
     ? source.spec.url
     : `${source.spec.url}\n${keyOfSource(source)}`
+
+export interface RenderPorts {
+  readonly readSecret?: ReadSecret
+  /** A process of this machine without it. */
+  readonly makeRenderer?: () => Promise<Renderer>
+}
 
 /** The Secret of this namespace and name, if it exists. */
 export type ReadSecret = (namespace: string, name: string) => Promise<KubeObject | undefined>

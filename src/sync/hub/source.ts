@@ -24,6 +24,7 @@ import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/
 import { pruneText } from '../release/cluster-phase.ts'
 import { type RetiredTrack, retiredTracks } from '../release/retired-tracks.ts'
 import { isInFleet, splitByTrack, targetDigest, withEmptied } from '../release/tracks.ts'
+import { isWeakCage } from '../render/cage.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
@@ -134,7 +135,7 @@ async function render(parts: HubParts, pass: Pass): Promise<void> {
     ]
     const hub = targets.get(HUB)
     pass.rendered = { tracks, problems, ...(hub !== undefined && { hub }) }
-    const weak = cage.includes('namespaces') ? '' : '; in a weak cage: no namespaces on this machine'
+    const weak = isWeakCage(cage) ? '; in a weak cage: no namespaces on this machine' : ''
     const count = [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
     const [first] = problems
     pass.conditions.push(

@@ -13,6 +13,7 @@ export type CageLayer =
   | 'namespaces'
   | 'own-root'
   | 'own-uid'
+  | 'pod'
   | 'rlimits'
   | 'permission'
   | 'no-environment'
@@ -22,7 +23,7 @@ export type CageLayer =
 const BASE: readonly CageLayer[] = ['memory-loader', 'no-environment', 'permission']
 
 export interface CageLevel {
-  readonly name: 'Root' | 'UserNamespace' | 'LimitsOnly'
+  readonly name: 'Root' | 'UserNamespace' | 'LimitsOnly' | 'Pod'
   readonly layers: readonly CageLayer[]
 }
 
@@ -31,6 +32,13 @@ export const CAGE_LEVELS: readonly CageLevel[] = [
   { name: 'UserNamespace', layers: [...BASE, 'rlimits', 'namespaces', 'own-root', 'own-uid'] },
   { name: 'LimitsOnly', layers: [...BASE, 'rlimits'] },
 ]
+
+/** Inside the pod of a render Job, whose namespaces, limits and missing network hold the rest. Used there only. */
+export const POD_LEVEL: CageLevel = { name: 'Pod', layers: [...BASE, 'pod'] }
+
+/** Whether nothing but Node itself keeps the code from the machine. */
+export const isWeakCage = (layers: readonly CageLayer[]): boolean =>
+  !layers.includes('namespaces') && !layers.includes('pod')
 
 export type WeakCage = 'allow' | 'refuse'
 
@@ -94,7 +102,7 @@ export class Cage {
   }
 
   get isWeak(): boolean {
-    return !this.level.layers.includes('namespaces')
+    return isWeakCage(this.level.layers)
   }
 
   command(cpuSeconds: number): CageCommand {
@@ -102,19 +110,14 @@ export class Cage {
     const cwd = makeOwnedFolder(renderFolders())
     const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
     const cpu = String(cpuSeconds)
-    if (this.level.name === 'LimitsOnly') {
-      const args = [
-        '-c',
-        LIMIT_SCRIPT,
-        'cage',
-        cpu,
-        this.#node,
-        ...node,
-        ...readable(RELEASE_ROOT),
-        join(RELEASE_ROOT, ENTRY),
-      ]
+    if (this.level.name === 'LimitsOnly' || this.level.name === 'Pod') {
+      const program = [...node, ...readable(RELEASE_ROOT), join(RELEASE_ROOT, ENTRY)]
       const release = `file://${encodeURI(RELEASE_ROOT)}/package.json`
-      return { file: '/bin/sh', args, cwd, cleanUp, release, ...(this.user !== undefined && { uid: this.user }) }
+      const rest = { cwd, cleanUp, release, ...(this.user !== undefined && { uid: this.user }) }
+      // Our image has no shell, and the limits are those of the pod.
+      return this.level.name === 'Pod'
+        ? { file: this.#node, args: program, ...rest }
+        : { file: '/bin/sh', args: ['-c', LIMIT_SCRIPT, 'cage', cpu, this.#node, ...program], ...rest }
     }
     const isRoot = this.level.name === 'Root'
     const enter = isRoot ? String(strangerUid()) : 'userns'

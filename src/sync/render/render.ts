@@ -7,13 +7,14 @@ import { printableLine } from '#lib/printable.ts'
 import { inSlices } from '#lib/slices.ts'
 import { placesIn } from '#declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
-import type { Cage, CageLayer } from './cage.ts'
+import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
 import type { FleetError } from './protocol.ts'
 import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
-import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
+import type { Renderer } from './renderer.ts'
+import type { CagedEnd, CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface Rendered {
@@ -30,7 +31,7 @@ export interface Rendered {
 
 export interface RenderOptions {
   readonly repository: GitRepository
-  readonly cage: Cage
+  readonly renderer: Renderer
   readonly validator?: Validator
   /** Folder of the fleet in the repository. */
   readonly path?: string
@@ -48,23 +49,23 @@ const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
 const TEST = /\.(test|cases)\.ts$/
 
 export async function renderCommit(commit: string, options: RenderOptions): Promise<Rendered> {
-  const { repository, cage, path = '.', limits, validator = createValidator() } = options
+  const { repository, renderer, path = '.', limits, validator = createValidator() } = options
   const files = await fleetFiles(repository, commit, path)
   const { time } = await repository.commit(commit)
   const request = { files, entry: ENTRY, release: '', now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
-  const end = await runCaged(cage, request, limits)
+  const end = await renderer.run(request, limits)
   const what = `render commit ${short(commit)}`
   const { answer, printed } = await inSlices(answering(end, what))
   if ('error' in answer) throw fleetError(short(commit), answer.error)
   if (options.twice === true) {
-    const again = await runCaged(cage, request, limits)
+    const again = await renderer.run(request, limits)
     if ((await inSlices(digesting(again))) !== (await inSlices(digesting(end))))
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
   const placeOf = placesIn(files)
   const targets = await inSlices(checkingRendered(answer.clusters, validator, placeOf))
   const problems = await inSlices(findingProblems(targets, files, placeOf))
-  return { commit, targets, cage: cage.level.layers, printed, ...problems }
+  return { commit, targets, cage: renderer.layers, printed, ...problems }
 }
 
 /** Of the bytes of an answer, however they came; nothing equals what is none. */
@@ -105,7 +106,7 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
 /** Failures that only another commit fixes: its code, and its files where they cannot be read at all, or not in time. */
-const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|20)|70(05|06|08|11|15|16|19))$/
+const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|2[01]|32)|70(05|06|08|11|15|16|19))$/
 
 /** The same commit fails again; any other failure may be caused by this machine. */
 export const isOfTheFleet = ({ code }: KubeNodeError): boolean => OF_THE_COMMIT.test(code)

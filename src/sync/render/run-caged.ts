@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import { CAGE_ENV, userOf, type Cage } from './cage.ts'
 import { ANSWER_FD, type RenderRequest } from './protocol.ts'
+import { piecesOf } from './request-text.ts'
 
 export interface CageLimits {
   readonly deadlineMs?: number
@@ -77,22 +78,6 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
   } finally {
     cleanUp()
   }
-}
-
-const PIECE_CHARS = 256 * 1024
-
-/** The request as JSON, a few files at a time: all of them at once would block other work for a second. */
-function* piecesOf({ files, ...rest }: RenderRequest): Generator<string> {
-  let piece = `${JSON.stringify(rest).slice(0, -1)},"files":{`
-  let separator = ''
-  for (const [path, text] of Object.entries(files)) {
-    piece += `${separator}${JSON.stringify(path)}:${JSON.stringify(text)}`
-    separator = ','
-    if (piece.length < PIECE_CHARS) continue
-    yield piece
-    piece = ''
-  }
-  yield `${piece}}}`
 }
 
 function howEnded({ code, signal, error }: { code: number | null; signal: string | null; error?: Error }): string {

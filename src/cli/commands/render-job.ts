@@ -1,0 +1,15 @@
+// `kubenode render-job FOLDER`: what the pod of a render Job runs. Only sync makes such pods, so the command is not shown.
+import type { Command } from 'commander'
+import type { Io } from '../io.ts'
+import { VERSION } from '../version.ts'
+
+const ENDED_BY_SIGTERM = 143
+
+export function register(program: Command, io: Io): void {
+  program.command('render-job <folder>', { hidden: true }).action(async (folder: string) => {
+    // The first process of a container ignores what it does not handle.
+    process.once('SIGTERM', () => process.exit(ENDED_BY_SIGTERM))
+    const { renderInPod } = await import('#sync/render/job/inside-pod.ts')
+    await renderInPod(folder, VERSION, (text) => io.out(text))
+  })
+}

@@ -1,0 +1,20 @@
+// Where this sync renders, as it is configured: found once, on the first use.
+import type { Random } from '#lib/random.ts'
+import { findCage } from '../render/cage.ts'
+import { JobRenderer } from '../render/job/job-renderer.ts'
+import { processRenderer, type Renderer } from '../render/renderer.ts'
+import type { SyncContext } from './context.ts'
+
+const RUN_DIGITS = 16
+
+/** Part of names of objects, and no secret. */
+const newRun = (random: Random): string =>
+  Array.from({ length: RUN_DIGITS }, () => random.below(16).toString(16)).join('')
+
+export async function rendererOf({ client, clock, log, random, config }: SyncContext): Promise<Renderer> {
+  const { weakCage, jobs } = config
+  if (jobs === undefined) return processRenderer(await findCage(weakCage))
+  const renderer = new JobRenderer({ client, clock, log, ...jobs, newRun: () => newRun(random) })
+  await renderer.sweep()
+  return renderer
+}

@@ -1,0 +1,138 @@
+// The Job that renders one commit, and the ConfigMaps with its input. Pure. Admission policy kubenode-render (deploy/charts/render-policy.ts) lets sync make
+// this form and no other.
+import { FIELD_MANAGERS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
+import type { KubeObject, OwnerReference } from '#schema/object.ts'
+
+/** Of data in one ConfigMap: an API server takes a mebibyte, keys included. */
+export const PART_BYTES = 960 * 1024
+/** Text of 64 MiB packs into a tenth of it; more than this many would fill the store of a cluster. */
+export const MAX_PARTS = 12
+export const MAX_INPUT_BYTES = PART_BYTES * MAX_PARTS
+
+export const CONTAINER = 'render'
+export const INPUT_FOLDER = '/input'
+/** The user of our image. */
+const UID = 65_532
+const PART_KEY = 'part'
+/** In the order of the parts. */
+const partFile = (n: number): string => String(n).padStart(2, '0')
+
+/** Heap of the caged process, what Node needs beside it, and an answer of the largest size, before and after it is packed. */
+const MEMORY = { request: '256Mi', limit: '1536Mi' } as const
+const CPU = { request: '250m', limit: '2' } as const
+/** Code of a fleet writes no files; the program makes one empty folder. */
+const TMP_SIZE = '16Mi'
+/** From the creation of the Job until its program runs: scheduling, and pulling the image for the first time. */
+export const START_MS = 90_000
+/** From the end of the code to the end of the container. */
+const FINISH_MS = 15_000
+/** Long enough for a person to read why one failed. */
+const KEPT_SECONDS = 300
+
+export interface JobWish {
+  /** Of this render alone. */
+  readonly run: string
+  readonly image: string
+  readonly parts: number
+  readonly deadlineMs: number
+}
+
+export const jobName = (run: string): string => `render-${run}`
+const partName = (run: string, n: number): string => `${jobName(run)}-${n}`
+const labelsOf = (run: string) => ({ [LABELS.render]: run })
+export const ALL_RENDERS = LABELS.render
+export const selectorOf = (run: string): string => `${LABELS.render}=${run}`
+
+export const wholeDeadlineMs = (deadlineMs: number): number => START_MS + deadlineMs + FINISH_MS
+
+const metaOf = (run: string, name: string) => ({ name, namespace: RENDER_NAMESPACE, labels: labelsOf(run) })
+
+export function jobOf({ run, image, parts, deadlineMs }: JobWish): KubeObject {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: metaOf(run, jobName(run)),
+    spec: {
+      parallelism: 1,
+      completions: 1,
+      // A second try is a new Job, which sync decides.
+      backoffLimit: 0,
+      activeDeadlineSeconds: Math.ceil(wholeDeadlineMs(deadlineMs) / 1_000),
+      ttlSecondsAfterFinished: KEPT_SECONDS,
+      template: { metadata: { labels: labelsOf(run) }, spec: podSpec(run, image, parts) },
+    },
+  }
+}
+
+const podSpec = (run: string, image: string, parts: number) => ({
+  restartPolicy: 'Never',
+  // It has no rights; it may name the keys of a registry.
+  serviceAccountName: RENDER_ACCOUNT,
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  // There is no network; not even the names of the node's resolver are of use.
+  dnsPolicy: 'None',
+  dnsConfig: { nameservers: ['127.0.0.1'] },
+  terminationGracePeriodSeconds: 1,
+  nodeSelector: { 'kubernetes.io/os': 'linux' },
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: UID,
+    runAsGroup: UID,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  containers: [
+    {
+      name: CONTAINER,
+      image,
+      imagePullPolicy: 'IfNotPresent',
+      args: ['render-job', INPUT_FOLDER],
+      resources: {
+        requests: { cpu: CPU.request, memory: MEMORY.request },
+        limits: { cpu: CPU.limit, memory: MEMORY.limit },
+      },
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      volumeMounts: [
+        { name: 'input', mountPath: INPUT_FOLDER, readOnly: true },
+        { name: 'tmp', mountPath: '/tmp' },
+      ],
+    },
+  ],
+  volumes: [
+    {
+      name: 'input',
+      projected: {
+        sources: Array.from({ length: parts }, (_, n) => ({
+          configMap: { name: partName(run, n), items: [{ key: PART_KEY, path: partFile(n) }] },
+        })),
+      },
+    },
+    { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: TMP_SIZE } },
+  ],
+})
+
+/** They go with their Job, also when sync ends in between. */
+export const partsOfInput = (run: string, job: KubeObject, packed: Buffer): readonly KubeObject[] =>
+  Array.from({ length: countOfParts(packed) }, (_, n) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { ...metaOf(run, partName(run, n)), ownerReferences: [ownedBy(job)] },
+    immutable: true,
+    binaryData: { [PART_KEY]: packed.subarray(n * PART_BYTES, (n + 1) * PART_BYTES).toString('base64') },
+  }))
+
+export const countOfParts = (packed: Buffer): number => Math.max(1, Math.ceil(packed.length / PART_BYTES))
+
+const ownedBy = ({ metadata: { name = '', uid = '' } }: KubeObject): OwnerReference => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  name,
+  uid,
+})
+
+/** On every request: so that a policy and the audit log tell them from what a commit declares. */
+export const AS_RENDERER = { fieldManager: FIELD_MANAGERS.render } as const

@@ -1,0 +1,50 @@
+// The lines in which a Job writes its result to the log of its pod, and how they are found again in a log that may be cut at either end, or hold other
+// lines. Only the program around the code of the fleet writes there: what that code prints is part of the result.
+import { createHash } from 'node:crypto'
+
+/** Below the 16 KiB at which container runtimes break lines up. */
+const LINE_BYTES = 6 * 1024
+/**
+ * Kubelets start a new file at 10 MiB and show the newest alone. As lines of base64, each with a time before it, this is 8.2 MiB.
+ */
+export const MAX_RESULT_BYTES = 6 * 1024 * 1024
+/** Of a log; more than the lines of the largest result. */
+export const MAX_LOG_BYTES = 9 * 1024 * 1024
+
+const headOf = (run: string): string => `kubenode-render ${run}`
+const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** A line with the length and the digest, those of the bytes with a number each, and an end. */
+export function* linesOfResult(run: string, result: Buffer): Generator<string> {
+  const head = headOf(run)
+  yield `${head} begin ${result.length} ${digestOf(result)}\n`
+  let number = 0
+  for (let at = 0; at < result.length; at += LINE_BYTES)
+    yield `${head} ${number++} ${result.subarray(at, at + LINE_BYTES).toString('base64')}\n`
+  yield `${head} end\n`
+}
+
+export type LoggedResult =
+  | { readonly kind: 'Whole'; readonly result: Buffer }
+  /** `Nothing`: no line is of this run. `Cut`: lines are missing. `Damaged`: they are not what was written. */
+  | { readonly kind: 'Nothing' | 'Cut' | 'Damaged' }
+
+const BEGIN = /^begin (\d{1,9}) ([0-9a-f]{64})$/
+const PART = /^(\d{1,9}) ([A-Za-z0-9+/]+={0,2})$/
+
+export function resultIn(run: string, log: string): LoggedResult {
+  const head = `${headOf(run)} `
+  const own = log.split('\n').flatMap((line) => (line.startsWith(head) ? [line.slice(head.length).trimEnd()] : []))
+  if (own.length === 0) return { kind: 'Nothing' }
+  const begin = BEGIN.exec(own[0] ?? '')
+  if (begin === null || own.at(-1) !== 'end') return { kind: 'Cut' }
+  const [, length = '', digest] = begin
+  if (Number(length) > MAX_RESULT_BYTES) return { kind: 'Damaged' }
+  const parts = own.slice(1, -1).map((line) => PART.exec(line))
+  if (parts.length !== Math.ceil(Number(length) / LINE_BYTES)) return { kind: 'Cut' }
+  if (parts.some((part, i) => part === null || Number(part[1]) !== i)) return { kind: 'Damaged' }
+  const result = Buffer.concat(parts.map((part) => Buffer.from(part?.[2] ?? '', 'base64')))
+  return result.length === Number(length) && digestOf(result) === digest
+    ? { kind: 'Whole', result }
+    : { kind: 'Damaged' }
+}

@@ -1,0 +1,114 @@
+// What a Job's objects say about a render: what it waits for, that its pod ended, or why it cannot run. Pure.
+import { assertNever, type ErrorMessage } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { syncErrors } from '../../sync-errors.ts'
+import { CONTAINER } from './job-spec.ts'
+
+export interface SeenJob {
+  readonly name: string
+  /** Undefined: it does not exist. */
+  readonly job: KubeObject | undefined
+  readonly pods: readonly KubeObject[]
+  /** Of the Job; looked up while it has no pod. */
+  readonly events: readonly KubeObject[]
+}
+
+/** What a render waits for before its program runs. */
+export type Awaited = 'Pod' | 'Quota' | 'Node' | 'Image' | 'Start'
+
+export type Progress =
+  | { readonly kind: 'Waiting'; readonly for: Awaited; readonly why: string }
+  | { readonly kind: 'Running' }
+  | { readonly kind: 'Ended'; readonly pod: string }
+  | { readonly kind: 'OutOfMemory' }
+  | { readonly kind: 'Failed'; readonly error: ErrorMessage }
+
+type Fields = Readonly<Record<string, unknown>>
+const fields = (v: unknown): Fields => (isObject(v) ? v : {})
+const list = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(isObject) : [])
+const MAX_WHY_CHARS = 300
+const shown = (v: unknown): string => (typeof v === 'string' ? printableLine(v.slice(0, MAX_WHY_CHARS)) : '')
+
+/** The image is not there, and waiting does not bring it. The first failed pull may be a busy registry. */
+const NO_IMAGE = ['ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'RegistryUnavailable']
+const PULLING = ['ErrImagePull', 'ImageInspectError', 'SignatureValidationFailed']
+const CANNOT_START = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError', 'StartError']
+const QUOTA = 'exceeded quota'
+/** In the words of an API server that will say the same again. */
+const REFUSED = /is forbidden|denied the request|violates PodSecurity|is invalid/
+
+export function progressOf({ name, job, pods, events }: SeenJob): Progress {
+  if (job === undefined || job.metadata.deletionTimestamp !== undefined)
+    return failed(syncErrors.KN7127({ job: name, why: 'it was deleted while it ran' }))
+  const [pod] = pods
+  if (pod !== undefined) return ofPod(name, pod)
+  const ended = list(fields(job['status'])['conditions']).find((c) => c['type'] === 'Failed' && c['status'] === 'True')
+  if (ended !== undefined)
+    return failed(syncErrors.KN7127({ job: name, why: `${shown(ended['reason'])}: ${shown(ended['message'])}` }))
+  const said = events.filter((e) => e['reason'] === 'FailedCreate').map((e) => shown(e['message']))
+  return ofNoPod(name, said.at(-1) ?? '')
+}
+
+function ofNoPod(name: string, said: string): Progress {
+  if (said.includes(QUOTA)) return { kind: 'Waiting', for: 'Quota', why: said }
+  if (REFUSED.test(said)) return failed(syncErrors.KN7125({ job: name, why: said }))
+  return { kind: 'Waiting', for: 'Pod', why: said === '' ? 'the Job has no pod yet' : said }
+}
+
+const failed = (error: ErrorMessage): Progress => ({ kind: 'Failed', error })
+
+function ofPod(name: string, pod: KubeObject): Progress {
+  const status = fields(pod['status'])
+  const container = list(status['containerStatuses']).find((c) => c['name'] === CONTAINER)
+  const state = fields(container?.['state'])
+  const terminated = fields(state['terminated'])
+  if (terminated['reason'] === 'OOMKilled') return { kind: 'OutOfMemory' }
+  const { phase, reason } = status
+  // A kubelet says in the status of the pod when it was not the program that ended it.
+  if (phase === 'Failed' && typeof reason === 'string' && reason !== '')
+    return failed(
+      reason === 'DeadlineExceeded'
+        ? syncErrors.KN7127({ job: name, why: 'it did not end in time' })
+        : syncErrors.KN7126({ job: name, reason: shown(reason), why: shown(status['message']) }),
+    )
+  if (phase === 'Succeeded' || phase === 'Failed') return { kind: 'Ended', pod: pod.metadata.name ?? '' }
+  if (pod.metadata.deletionTimestamp !== undefined)
+    return failed(syncErrors.KN7126({ job: name, reason: 'Deleted', why: whyDisrupted(status) }))
+  if ('running' in state) return { kind: 'Running' }
+  return ofWaiting(name, pod, fields(state['waiting']))
+}
+
+const whyDisrupted = (status: Fields): string =>
+  shown(list(status['conditions']).find((c) => c['type'] === 'DisruptionTarget')?.['message']) || 'its pod was deleted'
+
+function ofWaiting(name: string, pod: KubeObject, waiting: Fields): Progress {
+  const why = [shown(waiting['reason']), shown(waiting['message'])].filter((t) => t !== '').join(': ')
+  const reason = String(waiting['reason'] ?? '')
+  if (NO_IMAGE.includes(reason)) return failed(syncErrors.KN7123({ job: name, why }))
+  if (CANNOT_START.includes(reason)) return failed(syncErrors.KN7128({ job: name, why }))
+  if (PULLING.includes(reason)) return { kind: 'Waiting', for: 'Image', why }
+  const unscheduled = list(fields(pod['status'])['conditions']).find(
+    (c) => c['type'] === 'PodScheduled' && c['status'] === 'False',
+  )
+  if (unscheduled !== undefined) return { kind: 'Waiting', for: 'Node', why: shown(unscheduled['message']) }
+  return { kind: 'Waiting', for: 'Start', why: why === '' ? 'its pod has not started' : why }
+}
+
+/** When the time to start is over. */
+export function tooLate(name: string, waited: Awaited, why: string): ErrorMessage {
+  switch (waited) {
+    case 'Quota':
+      return syncErrors.KN7122({ why })
+    case 'Node':
+      return syncErrors.KN7124({ job: name, why })
+    case 'Image':
+      return syncErrors.KN7123({ job: name, why })
+    case 'Pod':
+    case 'Start':
+      return syncErrors.KN7128({ job: name, why })
+    default:
+      return assertNever(waited)
+  }
+}
