@@ -73,6 +73,7 @@ export const FIELD_MANAGERS = {
   defender: 'kubenode-defender',
   render: 'kubenode-render',
   cli: 'kubenode-cli',
+  install: 'kubenode-install',
   agent: 'kubenode-agent',
 } as const
 

@@ -10,6 +10,18 @@ export interface Io {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly isTerminal: boolean
+  /** One line from the user; absent without a terminal. */
+  readonly ask?: (question: string) => Promise<string>
+}
+
+async function askUser(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await lines.question(question)
+  } finally {
+    lines.close()
+  }
 }
 
 export const processIo = (): Io => ({
@@ -18,6 +30,7 @@ export const processIo = (): Io => ({
   cwd: process.cwd(),
   env: process.env,
   isTerminal: process.stdout.isTTY,
+  ...(process.stdin.isTTY && { ask: askUser }),
 })
 
 /** A line of a server for other programs. It is optional: the server continues when it cannot be written. */

@@ -9,6 +9,7 @@ import * as edits from './commands/edits.ts'
 import * as freeze from './commands/freeze.ts'
 import * as image from './commands/image.ts'
 import * as inspect from './commands/inspect.ts'
+import * as installing from './commands/install.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as machine from './commands/machine.ts'
@@ -36,6 +37,7 @@ const COMMANDS = [
   freeze,
   image,
   inspect,
+  installing,
   lint,
   local,
   machine,

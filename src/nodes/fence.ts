@@ -5,7 +5,7 @@ import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
 import { type Node, hasTaint } from './objects.ts'
 
 /** On a Node: who fenced it. Foreign taints are never removed. */
-const FENCE_ANNOTATION = 'kubenode.io/fenced-by'
+export const FENCE_ANNOTATION = 'kubenode.io/fenced-by'
 const TAINT = { key: TAINTS.outOfService, value: 'nodeshutdown', effect: 'NoExecute' } as const
 
 export const isFencedBy = (node: Node | undefined, owner: string): boolean =>

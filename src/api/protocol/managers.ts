@@ -11,6 +11,7 @@ export const FIELD_MANAGERS = [
   'kubenode-hostdoctor',
   'kubenode-defender',
   'kubenode-cli',
+  'kubenode-install',
   'kubenode-agent',
 ] as const
 

@@ -20,6 +20,7 @@ import { runtimeErrors } from '#runtime/runtime-errors.ts'
 import { schemaErrors } from '#schema/schema-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { installErrors } from '../install/install-errors.ts'
 
 type Entries = Readonly<Record<string, ErrorText & { readonly code: ErrorCode }>>
 
@@ -33,7 +34,11 @@ export interface ErrorPart {
 export const BENCH_PART = { thousands: 9, name: 'test bench' } as const
 
 export const ERROR_PARTS: readonly ErrorPart[] = [
-  { thousands: 1, name: 'command line, input, local fleet', tables: [libErrors, cliErrors, localErrors] },
+  {
+    thousands: 1,
+    name: 'command line, input, local fleet',
+    tables: [libErrors, cliErrors, installErrors, localErrors],
+  },
   { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
   { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, declaredErrors, secretsErrors] },
   { thousands: 4, name: 'rules', tables: [policyErrors] },

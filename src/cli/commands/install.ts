@@ -1,0 +1,213 @@
+// `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
+import { Option, type Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { InstallContext } from '../install/context.ts'
+import type { SettingFlags } from '../install/load.ts'
+import type { Finding } from '../install/checks/finding.ts'
+import type { InstallPlan } from '../install/plan.ts'
+import type { Release } from '../install/release.ts'
+import { Exit, EXIT_DIFFERENT } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+import { connect, type ServerOptions, withServer } from './inspect.ts'
+import { installErrors } from '../install/install-errors.ts'
+
+interface Waiting {
+  readonly timeout: string
+}
+
+interface InstallFlags extends ServerOptions, SettingFlags, Waiting {
+  readonly export?: boolean
+  readonly dryRun?: string
+  readonly diff?: boolean
+  readonly wait: boolean
+  readonly ignore?: string
+  readonly yes?: boolean
+}
+
+interface CheckFlags extends ServerOptions, SettingFlags {
+  readonly pre?: boolean
+  readonly output?: string
+}
+
+interface UninstallFlags extends ServerOptions, Waiting {
+  readonly dryRun?: boolean
+  readonly deleteCrds?: boolean
+  readonly keepNamespace?: boolean
+  readonly now?: boolean
+  readonly yes?: string
+}
+
+const withSettings = (command: Command): Command =>
+  command
+    .option('--values <file>', 'settings of the installation, as YAML; see docs/install.md')
+    .option('--cluster <name>', 'name of the cluster in the fleet')
+    .option('--roles <roles>', 'hub, business, or both, separated by commas')
+    .option('--image <reference>', 'image of the programs, by digest: NAME@sha256:…')
+    .option('--registry <prefix>', 'registry and path that replace those of the image')
+    .option('--replicas <count>', 'pods of each program')
+
+const withTimeout = (command: Command, length: string): Command =>
+  command.option('--timeout <duration>', 'how long to wait for each step', length)
+
+export function register(program: Command, io: Io): void {
+  for (const isUpgrade of [false, true]) {
+    const command = program
+      .command(isUpgrade ? 'upgrade' : 'install')
+      .description(
+        isUpgrade
+          ? 'bring the KubeNode of a cluster to the version of this program; running rollouts continue'
+          : 'install KubeNode in a cluster; running it again changes nothing, or finishes what was begun',
+      )
+    withTimeout(withSettings(withServer(command)), '5m')
+      .option('--export', 'print the objects as YAML; needs no cluster')
+      .addOption(
+        new Option('--dry-run <where>', 'try everything on the API server and write nothing').choices(['server']),
+      )
+      .option('--diff', 'show what would change and write nothing')
+      .option('--no-wait', 'do not wait until the programs work')
+      .option('--ignore <checks>', 'names of checks that may fail, separated by commas')
+      .option('-y, --yes', 'do not ask')
+      .action((options: InstallFlags) => install(options, isUpgrade, io))
+  }
+  withSettings(withServer(program.command('check')))
+    .description('check whether KubeNode can be installed in a cluster, or works there')
+    .option('--pre', 'before an installation')
+    .addOption(outputOption(['json']))
+    .action((options: CheckFlags) => check(options, io))
+  withTimeout(withServer(program.command('uninstall')), '10m')
+    .description('take KubeNode off a cluster; pods of others keep running, and hosts keep what runs on them')
+    .option('--dry-run', 'show what would be done')
+    .option('--delete-crds', 'delete the definitions as well, and with them all objects of KubeNode')
+    .option('--keep-namespace', 'keep the namespaces of KubeNode')
+    .option('--now', 'do not wait for running operations')
+    .option('--yes <cluster>', 'the name of the cluster, instead of being asked for it')
+    .action((options: UninstallFlags) => takeOff(options, io))
+}
+
+async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Promise<InstallContext> {
+  const [client, { ResourceTypes }] = await Promise.all([connect(options, io), import('#delivery/resource-types.ts')])
+  const timeoutMs = durationMs(options.timeout ?? '5m')
+  if (timeoutMs === undefined)
+    throw new KubeNodeError(
+      installErrors.KN1421({
+        flag: `--timeout ${options.timeout}`,
+        why: 'write a duration such as 5m',
+        command: 'install',
+      }),
+    )
+  return {
+    client,
+    types: new ResourceTypes(client, () => systemClock.monotonic()),
+    clock: systemClock,
+    say: (line) => io.err(shownLine(line)),
+    timeoutMs,
+  }
+}
+
+async function loaded(options: SettingFlags, io: Io, context?: InstallContext): Promise<Release> {
+  const { mergedValues, releaseOf, storedValues, valuesFile } = await import('../install/load.ts')
+  const base =
+    options.values !== undefined
+      ? valuesFile(options.values, io.cwd)
+      : context === undefined
+        ? {}
+        : await storedValues(context.client)
+  return releaseOf(mergedValues(base, options))
+}
+
+async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<void> {
+  if (options.export === true) {
+    const { yamlOf } = await import('../install/export.ts')
+    return io.out(yamlOf(await loaded(options, io)))
+  }
+  const context = await contextOf(options, io)
+  const release = await loaded(options, io, context)
+  const [{ observeInstalled }, { planInstall }, { runInstall }, { nextSteps }] = await Promise.all([
+    import('../install/observe.ts'),
+    import('../install/plan.ts'),
+    import('../install/install.ts'),
+    import('../install/next-steps.ts'),
+  ])
+  if (options.diff === true || options.dryRun !== undefined) {
+    const { diffOf } = await import('../install/diff.ts')
+    const lines = await diffOf(context, planInstall(await observeInstalled(context), release))
+    for (const line of lines) io.out(shownLine(line))
+    io.err(lines.length === 0 ? 'nothing would change\n' : 'nothing was written\n')
+    return
+  }
+  const isDone = await runInstall(context, release, {
+    isUpgrade,
+    wait: options.wait,
+    ignored: new Set((options.ignore ?? '').split(',').map((c) => c.trim())),
+    needsSigner: release.objects.some((o) => o.metadata.name === 'kubenode-approver' && o.kind === 'Deployment'),
+    confirm: (plan) => agreed(plan, options.yes === true, io),
+    show: (findings) => showProblems(findings, io),
+  })
+  if (isDone) for (const line of nextSteps(release)) io.out(shownLine(line))
+}
+
+async function showProblems(findings: readonly Finding[], io: Io): Promise<void> {
+  const { lineOf } = await import('../install/checks/finding.ts')
+  for (const f of findings) if (f.verdict !== 'Passed') io.err(`${lineOf(f)}\n`)
+}
+
+async function agreed({ from, to, prunes }: InstallPlan, isAgreed: boolean, io: Io): Promise<boolean> {
+  if (isAgreed || io.ask === undefined) return true
+  const what =
+    from === undefined
+      ? `install KubeNode ${to}`
+      : from === to
+        ? `apply KubeNode ${to} again`
+        : `go from KubeNode ${from} to ${to}`
+  const answer = await io.ask(`${what}${prunes.length > 0 ? `, removing ${prunes.length} objects` : ''}? [y/N] `)
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+async function check(options: CheckFlags, io: Io): Promise<void> {
+  const context = await contextOf(options, io)
+  const [{ checkCluster }, { failures, lineOf }, { checkedRelease }] = await Promise.all([
+    import('../install/install.ts'),
+    import('../install/checks/finding.ts'),
+    import('../install/checked-release.ts'),
+  ])
+  const release = await checkedRelease(() => loaded(options, io, context))
+  const needsSigner = options.pre === true || release.objects.some((o) => o.metadata.name === 'kubenode-approver')
+  const findings = await checkCluster(context, release, { isInstalled: options.pre !== true, needsSigner })
+  if (options.output === 'json') io.out(`${JSON.stringify(findings, undefined, 2)}\n`)
+  else for (const f of findings) io.out(`${lineOf(f)}\n`)
+  if (failures(findings).length > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
+async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
+  const context = await contextOf(options, io)
+  const [{ uninstall }, { clusterName }, { authorOf }] = await Promise.all([
+    import('../install/uninstall/uninstall.ts'),
+    import('../install/cluster-name.ts'),
+    import('../who-am-i.ts'),
+  ])
+  const name = await clusterName(context, options, io)
+  const dryRun = options.dryRun === true
+  await uninstall(context, {
+    dryRun,
+    deleteDefinitions: options.deleteCrds === true,
+    keepNamespace: options.keepNamespace === true,
+    now: options.now === true,
+    author: await authorOf(context.client, io),
+    confirm: async (lines) => {
+      for (const line of lines) io.err(shownLine(line))
+      if (!dryRun) await confirmName(name, options.yes, io)
+    },
+  })
+  if (!dryRun) io.out(shownLine(`KubeNode is uninstalled from ${name}`))
+}
+
+async function confirmName(name: string, given: string | undefined, io: Io): Promise<void> {
+  if (given === undefined && io.ask === undefined) throw new KubeNodeError(installErrors.KN1423({ name }))
+  const answer = given ?? (await io.ask?.(`type the name of the cluster, ${name}, to uninstall KubeNode: `)) ?? ''
+  if (answer.trim() !== name)
+    throw new KubeNodeError(installErrors.KN1424({ given: JSON.stringify(answer.trim()), name }))
+}

@@ -1,0 +1,163 @@
+// Carries out the plan of an installation, phase by phase. Each step may be the last one of this run: the next run does it again and continues.
+import { inventory, type Inventory } from '#api/kinds/inventory.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { messageOf, KubeNodeError } from '#lib/errors.ts'
+import { counted } from '#lib/counted.ts'
+import { inParallel } from '#lib/pool.ts'
+import { isObject } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import type { InventoryRef } from '#delivery/plan.ts'
+import type { InstallContext } from './context.ts'
+import { installErrors } from './install-errors.ts'
+import { inventoryWrite, refsAhead, refsWhenDone, releaseId } from './inventory.ts'
+import type { Installed } from './observe.ts'
+import { roleOf } from './phases.ts'
+import type { InstallPlan, Phase } from './plan.ts'
+import { awaitEstablished, awaitLeaders, awaitWebhook, awaitWorkload, LED_ROLES, WEBHOOK_SERVICE } from './ready.ts'
+import { isLabelledOurs, type Release } from './release.ts'
+import { rewriteStored } from './rewrite.ts'
+import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
+import { writeObject } from './write.ts'
+
+/** Requests in flight. */
+const PARALLEL = 8
+
+export interface ActOptions {
+  /** Whether each workload must be ready before the next one is changed. */
+  readonly wait: boolean
+}
+
+export async function actInstall(
+  context: InstallContext,
+  release: Release,
+  seen: Installed,
+  plan: InstallPlan,
+  { wait }: ActOptions,
+): Promise<void> {
+  const uids = new Map<string, string>()
+  for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
+  let noted: Inventory | undefined
+  for (const phase of plan.phases) {
+    // From here on each object is in the Inventory before it is in the cluster.
+    if (phase.name !== 'Namespaces' && phase.name !== 'Definitions' && noted === undefined)
+      noted = await note(
+        context,
+        seen.inventoryObject,
+        refsAhead(seen.inventory, release),
+        seen.inventoryObject?.spec.commit,
+      )
+    if (phase.name === 'Workloads') await endUninstall(context)
+    if (phase.name === 'Workloads') await actWorkloads(context, phase, uids, wait)
+    else await actPhase(context, phase, uids)
+  }
+  if (wait) await awaitAnswers(context, release)
+  const left = [...plan.left]
+  for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
+  await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
+}
+
+/** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */
+async function endUninstall(context: InstallContext): Promise<void> {
+  await withoutMark(context)
+  await context.client.delete(operationalHold, { name: UNINSTALL_HOLD })
+}
+
+async function actPhase(context: InstallContext, { name, groups }: Phase, uids: Map<string, string>): Promise<void> {
+  for (const group of groups)
+    await inParallel(group, PARALLEL, async (object) => void (await write(context, object, uids)))
+  if (name === 'Definitions') await inParallel(groups.flat(), PARALLEL, (d) => awaitEstablished(context, d))
+  context.say(`${name.toLowerCase()}: ${counted(groups.flat().length, 'object')} applied`)
+}
+
+async function write(context: InstallContext, object: KubeObject, uids: Map<string, string>): Promise<KubeObject> {
+  const written = await writeObject(context, object)
+  uids.set(refText(refOf(object)), written.metadata.uid ?? '')
+  return written
+}
+
+async function actWorkloads(
+  context: InstallContext,
+  { groups }: Phase,
+  uids: Map<string, string>,
+  wait: boolean,
+): Promise<void> {
+  for (const workload of groups.flat()) {
+    const { name, namespace = '' } = workload.metadata
+    const why = await tryPod(context, workload)
+    if (why !== undefined)
+      throw new KubeNodeError(installErrors.KN1413({ workload: `deployment ${name}`, why, namespace }))
+    const written = await write(context, workload, uids)
+    if (wait) await awaitWorkload(context, written)
+    context.say(`${roleOf(workload)}: ${wait ? 'ready' : 'applied'}`)
+  }
+}
+
+const podType = coreKind('Pod')
+
+/** Why its pods would be refused. A Deployment is always accepted; its pods are refused later, out of sight. */
+export async function tryPod({ client }: InstallContext, workload: KubeObject): Promise<string | undefined> {
+  const template = isObject(workload['spec']) ? workload['spec']['template'] : undefined
+  if (!isObject(template)) return undefined
+  const metadata = isObject(template['metadata']) ? template['metadata'] : {}
+  const name = `${workload.metadata.name}-trial`
+  const { namespace = '' } = workload.metadata
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name, namespace },
+    spec: template['spec'],
+  } as KubeObject
+  const outcome = await outcomeOf(() => client.create(podType, pod, { dryRun: true }))
+  if (outcome.kind !== 'Denied') return undefined
+  return isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+}
+
+export const ledRolesOf = ({ objects }: Release): readonly string[] => {
+  const roles = objects.filter((o) => o.kind === 'Deployment').map(roleOf)
+  return LED_ROLES.filter((r) => roles.includes(r))
+}
+
+export const hasWebhook = ({ objects }: Release): boolean =>
+  objects.some((o) => o.kind === 'Service' && o.metadata.name === WEBHOOK_SERVICE)
+
+async function awaitAnswers(context: InstallContext, release: Release): Promise<void> {
+  const roles = ledRolesOf(release)
+  if (roles.length === 0) return
+  await awaitLeaders(context, roles)
+  context.say(`leaders: ${roles.join(', ')}`)
+  if (!hasWebhook(release)) return
+  await awaitWebhook(context)
+  context.say('webhook: answers')
+}
+
+const keyOfRef = ({ namespace, name }: ObjectRef) => ({ name, ...(namespace !== '' && { namespace }) })
+
+/** Only what we made: with the UID that was recorded, or with our label. True when nothing of it is left to remember. */
+async function prune({ client, types, say, signal }: InstallContext, ref: InventoryRef): Promise<boolean> {
+  const type = await types.ofGroup(ref.group, ref.kind, signal)
+  const found = type === undefined ? undefined : await client.get(type, keyOfRef(ref))
+  if (type === undefined || found === undefined) return true
+  const isOurs = ref.uid === undefined ? isLabelledOurs(found) : ref.uid === found.metadata.uid
+  if (!isOurs) return true
+  const outcome = await deleteExactly(client, type, found, { propagationPolicy: 'Background' })
+  if (outcome.kind === 'Applied') say(`removed ${refText(ref)}, which this version no longer has`)
+  else if (outcome.kind !== 'Stale') say(`${refText(ref)} could not be removed: ${messageOf(outcome.error)}`)
+  return outcome.kind === 'Applied' && outcome.object !== 'Deleting'
+}
+
+async function note(
+  { client, clock }: InstallContext,
+  found: Inventory | undefined,
+  refs: readonly InventoryRef[],
+  commit: string | undefined,
+): Promise<Inventory | undefined> {
+  const input = inventoryWrite(found, refs, commit, clock.now())
+  if (input === undefined) return found
+  return client.apply(inventory, { ...input }, { fieldManager: FIELD_MANAGERS.install, force: true })
+}

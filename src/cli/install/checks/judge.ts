@@ -1,0 +1,243 @@
+// Judges what the checks read: one line for each subject, with a number and a remedy where something is wrong. Pure.
+import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { counted } from '#lib/counted.ts'
+import { installErrors } from '../install-errors.ts'
+import { planInstall } from '../plan.ts'
+import type { Release } from '../release.ts'
+import { isWithinSkew } from '../versions.ts'
+import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
+import type { CheckSeen, Reading } from './seen.ts'
+
+const OLDEST_MINOR = 32
+const MAX_SKEW_MS = 5_000
+/** Named in one line. */
+const MOST_NAMED = 3
+
+export interface Wanted {
+  readonly release: Release
+  /** Claims that pods mount, and the StorageClass of each that the release makes. */
+  readonly claims: readonly { readonly name: string; readonly storageClass?: string; readonly isMade: boolean }[]
+}
+
+type Judge = (seen: CheckSeen, wanted: Wanted) => readonly Finding[]
+
+const read = <T>(
+  check: string,
+  reading: Reading<T>,
+  judge: (value: T) => Finding | readonly Finding[],
+): readonly Finding[] => {
+  if ('unread' in reading) return [warned(check, `unknown: ${reading.unread}`)]
+  const found = judge(reading.value)
+  return Array.isArray(found) ? found : [found as Finding]
+}
+
+const named = (all: readonly string[]): string =>
+  all.length > MOST_NAMED
+    ? `${all.slice(0, MOST_NAMED).join(', ')} and ${all.length - MOST_NAMED} more`
+    : all.join(', ')
+
+const server: Judge = (seen) =>
+  read('server', seen.server, ({ text, major, minor }) =>
+    major > 1 || minor >= OLDEST_MINOR
+      ? passed('server', `Kubernetes ${text}`)
+      : failed('server', installErrors.KN1401({ version: text })),
+  )
+
+const rights: Judge = (seen) =>
+  read('rights', seen.missing, (missing) => {
+    const more = missing.length > MOST_NAMED ? ` (and ${missing.length - MOST_NAMED} more)` : ''
+    return missing.length === 0
+      ? passed('rights', 'you may create everything that is installed')
+      : failed('rights', installErrors.KN1402({ what: missing.slice(0, MOST_NAMED).join(', '), more }))
+  })
+
+const policies: Judge = (seen) =>
+  read('policies', seen.servesPolicies, (serves) =>
+    serves
+      ? passed('policies', 'ValidatingAdmissionPolicy is served')
+      : failed(
+          'policies',
+          installErrors.KN1403({ what: 'ValidatingAdmissionPolicy (admissionregistration.k8s.io/v1)' }),
+        ),
+  )
+
+const signer: Judge = ({ signer: reading }) =>
+  reading === 'NotAsked'
+    ? []
+    : read('signer', reading, (why) =>
+        why === undefined
+          ? passed('signer', `${AGENT_SIGNER} issues certificates`)
+          : failed('signer', installErrors.KN1404({ signer: AGENT_SIGNER, why })),
+      )
+
+const definitions: Judge = (seen, { release }) =>
+  read('definitions', seen.installed, (installed) => {
+    const { problems } = planInstall(installed, release)
+    if (problems.length === 0)
+      return passed('definitions', installed.definitions.length === 0 ? 'none installed yet' : 'all can be replaced')
+    return problems.map((p) =>
+      failed('definitions', p.kind === 'Foreign' ? installErrors.KN1405(p) : installErrors.KN1406(p)),
+    )
+  })
+
+const versions: Judge = (seen, { release }) =>
+  read('versions', seen.installed, (installed) => {
+    const { from, to, skip } = planInstall(installed, release)
+    if (from === undefined) return passed('versions', `KubeNode ${to}; none is installed`)
+    if (skip !== undefined) return failed('versions', installErrors.KN1416({ from, to, why: skip }))
+    return passed(
+      'versions',
+      from === to ? `KubeNode ${to} is installed` : `KubeNode ${from} is installed; ${to} may follow it`,
+    )
+  })
+
+const nodes: Judge = (seen, { release }) =>
+  read('nodes', seen.nodes, ({ ready, total }) => {
+    const replicas = Math.max(0, ...release.objects.map(replicasOf))
+    return ready >= Math.min(2, replicas)
+      ? passed('nodes', `${ready} of ${counted(total, 'node')} take ordinary pods`)
+      : doubtful('nodes', installErrors.KN1407({ ready, total }))
+  })
+
+const replicasOf = (o: Release['objects'][number]): number => {
+  const spec = o.kind === 'Deployment' ? (o['spec'] as { readonly replicas?: number } | undefined) : undefined
+  return spec?.replicas ?? 0
+}
+
+const clocks: Judge = (seen) =>
+  read('clock', seen.skewMs, (ms) =>
+    ms < MAX_SKEW_MS
+      ? passed('clock', 'agrees with the API server')
+      : failed('clock', installErrors.KN1408({ seconds: Math.round(ms / 1_000) })),
+  )
+
+const agents: Judge = (seen, { release }) =>
+  read('agents', seen.agents, (all) => {
+    const apart = all.filter(({ version }) => isWithinSkew(version, release.version) === false)
+    const [first] = apart
+    if (first === undefined)
+      return passed(
+        'agents',
+        all.length === 0 ? 'none yet' : `${counted(all.length, 'agent')} of a version that works with this one`,
+      )
+    const found = named([...new Set(apart.map((a) => a.version))].toSorted())
+    return failed('agents', installErrors.KN1409({ count: apart.length, versions: found, first: first.machine }))
+  })
+
+const remediators: Judge = (seen) =>
+  read('remediators', seen.remediators, (names) =>
+    names.length === 0
+      ? passed('remediators', 'no other program repairs nodes')
+      : failed('remediators', installErrors.KN1410({ names: named(names) })),
+  )
+
+const namespaces: Judge = (seen) =>
+  read('namespace', seen.strangers, (strangers) =>
+    strangers.length === 0
+      ? passed('namespace', `${SYSTEM_NAMESPACE} is free or ours`)
+      : failed('namespace', installErrors.KN1411({ namespace: SYSTEM_NAMESPACE, what: named(strangers) })),
+  )
+
+const elsewhere: Judge = (seen) =>
+  read('elsewhere', seen.elsewhere, ([first]) =>
+    first === undefined
+      ? passed('elsewhere', 'no second installation')
+      : failed(
+          'elsewhere',
+          installErrors.KN1415({
+            namespace: first.metadata.namespace ?? '',
+            workload: `deployment ${first.metadata.name}`,
+          }),
+        ),
+  )
+
+const storage: Judge = (seen, { claims }) => {
+  if (claims.length === 0) return [passed('storage', 'no volume is needed')]
+  return read('storage', seen.storage, ({ classes, hasDefault, claims: present }) => {
+    const problems = claims.flatMap(({ name, storageClass, isMade }) => {
+      if (present.includes(name)) return []
+      if (!isMade) return [{ claim: name, why: `it is not in namespace ${SYSTEM_NAMESPACE}` }]
+      if (storageClass === undefined)
+        return hasDefault ? [] : [{ claim: name, why: 'the cluster has no default StorageClass' }]
+      return classes.includes(storageClass) ? [] : [{ claim: name, why: `StorageClass ${storageClass} does not exist` }]
+    })
+    return problems.length === 0
+      ? passed('storage', `${counted(claims.length, 'volume')} can be provided`)
+      : problems.map((p) => failed('storage', installErrors.KN1412(p)))
+  })
+}
+
+const pods: Judge = (seen) =>
+  read('pods', seen.refusals, (refusals) =>
+    refusals.length === 0
+      ? passed('pods', 'the cluster accepts the pods')
+      : refusals.map((r) => failed('pods', installErrors.KN1413(r))),
+  )
+
+const running: Judge = ({ running: now }) => {
+  if (now === undefined) return []
+  return [
+    ...read('workloads', now.unready, (unready) =>
+      unready.length === 0
+        ? passed('workloads', 'all are ready')
+        : failed('workloads', installErrors.KN1432({ why: named(unready), namespace: SYSTEM_NAMESPACE })),
+    ),
+    ...read('leaders', now.leaderless, (roles) =>
+      roles.length === 0
+        ? passed('leaders', 'each role has one')
+        : failed(
+            'leaders',
+            installErrors.KN1430({
+              roles: roles.join(', '),
+              namespace: SYSTEM_NAMESPACE,
+              first: `kubenode-${roles[0]}`,
+            }),
+          ),
+    ),
+    ...(now.webhook === 'NotAsked'
+      ? []
+      : read('webhook', now.webhook, (why) =>
+          why === undefined
+            ? passed('webhook', 'reviews requests')
+            : failed(
+                'webhook',
+                installErrors.KN1431({
+                  why,
+                  service: `kubenode-webhook.${SYSTEM_NAMESPACE}`,
+                  namespace: SYSTEM_NAMESPACE,
+                }),
+              ),
+        )),
+  ]
+}
+
+const network: Judge = (_, { release }) =>
+  release.objects.some((o) => o.kind === 'NetworkPolicy')
+    ? [
+        warned(
+          'network',
+          'whether the network of the cluster enforces NetworkPolicies cannot be read from the API; see docs/install.md',
+        ),
+      ]
+    : []
+
+const ALL: readonly Judge[] = [
+  server,
+  rights,
+  policies,
+  signer,
+  definitions,
+  versions,
+  nodes,
+  clocks,
+  agents,
+  remediators,
+  namespaces,
+  elsewhere,
+  storage,
+  pods,
+  network,
+  running,
+]
+
+export const judge: Judge = (seen, wanted) => ALL.flatMap((one) => one(seen, wanted))

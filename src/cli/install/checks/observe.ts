@@ -1,0 +1,274 @@
+// Reads what the checks judge. Each reading stands alone: one that fails says so and stops no other.
+import { machine } from '#api/kinds/machine.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { isObject } from '#lib/json.ts'
+import { messageOf } from '#lib/errors.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { listAll, listPages } from '#kube/list-all.ts'
+import { healthOf } from '#delivery/health.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
+import { ifServed, type InstallContext } from '../context.ts'
+import { objectsOf } from '../inventory.ts'
+import { BY_LABEL, deploymentType, observeInstalled } from '../observe.ts'
+import { leaderless, webhookProblem } from '../ready.ts'
+import { isLabelledOurs, type Release } from '../release.ts'
+import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
+import { distinctKinds, missingRights } from './rights.ts'
+import type { CheckSeen, Reading } from './seen.ts'
+import { signerProblem } from './signer.ts'
+
+const nodeType = coreKind('Node')
+const namespaceType = coreKind('Namespace')
+const podType = coreKind('Pod')
+const storageClassType: ResourceType = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'StorageClass',
+  plural: 'storageclasses',
+  namespaced: false,
+}
+const claimType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  namespaced: true,
+}
+const accountType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+}
+const daemonSetType = coreKind('DaemonSet')
+
+export interface ObserveOptions {
+  /** Without it only what an installation needs; with it, also whether the one that is there works. */
+  readonly isInstalled: boolean
+  /** Whether the cluster will have agents, which need certificates from the cluster. */
+  readonly needsSigner: boolean
+}
+
+const reading = async <T>(work: () => Promise<T>): Promise<Reading<T>> => {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { unread: messageOf(error) }
+  }
+}
+
+export async function observeChecks(
+  context: InstallContext,
+  release: Release,
+  { isInstalled, needsSigner }: ObserveOptions,
+): Promise<CheckSeen> {
+  const { client, types } = context
+  const [server, missing, servesPolicies, installed, nodes, skewMs, agents, workloads] = await Promise.all([
+    reading(() => serverVersion(context)),
+    reading(async () => {
+      const kinds = distinctKinds(objectsOf(release))
+      return missingRights(client, await Promise.all(kinds.map((o) => types.of(o.apiVersion, o.kind))))
+    }),
+    reading(() => servesKind(context, '/apis/admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy')),
+    reading(() => observeInstalled(context)),
+    reading(() => nodesReady(context)),
+    reading(() => clockSkew(context)),
+    reading(() => agentVersions(context)),
+    reading(async () => [...(await listAll(client, deploymentType)), ...(await listAll(client, daemonSetType))]),
+  ])
+  const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
+    'unread' in workloads ? workloads : { value: judge(workloads.value) }
+  const [strangers, remediators, storage, refusals, signer] = await Promise.all([
+    reading(() => strangersIn(context)),
+    reading(async () => [
+      ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
+      ...(await healthChecks(context)),
+    ]),
+    reading(() => storageOf(context)),
+    reading(() => refusalsOf(context, release)),
+    needsSigner && !('value' in missing && missing.value.length > 0)
+      ? reading(() => signerProblem(context))
+      : ('NotAsked' as const),
+  ])
+  return {
+    server,
+    missing,
+    servesPolicies,
+    signer,
+    installed,
+    nodes,
+    skewMs,
+    agents,
+    remediators,
+    strangers,
+    elsewhere: of((all) => all.filter((w) => isLabelledOurs(w) && w.metadata.namespace !== SYSTEM_NAMESPACE)),
+    storage,
+    refusals,
+    ...(isInstalled && { running: await observeRunning(context, release) }),
+  }
+}
+
+const unreadable = ({ unread }: { readonly unread: string }): never => {
+  throw new Error(unread)
+}
+
+async function json(context: InstallContext, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const { status, text } = await context.client.raw({ method: 'GET', path })
+  const body: unknown = status === 200 ? JSON.parse(text) : undefined
+  if (!isObject(body)) throw new Error(`GET ${path}: HTTP ${status}`)
+  return body
+}
+
+async function serverVersion(context: InstallContext) {
+  const { gitVersion, major, minor } = await json(context, '/version')
+  // Managed clusters write minor versions such as 33+.
+  const [a, b] = [Number.parseInt(String(major), 10), Number.parseInt(String(minor), 10)]
+  if (Number.isNaN(a) || Number.isNaN(b)) throw new Error(`unreadable version ${String(gitVersion)}`)
+  return { text: String(gitVersion), major: a, minor: b }
+}
+
+async function servesKind({ client }: InstallContext, path: string, kind: string): Promise<boolean> {
+  const { status, text } = await client.raw({ method: 'GET', path })
+  if (status === 404) return false
+  if (status !== 200) throw new Error(`GET ${path}: HTTP ${status}`)
+  const body: unknown = JSON.parse(text)
+  const resources: unknown = isObject(body) ? body['resources'] : undefined
+  return Array.isArray(resources) && resources.some((r) => isObject(r) && r['kind'] === kind)
+}
+
+async function nodesReady({ client }: InstallContext) {
+  const nodes = await listAll(client, nodeType)
+  return { total: nodes.length, ready: nodes.filter(takesPods).length }
+}
+
+function takesPods(node: KubeObject): boolean {
+  const spec = isObject(node['spec']) ? node['spec'] : {}
+  const taints: readonly unknown[] = Array.isArray(spec['taints']) ? spec['taints'] : []
+  const isTainted = taints.some((t) => isObject(t) && (t['effect'] === 'NoSchedule' || t['effect'] === 'NoExecute'))
+  return spec['unschedulable'] !== true && !isTainted && healthyNode(node)
+}
+
+function healthyNode(node: KubeObject): boolean {
+  const conditions: unknown = isObject(node['status']) ? node['status']['conditions'] : undefined
+  return (
+    Array.isArray(conditions) && conditions.some((c) => isObject(c) && c['type'] === 'Ready' && c['status'] === 'True')
+  )
+}
+
+/** The Date header has whole seconds and was written while the request ran: only what is beyond both counts. */
+async function clockSkew({ client, clock }: InstallContext): Promise<number> {
+  const before = clock.now()
+  const { headers } = await client.raw({ method: 'GET', path: '/version' })
+  const after = clock.now()
+  const at = Date.parse(headers['date'] ?? '')
+  if (Number.isNaN(at)) throw new Error('the API server sends no Date header')
+  return Math.max(0, before - (at + 1_000), at - after)
+}
+
+async function agentVersions({ client }: InstallContext) {
+  const found: { machine: string; version: string }[] = []
+  await ifServed(async () => {
+    for await (const page of listPages(client, machine))
+      for (const { metadata, status } of page)
+        if (status?.agent !== undefined) found.push({ machine: metadata.name ?? '', version: status.agent.version })
+  })
+  return found
+}
+
+async function healthChecks({ client }: InstallContext): Promise<readonly string[]> {
+  const found = await Promise.all(
+    REPAIRING_KINDS.map(async ({ group, kind, plural }) => {
+      const answer = await client.raw({ method: 'GET', path: `/apis/${group}` })
+      if (answer.status !== 200) return []
+      const body: unknown = JSON.parse(answer.text)
+      const preferred =
+        isObject(body) && isObject(body['preferredVersion']) ? String(body['preferredVersion']['version']) : ''
+      const list = await client.raw({ method: 'GET', path: `/apis/${group}/${preferred}/${plural}?limit=1` })
+      const items: unknown = list.status === 200 ? (JSON.parse(list.text) as { items?: unknown }).items : undefined
+      return Array.isArray(items) && items.length > 0 ? [`${kind} of ${group}`] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** Ours carry our label, or belong to something that does. */
+async function strangersIn({ client }: InstallContext): Promise<readonly string[]> {
+  const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
+  if (namespace === undefined) return []
+  const [deployments, daemonSets, pods] = await Promise.all(
+    [deploymentType, daemonSetType, podType].map((type) => listAll(client, type, { namespace: SYSTEM_NAMESPACE })),
+  )
+  const isStranger = (o: KubeObject): boolean => !isLabelledOurs(o) && o.metadata.deletionTimestamp === undefined
+  return [
+    ...(deployments ?? []).filter(isStranger).map((o) => `deployment ${o.metadata.name}`),
+    ...(daemonSets ?? []).filter(isStranger).map((o) => `daemonset ${o.metadata.name}`),
+    ...(pods ?? [])
+      .filter((o) => isStranger(o) && (o.metadata.ownerReferences ?? []).length === 0)
+      .map((o) => `pod ${o.metadata.name}`),
+  ]
+}
+
+async function storageOf({ client }: InstallContext) {
+  const [classes, claims] = await Promise.all([
+    listAll(client, storageClassType),
+    listAll(client, claimType, { namespace: SYSTEM_NAMESPACE }),
+  ])
+  const isDefault = (o: KubeObject): boolean =>
+    o.metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true'
+  return {
+    classes: classes.map((c) => c.metadata.name ?? ''),
+    hasDefault: classes.some(isDefault),
+    claims: claims.map((c) => c.metadata.name ?? ''),
+  }
+}
+
+/** Before our namespace is there, the pods are tried in `default`: policies for all namespaces apply there as well. */
+async function refusalsOf(context: InstallContext, { objects }: Release) {
+  const { client } = context
+  const isThere = (await client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined
+  const accounts = isThere ? await listAll(client, accountType, { namespace: SYSTEM_NAMESPACE }) : []
+  const names = new Set(accounts.map((a) => a.metadata.name))
+  const found: { workload: string; namespace: string; why: string }[] = []
+  for (const workload of objects.filter((o) => o.kind === 'Deployment')) {
+    const why = await tryPod(context, trialOf(workload, isThere, names))
+    if (why !== undefined)
+      found.push({ workload: `deployment ${workload.metadata.name}`, namespace: SYSTEM_NAMESPACE, why })
+  }
+  return found
+}
+
+/** A pod that names an account that is not there yet would be refused for that alone. */
+function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<string | undefined>): KubeObject {
+  const spec = isObject(workload['spec']) ? workload['spec'] : {}
+  const template = isObject(spec['template']) ? spec['template'] : {}
+  const pod = isObject(template['spec']) ? template['spec'] : {}
+  if (isThere && accounts.has(String(pod['serviceAccountName']))) return workload
+  const { serviceAccountName: _, serviceAccount: __, ...plain } = pod
+  return {
+    ...workload,
+    ...(!isThere && { metadata: { ...workload.metadata, namespace: 'default' } }),
+    spec: { ...spec, template: { ...template, spec: plain } },
+  }
+}
+
+async function observeRunning(context: InstallContext, release: Release): Promise<NonNullable<CheckSeen['running']>> {
+  const { client } = context
+  const [unready, leaders, webhook] = await Promise.all([
+    reading(async () => {
+      const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
+      const wanted = release.objects.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name ?? '')
+      const absent = wanted.filter((name) => !found.some((f) => f.metadata.name === name))
+      const waiting = found.flatMap((w) => {
+        const { state, message } = healthOf(w)
+        return state === 'Current' ? [] : [`deployment ${w.metadata.name}: ${message}`]
+      })
+      return [...absent.map((name) => `deployment ${name}: it is not there`), ...waiting]
+    }),
+    reading(() => leaderless(context, ledRolesOf(release))),
+    hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
+  ])
+  return { unready, leaderless: leaders, webhook }
+}

@@ -1,0 +1,38 @@
+// What the checks judge: everything read from the cluster once, each reading known or not.
+import type { KubeObject } from '#schema/object.ts'
+import type { Installed } from '../observe.ts'
+
+/** Unread is no answer: no check passes on it. */
+export type Reading<T> = { readonly value: T } | { readonly unread: string }
+
+export interface CheckSeen {
+  readonly server: Reading<{ readonly text: string; readonly major: number; readonly minor: number }>
+  /** Rights that are missing, as `create clusterroles`. */
+  readonly missing: Reading<readonly string[]>
+  readonly servesPolicies: Reading<boolean>
+  /** Undefined: it signed; otherwise why not. */
+  readonly signer: Reading<string | undefined> | 'NotAsked'
+  readonly installed: Reading<Installed>
+  readonly nodes: Reading<{ readonly ready: number; readonly total: number }>
+  /** How far the clocks are apart at least: what the request itself took is no difference. */
+  readonly skewMs: Reading<number>
+  readonly agents: Reading<readonly { readonly machine: string; readonly version: string }[]>
+  readonly remediators: Reading<readonly string[]>
+  /** Workloads in our namespace that are not ours. */
+  readonly strangers: Reading<readonly string[]>
+  /** Workloads of KubeNode in other namespaces. */
+  readonly elsewhere: Reading<readonly KubeObject[]>
+  readonly storage: Reading<{
+    readonly classes: readonly string[]
+    readonly hasDefault: boolean
+    readonly claims: readonly string[]
+  }>
+  /** By workload: why the cluster refuses its pods. */
+  readonly refusals: Reading<readonly { readonly workload: string; readonly namespace: string; readonly why: string }[]>
+  /** Only of an installation. */
+  readonly running?: {
+    readonly unready: Reading<readonly string[]>
+    readonly leaderless: Reading<readonly string[]>
+    readonly webhook: Reading<string | undefined> | 'NotAsked'
+  }
+}

@@ -1,0 +1,59 @@
+// Asks for one short certificate as an agent would, to see whether the cluster signs for agents at all: nothing else tells. Key and request are thrown away.
+import { AGENT_SIGNER } from '#api/names.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
+import { messageOf } from '#lib/errors.ts'
+import { certificateRequestType, type CertificateRequest } from '#identity/certificate-request.ts'
+import type { InstallContext } from '../context.ts'
+
+/** A user without any right. */
+const NOBODY = 'kubenode:install-asks'
+const NAME = 'kubenode-install-asks'
+/** The shortest life that a request may name. */
+const LIFE_SECONDS = 600
+const WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 250
+
+/** Undefined when it signed. */
+export async function signerProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
+  const request = await signingRequest(await newPrivateKey(), { commonName: NOBODY })
+  const key = { name: NAME }
+  await client.delete(certificateRequestType, key)
+  const made = await client.create(certificateRequestType, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: key,
+    spec: {
+      request: Buffer.from(request).toString('base64'),
+      signerName: AGENT_SIGNER,
+      usages: ['client auth'],
+      expirationSeconds: LIFE_SECONDS,
+    },
+  })
+  try {
+    const approved: CertificateRequest = {
+      ...made,
+      status: {
+        conditions: [
+          {
+            type: 'Approved',
+            status: 'True',
+            reason: 'Check',
+            message: 'kubenode check asks whether the signer works',
+          },
+        ],
+      },
+    }
+    await client.update(certificateRequestType, approved, { subresource: 'approval' })
+    const began = clock.monotonic()
+    while (clock.monotonic() - began < WITHIN_MS) {
+      const now = await client.get(certificateRequestType, key)
+      if ((now?.status?.certificate ?? '') !== '') return undefined
+      const denied = now?.status?.conditions?.find((c) => c.type === 'Failed' || c.type === 'Denied')
+      if (denied !== undefined) return denied.message ?? denied.type
+      await clock.sleep(LOOK_EVERY_MS, signal)
+    }
+    return `nothing within ${WITHIN_MS / 1_000} s`
+  } finally {
+    await client.delete(certificateRequestType, key).catch((error: unknown) => messageOf(error))
+  }
+}

@@ -1,0 +1,55 @@
+// What every step of install, check and uninstall is given: the cluster, a clock, and where to report progress.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { ResourceTypes } from '#delivery/resource-types.ts'
+import { installErrors } from './install-errors.ts'
+
+export interface InstallContext {
+  readonly client: KubeClient
+  readonly types: ResourceTypes
+  readonly clock: Clock
+  /** Progress for users, one line each. */
+  readonly say: (line: string) => void
+  /** How long one wait may take. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+const LOOK_EVERY_MS = 500
+
+/** The answer, or why it cannot be given yet. */
+export type Look<T> = { readonly done: T } | { readonly waitsFor: string }
+
+/** Asks until there is an answer. What it waits for is shown when that changes. */
+export async function until<T>(
+  { clock, timeoutMs, signal, say }: InstallContext,
+  what: string,
+  look: () => Promise<Look<T>>,
+): Promise<T> {
+  const began = clock.monotonic()
+  let shown = ''
+  for (;;) {
+    signal?.throwIfAborted()
+    const seen = await look()
+    if ('done' in seen) return seen.done
+    if (clock.monotonic() - began > timeoutMs)
+      throw new KubeNodeError(
+        installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
+      )
+    if (seen.waitsFor !== shown) say(`waiting for ${what}: ${seen.waitsFor}`)
+    shown = seen.waitsFor
+    await clock.sleep(LOOK_EVERY_MS, signal)
+  }
+}
+
+/** A server answers for a kind that it does not serve as for one of which there is nothing. */
+export async function ifServed<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isApiError(error) && error.status === 404) return undefined
+    throw error
+  }
+}

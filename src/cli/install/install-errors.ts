@@ -1,0 +1,129 @@
+// The numbered errors of install, check, upgrade and uninstall.
+import { errorTable } from '#lib/error-table.ts'
+
+export const installErrors = errorTable({
+  KN1401: {
+    text: 'the API server is {version}, KubeNode needs Kubernetes 1.32 or newer',
+    next: 'upgrade the control plane first',
+  },
+  KN1402: {
+    text: 'you may not {what}{more}',
+    next: 'run this as a cluster administrator, or ask for these rights',
+  },
+  KN1403: {
+    text: 'the API server does not serve {what}',
+    next: 'remove it from --runtime-config of kube-apiserver: the rights of KubeNode programs depend on it',
+  },
+  KN1404: {
+    text: 'no certificate came from signer {signer}: {why}',
+    next: 'let kube-controller-manager sign (--cluster-signing-cert-file and --cluster-signing-key-file); agents cannot join without it',
+  },
+  KN1405: {
+    text: 'customresourcedefinition {name} is not of KubeNode: {why}',
+    next: 'remove it, or use another cluster; KubeNode does not replace the definitions of others',
+  },
+  KN1406: {
+    text: 'objects of {name} are stored in version {stored}, which this release no longer has',
+    next: 'install a release between the two first; it rewrites them',
+  },
+  KN1407: {
+    text: '{ready} of {total} nodes take ordinary pods, and two replicas of a role need 2',
+    next: 'add a node, or install with --replicas 1',
+  },
+  KN1408: {
+    text: 'the clock of this machine and that of the API server are {seconds} s apart (limit 5 s)',
+    next: 'synchronize both clocks; leases and certificates depend on them',
+  },
+  KN1409: {
+    text: 'the agents of {count} machines are {versions} (first: {first}), and this release works with agents at most two minor versions apart',
+    next: 'bring these agents to a newer version first',
+  },
+  KN1410: {
+    text: 'other programs repair nodes of this cluster: {names}',
+    next: 'switch their repairs off, or accept that both act on the same node with --ignore remediators',
+  },
+  KN1411: {
+    text: 'namespace {namespace} is in use by others: {what}',
+    next: 'move these objects away; only KubeNode runs there, because its accounts live there',
+  },
+  KN1412: {
+    text: 'persistentvolumeclaim {claim} gets no volume: {why}',
+    next: 'create a StorageClass, or name one in --values',
+  },
+  KN1413: {
+    text: 'the cluster refuses the pods of {workload}: {why}',
+    next: 'exempt namespace {namespace} from that policy, or adapt the pods with --values',
+  },
+  KN1414: {
+    text: 'the image of {pod} cannot be pulled: {image}: {why}',
+    next: 'check --image and --registry, and that the nodes can reach the registry; then run the command again',
+  },
+  KN1415: {
+    text: 'KubeNode runs in namespace {namespace} of this cluster as well ({workload})',
+    next: 'remove that installation first: two would fight over the same objects',
+  },
+  KN1416: {
+    text: 'cannot go from version {from} to {to}: {why}',
+    next: 'go through the releases in between, one after the other',
+  },
+  KN1417: {
+    text: 'checks failed: {names}; nothing was changed',
+    next: 'correct these, then run the command again',
+  },
+  KN1418: {
+    text: 'after {seconds} s, {what} is not ready: {why}',
+    next: 'run kubenode check, then run the command again; it continues where this one ended',
+  },
+  KN1419: {
+    text: '{object} is managed by {managers}: {fields}',
+    next: 'change it there, or hand it over to KubeNode by removing it from that tool',
+  },
+  KN1420: {
+    text: 'the API server refused {object}: {why}',
+    next: 'correct this, then run the command again; it continues where this one ended',
+  },
+  KN1421: {
+    text: 'cannot use {flag}: {why}',
+    next: 'see kubenode {command} --help',
+  },
+  KN1422: {
+    text: 'KubeNode is not installed in this cluster',
+    next: 'run kubenode install',
+  },
+  KN1423: {
+    text: 'cannot ask for confirmation: this is not a terminal',
+    next: 'give --yes {name} to confirm that this is the cluster',
+  },
+  KN1424: {
+    text: 'not confirmed: {given} is not the name of this cluster',
+    next: 'run the command again and give {name}',
+  },
+  KN1425: {
+    text: '{count} permits are still granted after {seconds} s: {first}',
+    next: 'wait until these operations finish and run the command again, or end now with --now',
+  },
+  KN1426: {
+    text: 'a container of {pod} keeps ending: {why}',
+    next: 'read its log with kubectl logs -n {namespace} {pod} --previous, then run the command again',
+  },
+  KN1428: {
+    text: 'version {version} is installed; this program is {own}',
+    next: 'run kubenode upgrade to change the version, or use the program of the installed version',
+  },
+  KN1429: {
+    text: 'cannot read {what}: {why}',
+    next: 'check the connection and your rights, then run the command again',
+  },
+  KN1430: {
+    text: 'no program leads for {roles}',
+    next: 'read the logs with kubectl logs -n {namespace} deployment/{first}',
+  },
+  KN1431: {
+    text: 'the webhook of the Defender does not answer: {why}',
+    next: 'the API server must reach service {service}; check network policies and kubectl logs -n {namespace} deployment/kubenode-defender',
+  },
+  KN1432: {
+    text: 'not ready: {why}',
+    next: 'kubectl -n {namespace} describe pods shows why',
+  },
+})

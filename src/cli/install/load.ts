@@ -1,0 +1,130 @@
+// Turns flags, a values file and what an earlier run chose into a release: the settings are checked before anything is sent.
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parse, stringify } from 'yaml'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { Problem } from '#api/problem.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { VERSION } from '../version.ts'
+import { installErrors } from './install-errors.ts'
+import { definitionsIn, labelled, labelValue, type Release } from './release.ts'
+
+export interface SettingFlags {
+  readonly cluster?: string
+  readonly roles?: string
+  readonly image?: string
+  readonly registry?: string
+  readonly replicas?: string
+  readonly values?: string
+}
+
+/** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
+interface Charts {
+  readonly installObjects: (settings: never) => readonly KubeObject[]
+}
+interface Settings {
+  readonly readSettings: (
+    value: unknown,
+  ) =>
+    | { readonly kind: 'Value'; readonly value: unknown }
+    | { readonly kind: 'Problems'; readonly problems: readonly Problem[] }
+}
+
+const load = async <T>(path: string): Promise<T> =>
+  (await import(pathToFileURL(join(releaseRoot(), 'deploy/charts', path)).href)) as T
+
+const configMapType = coreKind('ConfigMap')
+/** What was chosen, so that an upgrade needs no values file. Holds no secret: settings name Secrets only. */
+const VALUES_NAME = 'kubenode-install'
+const VALUES_KEY = 'values.yaml'
+
+export type Values = Readonly<Record<string, unknown>>
+
+function parsedValues(text: string, flag: string): Values {
+  let value: unknown
+  try {
+    value = parse(text) ?? {}
+  } catch (cause) {
+    throw new KubeNodeError(installErrors.KN1421({ flag, why: messageOf(cause), command: 'install' }), { cause })
+  }
+  if (isObject(value)) return value
+  throw new KubeNodeError(installErrors.KN1421({ flag, why: 'it holds no map', command: 'install' }))
+}
+
+export function valuesFile(file: string, cwd: string): Values {
+  const flag = `--values ${file}`
+  try {
+    return parsedValues(readFileSync(resolve(cwd, file), 'utf8'), flag)
+  } catch (cause) {
+    if (cause instanceof KubeNodeError) throw cause
+    throw new KubeNodeError(installErrors.KN1421({ flag, why: messageOf(cause), command: 'install' }), { cause })
+  }
+}
+
+/** What the last run chose; nothing where none was. */
+export async function storedValues(client: KubeClient): Promise<Values> {
+  const found = await client.get(configMapType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME })
+  const data = isObject(found?.['data']) ? found['data'] : {}
+  const text = data[VALUES_KEY]
+  return typeof text === 'string' ? parsedValues(text, `configmap ${VALUES_NAME}`) : {}
+}
+
+/** Flags win over the file. */
+export function mergedValues(values: Values, flags: SettingFlags): Values {
+  const { cluster, roles, image, registry, replicas } = flags
+  return {
+    ...values,
+    ...(cluster !== undefined && { cluster }),
+    ...(roles !== undefined && { roles: roles.split(',').map((r) => r.trim()) }),
+    ...(image !== undefined && { image }),
+    ...(registry !== undefined && { registry }),
+    ...(replicas !== undefined && { replicas: Number(replicas) }),
+  }
+}
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  '/cluster': '--cluster',
+  '/roles': '--roles',
+  '/image': '--image',
+  '/registry': '--registry',
+  '/replicas': '--replicas',
+}
+
+const MOST_PROBLEMS = 5
+
+export async function releaseOf(values: Values, version: string = VERSION): Promise<Release> {
+  const [{ readSettings }, { installObjects }] = await Promise.all([
+    load<Settings>('settings.ts'),
+    load<Charts>('install.ts'),
+  ])
+  const read = readSettings(structuredClone({ ...values, version: labelValue(version) }))
+  if (read.kind === 'Problems') throw wrong(read.problems)
+  const chosen: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: VALUES_NAME, namespace: SYSTEM_NAMESPACE },
+    data: { [VALUES_KEY]: stringify(values, { lineWidth: 0 }) },
+  }
+  const mark = (o: KubeObject): KubeObject => labelled(o, version)
+  return {
+    version: labelValue(version),
+    definitions: definitionsIn(join(releaseRoot(), 'deploy/crds')).map(mark),
+    objects: [...installObjects(read.value as never), chosen].map(mark),
+  }
+}
+
+function wrong(problems: readonly Problem[]): KubeNodeError {
+  const [first] = problems
+  const flag = FLAG_OF[first?.pointer ?? ''] ?? '--values'
+  const why = problems
+    .slice(0, MOST_PROBLEMS)
+    .map(({ pointer, message }) => `${pointer} ${message}`.trim())
+    .join('; ')
+  return new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }))
+}

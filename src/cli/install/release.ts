@@ -1,0 +1,40 @@
+// What one release of KubeNode puts into a cluster: its definitions and all other objects. Read from the files that are shipped with this program.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface Release {
+  readonly version: string
+  readonly definitions: readonly KubeObject[]
+  /** Namespaces, policies, rights, workloads. */
+  readonly objects: readonly KubeObject[]
+}
+
+export const PART_OF = 'app.kubernetes.io/part-of'
+export const COMPONENT = 'app.kubernetes.io/component'
+export const VERSION_LABEL = 'app.kubernetes.io/version'
+export const OURS = 'kubenode'
+
+export const isLabelledOurs = (o: KubeObject): boolean => o.metadata.labels?.[PART_OF] === OURS
+
+/** Labels identify installed objects later, also without the Inventory. */
+export function labelled(object: KubeObject, version: string): KubeObject {
+  const labels = { ...object.metadata.labels, [PART_OF]: OURS, [VERSION_LABEL]: labelValue(version) }
+  return { ...object, metadata: { ...object.metadata, labels } }
+}
+
+/** A build such as 1.2.0+3 is no label value. */
+export const labelValue = (version: string): string => version.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 63)
+
+const isKubeObject = (v: unknown): v is KubeObject =>
+  isObject(v) && typeof v['kind'] === 'string' && isObject(v['metadata'])
+
+export function definitionsIn(folder: string): readonly KubeObject[] {
+  return readdirSync(folder)
+    .filter((f) => f.endsWith('.yaml'))
+    .toSorted()
+    .flatMap((f) => parseAllDocuments(readFileSync(join(folder, f), 'utf8')).map((d): unknown => d.toJS()))
+    .filter(isKubeObject)
+}

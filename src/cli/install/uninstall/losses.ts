@@ -1,0 +1,74 @@
+// What an uninstall takes away and what it leaves behind, read before anything is touched, as lines for the user.
+import { machine } from '#api/kinds/machine.ts'
+import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { counted } from '#lib/counted.ts'
+import { listPages } from '#kube/list-all.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { InstallContext } from '../context.ts'
+import { factsOf } from '../definitions.ts'
+import type { Installed } from '../observe.ts'
+
+export interface Losses {
+  /** Objects of our kinds, by kind. */
+  readonly objects: ReadonlyMap<string, number>
+  /** Machines whose hosts run an agent. */
+  readonly agents: readonly string[]
+  readonly granted: readonly OperationPermit[]
+}
+
+/** A kind is read in the version that the server stores. */
+export const servedTypes = ({ definitions }: Pick<Installed, 'definitions'>): readonly ResourceType[] =>
+  definitions.flatMap((d) => {
+    const { group, kind, plural, scope, storage, versions } = factsOf(d)
+    const version = storage ?? versions[0]
+    return version === undefined || d.metadata.deletionTimestamp !== undefined
+      ? []
+      : [{ group, version, kind, plural, namespaced: scope === 'Namespaced' }]
+  })
+
+export async function observeLosses({ client }: InstallContext, installed: Installed): Promise<Losses> {
+  const objects = new Map<string, number>()
+  const agents: string[] = []
+  const granted: OperationPermit[] = []
+  for (const type of servedTypes(installed)) {
+    let count = 0
+    for await (const page of listPages(client, type)) {
+      count += page.length
+      if (type.kind === machine.kind) for (const m of page) if (hasAgent(m)) agents.push(m.metadata.name ?? '')
+      if (type.kind === operationPermit.kind)
+        for (const p of page as readonly OperationPermit[]) if (p.status?.phase === 'Granted') granted.push(p)
+    }
+    if (count > 0) objects.set(type.kind, count)
+  }
+  return { objects, agents, granted }
+}
+
+const hasAgent = (m: object): boolean => {
+  const { status } = m as { readonly status?: { readonly agent?: unknown } }
+  return status?.agent !== undefined
+}
+
+const MOST_NAMED = 10
+
+export function lossLines({ objects, agents, granted }: Losses, deleteDefinitions: boolean): readonly string[] {
+  const kinds = [...objects].map(([kind, n]) => `${n} ${kind}`).join(', ')
+  return [
+    objects.size === 0
+      ? 'no objects of KubeNode'
+      : deleteDefinitions
+        ? `deleted for good: ${kinds}`
+        : `kept, with their definitions: ${kinds}`,
+    ...(granted.length > 0
+      ? [`${counted(granted.length, 'permit is', 'permits are')} granted: operations are running`]
+      : []),
+    ...agentLines(agents),
+  ]
+}
+
+/** Agents stay on their hosts; who wants them off has to know where. */
+export const agentLines = (agents: readonly string[]): readonly string[] =>
+  agents.length === 0
+    ? []
+    : [
+        `${counted(agents.length, 'host')} with an agent, which keeps what runs and changes nothing more: ${agents.slice(0, MOST_NAMED).join(', ')}${agents.length > MOST_NAMED ? ` and ${agents.length - MOST_NAMED} more` : ''}`,
+      ]

@@ -1,0 +1,61 @@
+// Which objects of a cluster belong to an installation: by the Inventory, by our label, and by the names that every release has. Found again after a kill at any step.
+import { join } from 'node:path'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import { listAll } from '#kube/list-all.ts'
+import { compareRefs, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import type { InventoryRef } from '#delivery/plan.ts'
+import { orderOf } from '#delivery/order.ts'
+import { ifServed, type InstallContext } from '../context.ts'
+import type { Installed } from '../observe.ts'
+import { definitionsIn } from '../release.ts'
+import { BY_LABEL } from '../observe.ts'
+
+/** Kinds that an installation may have made anywhere, by API version. */
+const LISTED: readonly (readonly [string, string])[] = [
+  ['v1', 'Namespace'],
+  ['v1', 'ServiceAccount'],
+  ['v1', 'Service'],
+  ['v1', 'ConfigMap'],
+  ['v1', 'ResourceQuota'],
+  ['apps/v1', 'Deployment'],
+  ['policy/v1', 'PodDisruptionBudget'],
+  ['networking.k8s.io/v1', 'NetworkPolicy'],
+  ['scheduling.k8s.io/v1', 'PriorityClass'],
+  ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
+  ['rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'],
+  ['rbac.authorization.k8s.io/v1', 'Role'],
+  ['rbac.authorization.k8s.io/v1', 'RoleBinding'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicyBinding'],
+  ['flowcontrol.apiserver.k8s.io/v1', 'FlowSchema'],
+  ['flowcontrol.apiserver.k8s.io/v1', 'PriorityLevelConfiguration'],
+]
+
+/** Made by the same names in every release, whatever the settings are. */
+const shipped = (): readonly ObjectRef[] =>
+  ['deploy/install', 'deploy/hub'].flatMap((folder) => definitionsIn(join(releaseRoot(), folder)).map(refOf))
+
+/** Without definitions: those are a decision of their own. In the order of deletion. */
+export async function remainsOf(
+  { client, types }: InstallContext,
+  { inventory }: Installed,
+): Promise<readonly InventoryRef[]> {
+  const labelled: ObjectRef[] = []
+  for (const [apiVersion, kind] of LISTED) {
+    const type = await types.of(apiVersion, kind).catch(() => undefined)
+    if (type === undefined) continue
+    const found = (await ifServed(() => listAll(client, type, { labelSelector: BY_LABEL }))) ?? []
+    labelled.push(...found.map((o) => refOf({ ...o, apiVersion, kind })))
+  }
+  const all = new Map<string, InventoryRef>([...labelled, ...shipped(), ...inventory].map((r) => [refText(r), r]))
+  return [...all.values()]
+    .filter((r) => r.kind !== 'CustomResourceDefinition')
+    .toSorted((a, b) => orderOf(b) - orderOf(a) || compareRefs(a, b))
+}
+
+/** Objects inside a namespace that goes whole need no deletion of their own. */
+export const isInside = ({ namespace }: ObjectRef, gone: ReadonlySet<string>): boolean => gone.has(namespace)
+
+export const namespacesIn = (refs: readonly ObjectRef[]): readonly string[] =>
+  [...new Set([...refs.filter((r) => r.kind === 'Namespace').map((r) => r.name), SYSTEM_NAMESPACE])].toSorted()

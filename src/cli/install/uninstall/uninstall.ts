@@ -1,0 +1,204 @@
+// Removes KubeNode from a cluster in an order in which no step waits for a stopped program: stop new disruptions, let running ones end, remove the webhook and
+// policies, stop the programs, free objects and Nodes, and only then delete. Each step reads the current state, so a run after a kill continues.
+import { API_GROUP_VERSION, API_GROUP } from '#api/kind.ts'
+import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { inParallel } from '#lib/pool.ts'
+import { isObject } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { listAll } from '#kube/list-all.ts'
+import { keyOf } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { until, type InstallContext } from '../context.ts'
+import { installErrors } from '../install-errors.ts'
+import { INSTALL_INVENTORY } from '../inventory.ts'
+import { BY_LABEL, definitionType, deploymentType, observeInstalled, type Installed } from '../observe.ts'
+import { agentLines, lossLines, observeLosses, servedTypes, type Losses } from './losses.ts'
+import { UNINSTALL_HOLD, withMark, withoutMark } from './mark.ts'
+import { isInside, namespacesIn, remainsOf } from './remains.ts'
+import { keyOfRef, remove, removeRef, removeRefs } from './remove.ts'
+import { cleanNodes, deleteTraces, dropFinalizers } from './traces.ts'
+
+export interface UninstallOptions {
+  readonly dryRun: boolean
+  readonly deleteDefinitions: boolean
+  readonly keepNamespace: boolean
+  /** Does not wait for running operations. */
+  readonly now: boolean
+  readonly author: string
+  /** Shown what would be lost; throws unless the user names this cluster. */
+  readonly confirm: (lines: readonly string[]) => Promise<void>
+}
+
+const podType = coreKind('Pod')
+const webhookType = coreKind('ValidatingWebhookConfiguration')
+const webhookKey = { name: API_GROUP }
+
+/** Longer than an uninstall takes; one that was given up does not freeze the cluster for good. */
+const HOLD_MS = 4 * 3_600_000
+
+export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
+  const installed = await observeInstalled(context)
+  const losses = await observeLosses(context, installed)
+  await options.confirm(lossLines(losses, options.deleteDefinitions))
+  if (options.dryRun) return dryRun(context, installed, options)
+  await quiesce(context, installed, losses, options)
+  await disarm(context)
+  await stopPrograms(context)
+  // A Defender that was asked before the annotation was there may have written it once more.
+  await remove(context, webhookType, webhookKey, `validatingwebhookconfiguration ${API_GROUP}`)
+  await letGo(context, installed)
+  if (options.deleteDefinitions) await deleteDefinitions(context, installed)
+  await deleteRemains(context, installed, options)
+  for (const line of agentLines(losses.agents)) context.say(line)
+}
+
+const isServed = ({ definitions }: Installed, plural: string): boolean =>
+  definitions.some((d) => d.metadata.name === `${plural}.${API_GROUP}`)
+
+/** A hold stops new disruptions; the programs still run and end what they began. */
+async function quiesce(
+  context: InstallContext,
+  installed: Installed,
+  { granted }: Losses,
+  { now, author }: UninstallOptions,
+): Promise<void> {
+  const { client, clock, say } = context
+  // Without programs nothing begins, and nothing that was granted will ever be reported as ended.
+  if (!installed.workloads.some(runs) || !isServed(installed, operationalHold.plural)) return
+  const end = timestamp(clock.now() + HOLD_MS)
+  const spec = {
+    target: { kind: 'Cluster', selector: {} },
+    effect: 'Freeze',
+    reason: 'KubeNode is being uninstalled',
+    author,
+    until: end,
+  } as const
+  await client.apply(
+    operationalHold,
+    { apiVersion: API_GROUP_VERSION, kind: 'OperationalHold', metadata: { name: UNINSTALL_HOLD }, spec },
+    { fieldManager: FIELD_MANAGERS.install, force: true },
+  )
+  say('frozen: no new operation begins')
+  if (now)
+    return granted.length > 0 ? say(`not waiting for ${counted(granted.length, 'running operation')}`) : undefined
+  await untilReleased(context)
+}
+
+const runs = (workload: KubeObject): boolean => isObject(workload['spec']) && workload['spec']['replicas'] !== 0
+
+async function untilReleased(context: InstallContext): Promise<void> {
+  let left: readonly OperationPermit[] = []
+  try {
+    await until(context, 'running operations', async () => {
+      const permits = await listAll(context.client, operationPermit)
+      left = permits.filter((p) => p.status?.phase === 'Granted')
+      return left.length === 0
+        ? { done: undefined }
+        : { waitsFor: `${counted(left.length, 'permit is', 'permits are')} granted` }
+    })
+  } catch (error) {
+    const [first] = left
+    if (first === undefined) throw error
+    const seconds = Math.round(context.timeoutMs / 1_000)
+    const { name = '' } = first.metadata
+    throw new KubeNodeError(installErrors.KN1425({ count: left.length, seconds, first: `operationpermit/${name}` }))
+  }
+}
+
+/** Before the programs stop: a webhook without its program would block the steps that follow. */
+async function disarm(context: InstallContext): Promise<void> {
+  const { types } = context
+  await withMark(context)
+  await remove(context, webhookType, webhookKey, `validatingwebhookconfiguration ${API_GROUP}`)
+  const bindings = (await remainsOf(context, await observeInstalled(context))).filter(
+    (r) => r.kind === 'ValidatingAdmissionPolicyBinding',
+  )
+  for (const ref of bindings) {
+    const type = await types.ofGroup(ref.group, ref.kind)
+    if (type !== undefined) await remove(context, type, keyOfRef(ref), `${ref.kind}/${ref.name}`)
+  }
+  context.say('webhook and policies are removed')
+}
+
+async function stopPrograms(context: InstallContext): Promise<void> {
+  const { client } = context
+  const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL }
+  const workloads = await listAll(client, deploymentType, ours)
+  for (const workload of workloads.filter(runs)) await client.scale(deploymentType, keyOf(workload), 0)
+  await until(context, 'pods to end', async () => {
+    const pods = await listAll(client, podType, ours)
+    return pods.length === 0 ? { done: undefined } : { waitsFor: `${counted(pods.length, 'pod')} left` }
+  })
+  if (workloads.length > 0) context.say('programs are stopped')
+}
+
+/** Agents lose their rights first: an agent that still writes would put back what is taken off here, and one that finds no Machine must not see that either. */
+async function letGo(context: InstallContext, installed: Installed): Promise<void> {
+  const refs = await remainsOf(context, installed)
+  await removeRefs(
+    context,
+    refs.filter((r) => r.kind === 'ClusterRoleBinding' || r.kind === 'RoleBinding'),
+  )
+  const freed = await dropFinalizers(context, servedTypes(installed))
+  if (isServed(installed, operationalHold.plural))
+    await remove(context, operationalHold, { name: UNINSTALL_HOLD }, `operationalhold ${UNINSTALL_HOLD}`)
+  const nodes = await cleanNodes(context)
+  await deleteTraces(context)
+  context.say(`let go of ${counted(freed, 'object')} and ${counted(nodes, 'node')}`)
+}
+
+async function deleteDefinitions(context: InstallContext, { definitions }: Installed): Promise<void> {
+  // The Inventory names what is left to delete, so it goes last.
+  const last = definitions.filter((d) => d.metadata.name === `${inventory.plural}.${API_GROUP}`)
+  const others = definitions.filter((d) => !last.includes(d))
+  await inParallel(others, others.length, (d) => removeDefinition(context, d))
+  context.say(`${counted(others.length, 'definition is', 'definitions are')} deleted, and their objects`)
+}
+
+const removeDefinition = (context: InstallContext, d: KubeObject): Promise<void> =>
+  remove(context, definitionType, keyOf(d), `customresourcedefinition ${d.metadata.name}`)
+
+async function deleteRemains(
+  context: InstallContext,
+  installed: Installed,
+  { keepNamespace, deleteDefinitions: withDefinitions }: UninstallOptions,
+): Promise<void> {
+  const refs = await remainsOf(context, installed)
+  const namespaces = namespacesIn(refs)
+  const gone = new Set(keepNamespace ? [] : namespaces)
+  const single = refs.filter((r) => r.kind !== 'Namespace' && !isInside(r, gone))
+  for (const [, group] of Map.groupBy(single, (r) => r.kind)) await removeRefs(context, group)
+  if (keepNamespace) await withoutMark(context)
+  else
+    await inParallel(namespaces, namespaces.length, (name) =>
+      removeRef(context, { group: '', kind: 'Namespace', namespace: '', name }),
+    )
+  // Last: after a kill the next run finds the rest by it.
+  if (isServed(installed, inventory.plural))
+    await remove(context, inventory, { name: INSTALL_INVENTORY }, `inventory ${INSTALL_INVENTORY}`)
+  if (withDefinitions)
+    for (const d of installed.definitions.filter((x) => x.metadata.name === `${inventory.plural}.${API_GROUP}`))
+      await removeDefinition(context, d)
+  context.say(keepNamespace ? 'rights and workloads are deleted' : `namespaces ${namespaces.join(', ')} are deleted`)
+}
+
+async function dryRun(context: InstallContext, installed: Installed, options: UninstallOptions): Promise<void> {
+  const { say } = context
+  const refs = await remainsOf(context, installed)
+  const running = installed.workloads.filter(runs)
+  say(
+    `would stop ${counted(running.length, 'deployment')} and delete ${counted(refs.length, 'object')} of the installation at most`,
+  )
+  say(
+    options.deleteDefinitions
+      ? `would delete ${counted(installed.definitions.length, 'definition')}`
+      : 'would keep the definitions and their objects',
+  )
+  say(options.keepNamespace ? 'would keep the namespaces' : `would delete namespaces ${namespacesIn(refs).join(', ')}`)
+}

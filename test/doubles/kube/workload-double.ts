@@ -1,0 +1,116 @@
+// Plays what a cluster does with Deployments: pods that become ready or cannot pull their image, and a leader of each role that renews its Lease.
+import { microTimestamp } from '#lib/clock.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { digestOf } from '#delivery/desired.ts'
+import { deploymentType } from '#cli/install/observe.ts'
+import { LED_ROLES } from '#cli/install/ready.ts'
+import { COMPONENT } from '#cli/install/release.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+const pods = coreKind('Pod')
+const leases = coreKind('Lease')
+const LOOK_EVERY_MS = 50
+
+export interface WorkloadDouble {
+  /** Images that no registry has. */
+  readonly missing: Set<string>
+  /** Image by role, at the moment its pods last became ready: the order in which roles change. */
+  readonly changes: readonly string[]
+  stop(): Promise<void>
+}
+
+interface Template {
+  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+export function playWorkloads(client: KubeClient, namespace: string): WorkloadDouble {
+  const missing = new Set<string>()
+  const changes: string[] = []
+  const end = new AbortController()
+  const loop = (async () => {
+    while (!end.signal.aborted) {
+      const page = await client.list(deploymentType, { namespace }).catch(() => undefined)
+      for (const d of page?.items ?? []) await settle(client, d, missing, changes).catch(() => undefined)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    }
+  })()
+  return {
+    missing,
+    changes,
+    stop: async () => {
+      end.abort()
+      await loop
+    },
+  }
+}
+
+async function settle(client: KubeClient, deployment: KubeObject, missing: ReadonlySet<string>, changes: string[]) {
+  const spec = deployment['spec'] as { readonly replicas?: number; readonly template: Template }
+  const { name = '', namespace = '' } = deployment.metadata
+  const role = deployment.metadata.labels?.[COMPONENT] ?? ''
+  const hash = digestOf(spec.template).slice(0, 8)
+  const image = imageOf(spec.template)
+  const canPull = !missing.has(image)
+  const wanted = new Set(Array.from({ length: spec.replicas ?? 1 }, (_, i) => `${name}-${hash}-${i}`))
+  const labels = spec.template.metadata?.labels ?? {}
+  const found = await client.list(pods, { namespace, labelSelector: `${COMPONENT}=${role}` })
+  for (const pod of found.items)
+    if (!wanted.has(pod.metadata.name ?? ''))
+      await client.delete(pods, { namespace, name: pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 })
+  for (const pod of wanted) {
+    if (found.items.some((p) => p.metadata.name === pod)) continue
+    const metadata = { name: pod, namespace, labels }
+    await outcomeOf(() => client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }))
+    changes.push(`${role} ${image}`)
+  }
+  for (const pod of (await client.list(pods, { namespace, labelSelector: `${COMPONENT}=${role}` })).items)
+    if (!isSaid(pod, statusOf(image, canPull)))
+      await outcomeOf(() =>
+        client.update(pods, { ...pod, status: statusOf(image, canPull) }, { subresource: 'status' }),
+      )
+  const ready = canPull ? wanted.size : 0
+  const status = {
+    observedGeneration: deployment.metadata.generation ?? 0,
+    replicas: wanted.size,
+    updatedReplicas: wanted.size,
+    readyReplicas: ready,
+    availableReplicas: ready,
+  }
+  if (!isSaid(deployment, status))
+    await outcomeOf(() => client.update(deploymentType, { ...deployment, status }, { subresource: 'status' }))
+  if (ready > 0 && LED_ROLES.some((r) => r === role)) await renew(client, namespace, role)
+}
+
+function statusOf(image: string, canPull: boolean) {
+  const state = canPull
+    ? { running: {} }
+    : { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image: not found' } }
+  return {
+    phase: canPull ? 'Running' : 'Pending',
+    conditions: [{ type: 'Ready', status: canPull ? 'True' : 'False' }],
+    containerStatuses: [{ name: 'kubenode', ready: canPull, restartCount: 0, image, imageID: '', state }],
+  }
+}
+
+const isSaid = ({ status }: KubeObject, wanted: object): boolean =>
+  isObject(status) && Object.entries(wanted).every(([k, v]) => jsonEqual(status[k], v))
+
+const imageOf = ({ spec }: Template): string => {
+  const [first] = Array.isArray(spec['containers']) ? (spec['containers'] as readonly unknown[]) : []
+  return isObject(first) ? String(first['image']) : ''
+}
+
+async function renew(client: KubeClient, namespace: string, role: string): Promise<void> {
+  const spec = { holderIdentity: `${role}-0`, leaseDurationSeconds: 15, renewTime: microTimestamp(Date.now()) }
+  const lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: `kubenode-${role}`, namespace },
+    spec,
+  }
+  await outcomeOf(() => client.apply(leases, lease, { fieldManager: 'workload-double', force: true }))
+}

@@ -1,0 +1,165 @@
+// An embedded server, a double of what runs Deployments, and small releases of KubeNode to install there.
+import { join } from 'node:path'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { systemClock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { ResourceTypes } from '#delivery/resource-types.ts'
+import type { InstallContext } from '#cli/install/context.ts'
+import { runInstall, type InstallOptions } from '#cli/install/install.ts'
+import { COMPONENT, definitionsIn, labelled, PART_OF, type Release } from '#cli/install/release.ts'
+import { uninstall, type UninstallOptions } from '#cli/install/uninstall/uninstall.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-double.ts'
+import { startEmbedded, type RunningServer } from '../servers/api-servers.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../../deploy')
+export const ROLES = ['defender', 'controllers', 'approver', 'sync', 'artifacts'] as const
+
+export const imageOf = (version: string): string => `registry.example.org/kubenode:${version}`
+
+function deployment(role: string, version: string): KubeObject {
+  const labels = { [PART_OF]: 'kubenode', [COMPONENT]: role }
+  const container = {
+    name: 'kubenode',
+    image: imageOf(version),
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  }
+  const spec = {
+    securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+    ...(role !== 'artifacts' && { serviceAccountName: `kubenode-${role}` }),
+    automountServiceAccountToken: false,
+    containers: [container],
+  }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: `kubenode-${role}`, namespace: SYSTEM_NAMESPACE, labels },
+    spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  }
+}
+
+/** The shipped definitions, rights and policies, with workloads of this version. */
+export function releaseOf(version: string, more: readonly KubeObject[] = []): Release {
+  const mark = (o: KubeObject) => labelled(o, version)
+  const shipped = ['install', 'hub'].flatMap((folder) => definitionsIn(join(DEPLOY, folder)))
+  return {
+    version,
+    definitions: definitionsIn(join(DEPLOY, 'crds')).map(mark),
+    objects: [...shipped, ...ROLES.map((r) => deployment(r, version)), ...more].map(mark),
+  }
+}
+
+export interface InstallWorld {
+  readonly server: RunningServer
+  readonly admin: KubeClient
+  readonly double: WorkloadDouble
+  readonly said: string[]
+  context(client?: KubeClient): InstallContext
+  install(release: Release, options?: Partial<InstallOptions>, client?: KubeClient): Promise<boolean>
+  uninstall(options?: Partial<UninstallOptions>, client?: KubeClient): Promise<void>
+  stop(): Promise<void>
+}
+
+export const connectionTo = (server: RunningServer) => ({
+  server: server.url,
+  ca: { data: server.ca },
+  clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+})
+
+export async function startInstallWorld(): Promise<InstallWorld> {
+  const server = await startEmbedded()
+  const admin = new HttpKubeClient(connectionTo(server))
+  const double = playWorkloads(new HttpKubeClient(connectionTo(server)), SYSTEM_NAMESPACE)
+  const said: string[] = []
+  const context = (client: KubeClient = admin): InstallContext => ({
+    client,
+    types: new ResourceTypes(client, () => systemClock.monotonic()),
+    clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 25), signal) },
+    say: (line) => void said.push(line),
+    timeoutMs: 20_000,
+  })
+  return {
+    server,
+    admin,
+    double,
+    said,
+    context,
+    install: (release, options, client) =>
+      runInstall(context(client), release, {
+        isUpgrade: false,
+        wait: true,
+        ignored: new Set(['nodes']),
+        needsSigner: false,
+        confirm: async () => true,
+        show: () => undefined,
+        ...options,
+      }),
+    uninstall: (options, client) =>
+      uninstall(context(client), {
+        dryRun: false,
+        deleteDefinitions: false,
+        keepNamespace: false,
+        now: false,
+        author: 'test',
+        confirm: async () => undefined,
+        ...options,
+      }),
+    stop: async () => {
+      await double.stop()
+      await server.stop()
+    },
+  }
+}
+
+const NOT_COMPARED = ['managedFields', 'resourceVersion', 'generation', 'uid', 'creationTimestamp']
+
+function plain({ metadata, ...rest }: KubeObject): unknown {
+  const { status: _, ...spec } = rest as { readonly status?: unknown }
+  return { ...spec, metadata: Object.fromEntries(Object.entries(metadata).filter(([k]) => !NOT_COMPARED.includes(k))) }
+}
+
+/** Every object of every kind that the server serves, by name. What renews itself is left out by `except`. */
+export async function everything(
+  admin: KubeClient,
+  except: (kind: string) => boolean = () => false,
+): Promise<ReadonlyMap<string, unknown>> {
+  const found = new Map<string, unknown>()
+  for (const path of await groupVersions(admin)) {
+    const answer = await admin.raw({ method: 'GET', path })
+    const { resources = [] } = JSON.parse(answer.text) as {
+      readonly resources?: readonly Readonly<Record<string, unknown>>[]
+    }
+    for (const { name, kind, namespaced, verbs } of resources) {
+      if (String(name).includes('/') || !(verbs as readonly string[]).includes('list') || except(String(kind))) continue
+      const [, , group = '', version = ''] = path.startsWith('/api/')
+        ? ['', '', '', path.slice(5)]
+        : path.split('/').slice(0).map(String)
+      const type = {
+        group: path.startsWith('/api/') ? '' : group,
+        version: path.startsWith('/api/') ? path.slice(5) : version,
+        kind: String(kind),
+        plural: String(name),
+        namespaced: namespaced === true,
+      }
+      for (const o of await listAll(admin, type))
+        found.set(`${String(kind)} ${o.metadata.namespace ?? ''}/${o.metadata.name}`, plain(o))
+    }
+  }
+  return found
+}
+
+async function groupVersions(admin: KubeClient): Promise<readonly string[]> {
+  const { text } = await admin.raw({ method: 'GET', path: '/apis' })
+  const body: unknown = JSON.parse(text)
+  const groups =
+    isObject(body) && Array.isArray(body['groups'])
+      ? (body['groups'] as readonly Readonly<Record<string, unknown>>[])
+      : []
+  return [
+    '/api/v1',
+    ...groups.map((g) => `/apis/${(g['preferredVersion'] as { readonly groupVersion: string }).groupVersion}`),
+  ]
+}
