@@ -16,6 +16,7 @@ import { withCompiledExpressions } from './admission/policy-served.ts'
 import { nodeRestriction } from './admission/node-restriction.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
 import type { ResolveService } from './admission/webhook-call.ts'
+import { endpointsInTurn } from './admission/resolve-service.ts'
 import { WebhookAdmission } from './admission/webhooks.ts'
 import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } from './auth/authenticate.ts'
 import { Authorizer } from './auth/authorizer.ts'
@@ -72,7 +73,7 @@ export interface ApiServerOptions {
   readonly log?: Logger
   /** Limits for clients; the defaults where absent. */
   readonly limits?: Partial<Limits>
-  /** Where services of webhooks are reachable from here; without it they are not found. */
+  /** Where services of webhooks are reachable from here; without it, at their ready endpoints. */
   readonly resolveService?: ResolveService
   /** Reads logs of containers at their nodes; without it there are none. */
   readonly podLog?: ReadPodLog
@@ -101,15 +102,15 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     definitionServed(),
   ])
   const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules))
-  const { resolveService } = options
+  const { resolveService = endpointsInTurn(store) } = options
   const webhooks = new WebhookAdmission({
     store,
     registry,
     authorizer,
     log,
-    ...(resolveService === undefined ? {} : { resolveService }),
+    resolveService,
   })
-  const converter = new WebhookConverter(resolveService ?? (() => undefined))
+  const converter = new WebhookConverter(resolveService)
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
   const loopChoice = options.loops ?? 'all'

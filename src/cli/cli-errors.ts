@@ -230,6 +230,14 @@ export const cliErrors = errorTable({
     text: 'cannot list {kind}: this server does not have the kind',
     next: 'install it, or use the kubeconfig of another cluster',
   },
+  KN1306: {
+    text: 'cannot listen at the address of {option}: {text} is not an IP address with a port',
+    next: 'give one such as 0.0.0.0:8081 or [::]:8081',
+  },
+  KN1316: {
+    text: 'cannot serve the webhook for --webhook-service {service}',
+    next: 'give NAMESPACE/NAME of the Service, and no --webhook-host',
+  },
   KN1320: {
     text: 'cannot run {roles} with one identity ({files}): a thief of it would have the powers of all of them',
     next: 'give each role its own: --kubeconfig {expected}; or accept it with --shared-identity',

@@ -1,16 +1,18 @@
-// The defender role: the loop that decides permits, and the webhook that admits our kinds. The calling program passes the context of a term.
+// The defender role: the webhook, which every replica serves, and the loop that decides permits, which the leader runs.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
-import type { Module, ModuleContext, RunningModule } from '#runtime/module.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { ModuleContext, RunningModule } from '#runtime/module.ts'
 import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
 import { DefenderTime } from './defender-time.ts'
 import { createGuard } from './guard/guard.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
-import { WebhookPart, type WebhookOptions } from './webhook/part.ts'
+import { WebhookRegistrar } from './webhook/registrar.ts'
+import { type WebhookOptions, WebhookReplica } from './webhook/replica.ts'
 
 export interface DefenderConfig {
   /** The name of the cluster, to ignore holds on other clusters. */
@@ -23,45 +25,60 @@ export interface DefenderConfig {
   readonly webhook?: WebhookOptions
 }
 
-export const defenderModule = ({
-  cluster,
-  identity,
-  withClusters = false,
-  webhook,
-}: DefenderConfig): Module<ModuleContext, Promise<RunningModule>> => ({
-  name: 'defender',
-  setup: async (context) => {
-    const { client, informers, clock, random, log, metrics } = context
-    const caches = createCaches(informers, { withClusters })
-    const serverNow = await serverClock(client, clock, log)
-    const loop = new DefenderLoop({
-      client,
-      caches,
-      clock,
-      random,
-      log,
-      identity,
-      cluster,
-      serverNow,
-      metrics: createDefenderMetrics(metrics.registry),
-    })
-    if (webhook === undefined) return { controllers: [], parts: [loop] }
-    const findComponent = (component: string, version: string) =>
-      caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
-    const guard = createGuard({
-      client,
-      caches,
-      clock,
-      random,
-      time: new DefenderTime(clock, serverNow),
-      identity,
-    })
-    const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
-    const findMachine = (name: string) => caches.machines.get({ name })
-    const served = new WebhookPart({ ...webhook, client, clock, log, events, findComponent, findMachine, guard })
-    return { controllers: [], parts: [loop, served] }
-  },
-})
+/** On every replica, leader or not. */
+export interface StandingDefender {
+  readonly parts: readonly Part[]
+  /** Why this replica can answer no review, or undefined. */
+  readonly problem: () => string | undefined
+}
+
+/** Created once per process: the parts of every replica, and those of the leader. */
+export function defenderModule(config: DefenderConfig) {
+  const { cluster, identity, withClusters = false, webhook } = config
+  let replica: WebhookReplica | undefined
+
+  return {
+    name: 'defender',
+
+    /** Undefined without a webhook: a standby then has nothing to do. */
+    standing:
+      webhook &&
+      (async (context: ModuleContext): Promise<StandingDefender> => {
+        const { client, informers, clock, random, log } = context
+        const caches = createCaches(informers, { withClusters })
+        const serverNow = await serverClock(client, clock, log)
+        const findComponent = (component: string, version: string) =>
+          caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
+        const findMachine = (name: string) => caches.machines.get({ name })
+        // Counted by compare-and-swap in the ledger: replicas that answer at once count one after the other.
+        const guard = createGuard({ client, caches, clock, random, time: new DefenderTime(clock, serverNow), identity })
+        const served = new WebhookReplica({ ...webhook, client, clock, log, findComponent, findMachine, guard })
+        replica = served
+        return { parts: [served], problem: () => served.problem() }
+      }),
+
+    setup: async (context: ModuleContext): Promise<RunningModule> => {
+      const { client, informers, clock, random, log, metrics } = context
+      const caches = createCaches(informers, { withClusters })
+      const serverNow = await serverClock(client, clock, log)
+      const loop = new DefenderLoop({
+        client,
+        caches,
+        clock,
+        random,
+        log,
+        identity,
+        cluster,
+        serverNow,
+        metrics: createDefenderMetrics(metrics.registry),
+      })
+      if (webhook === undefined || replica === undefined) return { controllers: [], parts: [loop] }
+      const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
+      const registrar = new WebhookRegistrar({ at: webhook.at, client, clock, log, events, replica })
+      return { controllers: [], parts: [loop, registrar] }
+    },
+  }
+}
 
 /** The API server's clock, read once and run on by our stopwatch. A server that tells no time leaves us with our own. */
 async function serverClock(client: KubeClient, clock: Clock, log: Logger): Promise<() => number | undefined> {

@@ -1,4 +1,5 @@
-// Serves GET of /metrics, /healthz and /readyz, and nothing else, on the loopback address unless told otherwise, to requests that name this server.
+// Serves GET of /healthz and /readyz, and of /metrics where it has them, and nothing else, on the loopback address unless told otherwise, to requests that
+// name this server. Kubelet probes the address of a pod and names it in the Host header, which is the address that the request arrives at.
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '#lib/clock.ts'
@@ -9,10 +10,16 @@ import type { Logger } from '#lib/log.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
+/** The text of all metrics and its content type, such as a prom-client Registry gives. */
+export interface MetricsText {
+  metrics(): Promise<string>
+  readonly contentType: string
+}
+
 export interface StatusHttpOptions {
   readonly health: Health
-  /** The text of all metrics and its content type, such as a prom-client Registry gives. */
-  readonly metrics: { metrics(): Promise<string>; readonly contentType: string }
+  /** Left out on an address that others reach: metrics tell about the cluster. */
+  readonly metrics?: MetricsText
   readonly log: Logger
   readonly host?: string
   /** Other names by which scrapers reach it. */
@@ -51,8 +58,16 @@ export async function answer(
   const path = url.split('?', 1)[0]
   if (path === '/healthz') return healthAnswer(health.live())
   if (path === '/readyz') return healthAnswer(health.ready())
-  if (path === '/metrics') return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() }
-  return { status: 404, contentType: TEXT, body: 'not found; available: /metrics, /healthz and /readyz\n' }
+  if (path === '/metrics' && metrics !== undefined)
+    return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() }
+  return {
+    status: 404,
+    contentType: TEXT,
+    body:
+      metrics === undefined
+        ? 'not found; available: /healthz and /readyz\n'
+        : 'not found; available: /metrics, /healthz and /readyz\n',
+  }
 }
 
 const healthAnswer = (report: HealthReport): Answer => ({

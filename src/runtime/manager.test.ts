@@ -51,7 +51,7 @@ describe('in order', () => {
     expect([events.splice(0), manager.phase]).toEqual([['start controller'], 'Leading'])
     terminate()
     expect(await running).toEqual({ reason: 'Stopped', left: [] })
-    expect(events).toEqual(['stop controller', 'give back', 'stop http', 'stop cache'])
+    expect(events).toEqual(['stop controller', 'give back', 'stop cache', 'stop http'])
   })
 
   test('nobody stands for election before the caches are synced', async () => {

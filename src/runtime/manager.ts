@@ -92,7 +92,12 @@ export class Manager {
         (error: unknown): Ended => this.#unstarted(error),
       )
     this.#phase = 'Draining'
-    const left = await this.#stopAll(this.#started, this.#drainMs(lead.reason))
+    // Caches do not write what leadership covers: replicas that serve from them may finish, also when it was lost. Probes see all of it.
+    const others = this.#started.filter((part) => !http.includes(part))
+    const left = [
+      ...(await this.#stopAll(others, this.#drainMs('Stopped'))),
+      ...(await this.#stopAll(http, LOST_DRAIN_MS)),
+    ]
     const ended = { ...lead, left: [...lead.left, ...left] }
     log.info('ended', ended)
     return ended

@@ -28,8 +28,16 @@ export interface RuntimeMetrics {
   stalled(part: string, isStalled: boolean): void
 }
 
-export function createMetrics({ process = false }: { readonly process?: boolean } = {}): RuntimeMetrics {
+export interface MetricsOptions {
+  /** With those of the process. */
+  readonly process?: boolean
+  /** On every series, as the shipped alerts expect: a Prometheus may read many clusters. */
+  readonly cluster?: string
+}
+
+export function createMetrics({ process = false, cluster }: MetricsOptions = {}): RuntimeMetrics {
   const registry = new Registry()
+  if (cluster !== undefined) registry.setDefaultLabels({ cluster })
   const registers = [registry]
   if (process) collectDefaultMetrics({ register: registry, prefix: 'kubenode_' })
   const label = boundedLabel()

@@ -124,8 +124,7 @@ interface Client {
 async function forge(path: string, client: Client = {}, clientCa?: string, silentConnections = 0) {
   let asked = 0
   const certificate = newCertificate('127.0.0.1', systemClock.now())
-  const paths = new SecretPaths(systemClock, () => 'known')
-  paths.propose()
+  const paths = new SecretPaths(['known'])
   const server = new WebhookServer({
     certificate,
     paths,

@@ -30,7 +30,8 @@ import { createCaches } from '#defender/caches.ts'
 import { DefenderTime } from '#defender/defender-time.ts'
 import { createGuard } from '#defender/guard/guard.ts'
 import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts'
-import { WebhookPart } from '#defender/webhook/part.ts'
+import { WebhookRegistrar } from '#defender/webhook/registrar.ts'
+import { WebhookReplica } from '#defender/webhook/replica.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -51,7 +52,8 @@ import { eventually } from '#test/support/benches/sync-bench.ts'
 
 let server: RunningServer
 let admin: KubeClient
-let part: WebhookPart
+let part: WebhookRegistrar
+let replica: WebhookReplica
 let stopInformers: () => Promise<void> = async () => undefined
 let served = 0
 
@@ -72,7 +74,7 @@ const secretKey = { namespace: WEBHOOK_NAMESPACE, name: WEBHOOK_SECRET }
 
 async function startWebhook(): Promise<void> {
   const client = asUser('kubenode:defender')
-  const where = { listen: '127.0.0.1', port: 0, host: '127.0.0.1' }
+  const where = { listen: '127.0.0.1', port: 0, at: { host: '127.0.0.1' } }
   const informers = createInformers({ client, clock: systemClock, random: systemRandom, log: silentLogger })
   const caches = createCaches(informers, { withClusters: false })
   informers.start()
@@ -86,21 +88,18 @@ async function startWebhook(): Promise<void> {
     time: new DefenderTime(systemClock),
     identity: 'test',
   })
-  part = new WebhookPart({
-    ...where,
-    client,
-    clock: systemClock,
-    log: silentLogger,
-    events: createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/defender', instance: 'test' }),
-    findComponent: () => undefined,
-    findMachine: (name) => caches.machines.get({ name }),
-    guard,
-  })
+  const own = { ...where, client, clock: systemClock, log: silentLogger }
+  const findMachine = (name: string) => caches.machines.get({ name })
+  replica = new WebhookReplica({ ...own, findComponent: () => undefined, findMachine, guard })
+  const events = createEventRecorder({ ...own, controller: 'kubenode.io/defender', instance: 'test' })
+  part = new WebhookRegistrar({ ...own, events, replica })
+  await replica.start()
   await part.start()
 }
 
 async function stopWebhook(): Promise<void> {
   await part.stop()
+  await replica.stop()
   await stopInformers()
 }
 
@@ -196,17 +195,18 @@ test('a restart serves the same certificate on another port, and the registratio
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
 })
 
-test('a certificate that runs out is made anew without a restart', async () => {
+test('a certificate that runs out gets a successor, which is trusted beside it without a restart', async () => {
   const before = await registered()
   const old = newCertificate('127.0.0.1', Date.now() - 300 * 86_400_000)
-  const data = { 'ca.crt': old.ca, 'tls.crt': old.cert, 'tls.key': old.key }
+  const data = { 'current-ca.crt': old.ca, 'tls.crt': old.cert, 'tls.key': old.key }
   const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]))
   await admin.patch(SECRETS, secretKey, { type: 'merge', value: { data: encoded } as never })
   expect(await part.look()).toBe(true)
   const after = await registered()
   expect(after.url).toBe(before.url)
-  expect(after.ca).not.toBe(before.ca)
-  expect(new X509Certificate(after.ca).validToDate.getTime()).toBeGreaterThan(Date.now() + 300 * 86_400_000)
+  const [own = '', next = ''] = after.ca.split(/(?<=-----END CERTIFICATE-----\n)/)
+  expect(own).toBe(old.ca)
+  expect(new X509Certificate(next).validToDate.getTime()).toBeGreaterThan(Date.now() + 300 * 86_400_000)
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
 })
 

@@ -64,7 +64,7 @@ async function run(kubeconfig: string, signal: AbortSignal, onLeading: () => voi
     setup: () => [{ name: 'works', start: onLeading, stop: () => undefined }],
   }
   const client = clientOf(config, 'test')
-  return runRole(role, { client, leaseClient: client, log: silentLogger, metricsPort: 0, signal, rightsMs: 200 })
+  return runRole(role, { client, leaseClient: client, log: silentLogger, listeners: () => [], signal, rightsMs: 200 })
 }
 
 async function holder(): Promise<string> {

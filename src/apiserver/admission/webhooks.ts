@@ -24,8 +24,7 @@ export interface WebhookParts {
   readonly store: Store
   readonly registry: Registry
   readonly log: Logger
-  /** Without one the address of a service is unknown. */
-  readonly resolveService?: ResolveService
+  readonly resolveService: ResolveService
 }
 
 type Allowed = Extract<Verdict, { kind: 'Answered' }>
@@ -40,7 +39,7 @@ export class WebhookAdmission {
   /** Webhooks that failed at the last call: logged once, not on each write. */
   readonly #failing = new Set<string>()
 
-  constructor({ store, registry, authorizer, log, resolveService = () => undefined }: WebhookParts) {
+  constructor({ store, registry, authorizer, log, resolveService }: WebhookParts) {
     this.#store = store
     this.#authorizer = authorizer
     this.#log = log

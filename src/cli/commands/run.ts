@@ -25,6 +25,7 @@ interface Options {
   readonly trust?: string
   readonly hub?: boolean
   readonly webhookHost?: string
+  readonly webhookService?: string
   readonly webhookListen?: string
   readonly webhookPort: string
   readonly webhookClientCa?: string
@@ -38,6 +39,7 @@ interface Options {
   readonly render?: (typeof RENDER_PLACES)[number]
   readonly renderImage?: string
   readonly metricsPort: string
+  readonly healthListen?: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -62,6 +64,10 @@ export function register(program: Command, io: Io): void {
     .option('--trust <file>', 'trust document that agents start from')
     .option('--hub', 'Clusters are targets of this defender too')
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
+    .option(
+      '--webhook-service <name>',
+      'serve the webhook of the defender on every replica; the API server reaches it through this Service, NAMESPACE/NAME, at its port 443',
+    )
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
     .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
     .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
@@ -98,6 +104,10 @@ export function register(program: Command, io: Io): void {
         'port of /metrics, /healthz and /readyz on loopback; 0 takes a free one',
       ).default('0'),
     )
+    .option(
+      '--health-listen <address:port>',
+      'address of the pod on which kubelet reads /healthz and /readyz; on loopback with --metrics-port when left out',
+    )
     .addOption(
       new Option('--log-level <level>', 'lowest level that is logged')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -110,6 +120,7 @@ export function register(program: Command, io: Io): void {
         { untilOneEnds },
         { clientOf, serverOf },
         { connectionFor, connectionsOf },
+        { listenersOf, listeningOf },
         { pinoLogger },
         { untilEnded },
         { parsePlaces },
@@ -120,6 +131,7 @@ export function register(program: Command, io: Io): void {
         import('../run/until-one-ends.ts'),
         import('../run/connect.ts'),
         import('../run/role-connections.ts'),
+        import('../run/listeners.ts'),
         import('#lib/log-pino.ts'),
         import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
@@ -131,7 +143,7 @@ export function register(program: Command, io: Io): void {
           throw new KubeNodeError(cliErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
         return known
       })
-      const metricsPort = metricsPortOf(options.metricsPort, names)
+      const listening = listeningOf(options, names)
       // Impossible options are reported before any request.
       const renderImage = names.includes('sync') ? renderImageOf({ ...options, env: io.env }) : undefined
       const outbound = parsePlaces(listOf(options.callAllow))
@@ -166,15 +178,16 @@ export function register(program: Command, io: Io): void {
         entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`
-      const ended = await untilOneEnds(names, shutdown.signal, (name, signal) => {
+      const ended = await untilOneEnds(names, shutdown.signal, async (name, signal) => {
         const connection = connectionFor(connections, name)
         const own = { ...config, ...serverOf(connection), cluster: clusterOf(options, connection) }
-        return runRole(roleNamed(name, own, identity), {
+        return runRole(await roleNamed(name, own, identity), {
           client: clientOf(connection.config, `kubenode-${name}`),
           clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
           leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
           log,
-          metricsPort,
+          cluster: own.cluster,
+          listeners: (served) => listenersOf(listening, served),
           signal,
         })
       })
@@ -200,21 +213,21 @@ function clusterOf({ cluster }: Options, { context }: { readonly context: string
 const MAX_PORT = 65_535
 const LOOPBACK = '127.0.0.1'
 
-function metricsPortOf(text: string, roles: readonly string[]): number {
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port > MAX_PORT)
-    throw new KubeNodeError(cliErrors.KN1309({ port: JSON.stringify(text), maxPort: MAX_PORT }))
-  if (port !== 0 && roles.length > 1) throw new KubeNodeError(cliErrors.KN1308({ port, roles: roles.join(' and ') }))
-  return port
-}
+const SERVICE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z]([a-z0-9-]{0,61}[a-z0-9])?)$/
 
-function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort, webhookClientCa }: Options) {
+function webhookOf(options: Options) {
+  const { webhookHost: host, webhookService: service, webhookListen: listen = LOOPBACK, webhookPort } = options
   const port = Number(webhookPort)
   if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
     throw new KubeNodeError(cliErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
-  if (host === undefined) return {}
+  if (host === undefined && service === undefined) return {}
+  const [, namespace = '', , name = ''] = SERVICE.exec(service ?? '') ?? []
+  if (service !== undefined && (host !== undefined || name === ''))
+    throw new KubeNodeError(cliErrors.KN1316({ service: JSON.stringify(service) }))
+  const at = service === undefined ? { host: host ?? '' } : { namespace, name }
+  const { webhookClientCa } = options
   const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
-  return { webhook: { host, listen, port, ...(clientCa !== undefined && { clientCa }) } }
+  return { webhook: { at, listen, port, ...(clientCa !== undefined && { clientCa }) } }
 }
 
 const listOf = (text = ''): readonly string[] =>

@@ -13,7 +13,6 @@ import { systemRandom } from '#lib/random.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import { fencedClient } from '#runtime/fenced-client.ts'
 import { Health } from '#runtime/health.ts'
-import { StatusHttp } from '#runtime/http.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Informers } from '#runtime/informers.ts'
 import type { LeaderTimes } from '#runtime/leader.ts'
@@ -43,10 +42,21 @@ export interface RoleContext {
   readonly events: (name: string) => EventRecorder
 }
 
+/** What a role gets on every replica, before it leads. Its client is not fenced: a standby writes by compare-and-swap alone. */
+export type StandingContext = Pick<RoleContext, 'client' | 'informers' | 'clock' | 'random' | 'log' | 'metrics'>
+
+export interface Standing {
+  readonly parts: readonly Part[]
+  /** Why this replica cannot be used, or undefined. */
+  readonly problem: () => string | undefined
+}
+
 export interface Role {
   readonly name: string
   /** The rights that it needs to lead. */
   readonly needs?: readonly Right[]
+  /** What every replica runs, leader or not. */
+  readonly standing?: (context: StandingContext) => Promise<Standing>
   /** Creates caches and loops; starts nothing. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]
 }
@@ -57,11 +67,20 @@ export interface RunRoleOptions {
   /** A connection of its own for the lease. */
   readonly leaseClient: KubeClient
   readonly log: Logger
-  readonly metricsPort: number
+  /** The name of the cluster, on each series. */
+  readonly cluster?: string
+  /** Where this process answers: probes, scrapers. */
+  readonly listeners: (serves: Served) => readonly Part[]
   readonly leaderTimes?: LeaderTimes
   /** How often a leader asks whether it still has its rights. */
   readonly rightsMs?: number
   readonly signal: AbortSignal
+}
+
+export interface Served {
+  readonly health: Health
+  readonly metrics: RuntimeMetrics
+  readonly log: Logger
 }
 
 /** In the server's words, which name the user and the right, and the identity that has it. */
@@ -77,7 +96,7 @@ function actingAs({ clientAs }: RunRoleOptions, user: string): KubeClient {
 
 /** Runs one role until the signal aborts or it no longer leads. */
 export async function runRole(role: Role, options: RunRoleOptions): Promise<Ended> {
-  const { client, leaseClient, metricsPort, leaderTimes, rightsMs } = options
+  const { client, leaseClient, leaderTimes, rightsMs } = options
   const ending = new AbortController()
   const unfollow = followSignal(ending, options.signal)
   const { signal } = ending
@@ -85,7 +104,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const log = options.log.with({ role: role.name })
   const clock = systemClock
   const random = systemRandom
-  const metrics = createMetrics({ process: true })
+  const metrics = createMetrics({ process: true, ...(options.cluster !== undefined && { cluster: options.cluster }) })
   const health = new Health()
   const supervision = supervise({ clock, log, health, metrics })
   const instance = `${hostname()}-${process.pid}`
@@ -95,15 +114,18 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const lacks = (cause: ApiError): KubeNodeError => lacksRight(role.name, cause)
   const onRefused = (cause: ApiError): void => refused.reject(lacks(cause))
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0, onRefused })
-  const http = new StatusHttp({ health, metrics: metrics.registry, log, port: metricsPort })
+  const standing = standingPart(role, { client, informers, clock, random, log, metrics }, refused.promise)
+  let election: LeaderElection | undefined
+  let isWorking = false
 
   const manager = new Manager({
     clock,
     log,
-    http: [http],
+    http: options.listeners({ health, metrics, log }),
+    caches: standing === undefined ? [] : [standing.part],
     election: supervision.election(
       (events) =>
-        new LeaderElection({
+        (election = new LeaderElection({
           client: leaseClient,
           clock,
           random,
@@ -113,7 +135,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
           ...events,
           onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
-        }),
+        })),
     ),
     controllers: (leader) => [
       {
@@ -150,20 +172,64 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           running.push(rights)
           for (const part of parts) await part.start(begin)
           running.push(...parts)
+          isWorking = true
           log.info('role is running', { caches: informers.all().length, parts: parts.length })
         },
         stop: async (withinMs) => {
           for (const part of running.toReversed()) await part.stop(withinMs)
-          await informers.stop()
+          // The webhook of this replica still answers from them.
+          if (standing === undefined) await informers.stop()
         },
       },
     ],
   })
   const running: Part[] = []
+  health.readyWhen('role', readiness({ manager, election: () => election, standing, isWorking: () => isWorking }))
   try {
     const ended = await manager.run(signal)
     return lost === undefined ? ended : { ...ended, reason: 'RightLost', error: lost }
   } finally {
     unfollow()
   }
+}
+
+interface Ready {
+  readonly manager: Pick<Manager, 'phase'>
+  readonly election: () => LeaderElection | undefined
+  readonly standing: { readonly problem: () => string | undefined } | undefined
+  readonly isWorking: () => boolean
+}
+
+/** A standby is ready: it can take over, and may serve already. What every replica serves does not wait for the leader's work to begin. */
+function readiness({ manager, election, standing, isWorking }: Ready): () => string | undefined {
+  let hasReadLease = false
+  return () => {
+    const { phase } = manager
+    if (phase === 'Draining' || phase === 'Ended') return 'shutting down'
+    hasReadLease ||= election()?.holder() !== undefined
+    if (!hasReadLease) return 'cannot read its lease yet'
+    if (standing !== undefined) return standing.problem()
+    return phase === 'Leading' && !isWorking() ? 'taking over: its caches are not complete' : undefined
+  }
+}
+
+/** One part for all of it: its caches must be complete before it serves. */
+function standingPart({ standing }: Role, context: StandingContext, refused: Promise<never>) {
+  if (standing === undefined) return undefined
+  let made: Standing | undefined
+  const part: Part = {
+    name: 'standing',
+    start: async (signal) => {
+      const { informers } = context
+      made = await standing(context)
+      informers.start()
+      await Promise.race([informers.synced(signal), refused])
+      for (const p of made.parts) await p.start(signal)
+    },
+    stop: async (withinMs) => {
+      await Promise.all((made?.parts ?? []).map(async (p) => p.stop(withinMs)))
+      await context.informers.stop()
+    },
+  }
+  return { part, problem: () => (made === undefined ? 'starting' : made.problem()) }
 }

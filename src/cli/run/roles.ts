@@ -4,6 +4,7 @@ import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { WebhookOptions } from '#defender/webhook/replica.ts'
 import type { Provider } from '#providers/port.ts'
 import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -32,13 +33,7 @@ export interface RolesConfig {
   /** Clusters are targets too. */
   readonly isHub: boolean
   /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
-  readonly webhook?: {
-    readonly host: string
-    readonly listen: string
-    readonly port: number
-    /** PEM. */
-    readonly clientCa?: string
-  }
+  readonly webhook?: WebhookOptions
   /** Allowed targets of rollout inspections. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
   /** Allowed targets of repair webhooks; none without it. */
@@ -154,19 +149,16 @@ const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role =>
   },
 })
 
-const defenderRole = (config: RolesConfig, identity: string): Role => ({
-  name: 'defender',
-  needs: NEEDS.defender,
-  async setup(context) {
-    const { defenderModule } = await import('#defender/role.ts')
-    const { cluster, isHub: withClusters, webhook } = config
-    const more = webhook === undefined ? {} : { webhook }
-    return partsOf(
-      await defenderModule({ cluster, identity, withClusters, ...more }).setup(context),
-      context.supervision,
-    )
-  },
-})
+async function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity: string): Promise<Role> {
+  const { defenderModule } = await import('#defender/role.ts')
+  const role = defenderModule({ cluster, identity, withClusters: isHub, ...(webhook !== undefined && { webhook }) })
+  return {
+    name: 'defender',
+    needs: NEEDS.defender,
+    ...(role.standing !== undefined && { standing: role.standing }),
+    setup: async (context) => partsOf(await role.setup(context), context.supervision),
+  }
+}
 
 const syncRole = (config: RolesConfig): Role => ({
   name: 'sync',
@@ -200,7 +192,7 @@ const syncRole = (config: RolesConfig): Role => ({
 })
 
 /** `identity` is unique to this process; it is recorded where two of them must be distinguished. */
-export function roleNamed(name: RoleName, config: RolesConfig, identity: string): Role {
+export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
   switch (name) {
     case 'controllers':
       return controllersRole(config)

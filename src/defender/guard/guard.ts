@@ -57,7 +57,8 @@ export const createGuard =
         ledger: current?.spec,
         now: time.at(asOfMs(current?.spec)),
         wall: clock.now(),
-        leader: identity,
+        // A standby that counts does not lead.
+        leader: current?.spec.leader ?? identity,
       })
       if (verdict.kind === 'Held') return { kind: 'Refuse', reason: verdict.why }
       if (verdict.ledger === undefined || current === undefined || isDryRun) return { kind: 'Keep' }

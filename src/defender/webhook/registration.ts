@@ -15,8 +15,14 @@ export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 /** Written by the Defender, or by controllers on each step: what they write they have checked. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['DefenderLedger', 'Inventory'])
 
+/** The port of the Service in front of the replicas. */
+const SERVICE_PORT = 443
+
+/** A URL without a path, or a Service. */
+export type WebhookAddress = string | { readonly namespace: string; readonly name: string }
+
 /** `token` is the secret part of the paths: a client that may read this object may call the webhook. */
-export const webhookConfiguration = (address: string, ca: string, token: string): KubeObject => ({
+export const webhookConfiguration = (address: WebhookAddress, ca: string, token: string): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: webhookConfigurationType.kind,
   metadata: { name: WEBHOOK_CONFIGURATION },
@@ -47,8 +53,12 @@ export const webhookConfiguration = (address: string, ca: string, token: string)
   ],
 })
 
-const clientConfig = (door: Door, address: string, ca: string, token: string) => ({
-  url: `${address}${pathOf(token, door)}`,
+const clientConfig = (door: Door, address: WebhookAddress, ca: string, token: string) => ({
+  ...(typeof address === 'string'
+    ? { url: `${address}${pathOf(token, door)}` }
+    : {
+        service: { namespace: address.namespace, name: address.name, path: pathOf(token, door), port: SERVICE_PORT },
+      }),
   caBundle: Buffer.from(ca).toString('base64'),
 })
 

@@ -1,44 +1,68 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { OVERLAP_MS, pathOf, ROTATE_MS, SecretPaths } from './secret-paths.ts'
+import {
+  acceptedTokens,
+  newToken,
+  OVERLAP_MS,
+  pathData,
+  pathOf,
+  pathsIn,
+  type PathState,
+  ROTATE_MS,
+  rotatedPaths,
+  SecretPaths,
+  SPREAD_MS,
+  tokenToName,
+} from './secret-paths.ts'
 
-function paths() {
-  const clock = new VirtualClock(0)
-  let made = 0
-  return { clock, paths: new SecretPaths(clock, () => `token-${++made}`) }
-}
-
-test('S30 nothing is accepted before a path was proposed, and nothing but that path afterwards', () => {
-  const { paths: p } = paths()
+test('S30 nothing but the accepted paths is a door', () => {
+  const p = new SecretPaths()
   expect(p.doorOf('/token-1/admit')).toBeUndefined()
-  expect(p.propose()).toBe('token-1')
+  p.accept(['token-1'])
   expect([p.doorOf('/token-1/admit'), p.doorOf('/token-1/deletions')]).toEqual(['kinds', 'deletions'])
   for (const path of ['', '/', '/admit', '/deletions', '/token-1', '/token-1/', '/token-2/admit', '/token-1/admit/'])
     expect(p.doorOf(path)).toBeUndefined()
+  p.accept(['token-2', 'token-1'])
+  expect([p.doorOf(pathOf('token-1', 'kinds')), p.doorOf(pathOf('token-2', 'events'))]).toEqual(['kinds', 'events'])
 })
 
-test('S30 a write whose answer was lost is tried again under the same path', () => {
-  const { paths: p } = paths()
-  expect([p.propose(), p.propose()]).toEqual(['token-1', 'token-1'])
+test('S30 a token cannot be guessed', () => {
+  expect(newToken()).toMatch(/^[\w-]{43}$/)
+  expect(newToken()).not.toBe(newToken())
 })
 
-test('S30 the path is replaced every day; the new one is accepted before it is written, the old one for a bounded time after', async () => {
-  const { clock, paths: p } = paths()
-  p.adopt(p.propose())
-  expect([p.isRotationDue, p.propose()]).toEqual([false, 'token-1'])
-  await clock.advance(ROTATE_MS)
-  expect([p.isRotationDue, p.propose()]).toEqual([true, 'token-2'])
-  expect([p.doorOf(pathOf('token-1', 'kinds')), p.doorOf(pathOf('token-2', 'kinds'))]).toEqual(['kinds', 'kinds'])
-  p.adopt('token-2')
-  await clock.advance(OVERLAP_MS - 1)
-  expect(p.doorOf(pathOf('token-1', 'kinds'))).toBe('kinds')
-  await clock.advance(1)
-  expect([p.doorOf(pathOf('token-1', 'kinds')), p.doorOf(pathOf('token-2', 'kinds'))]).toEqual([undefined, 'kinds'])
+const NOW = Date.parse('2026-01-05T00:00:00Z')
+
+function step(state: PathState | undefined, change: { now?: number; named?: string; knownMs?: number } = {}) {
+  const { now = NOW, named, knownMs = 0 } = change
+  return rotatedPaths(state, { now, named, newToken: () => 'made', knownMs: () => knownMs })
+}
+
+const state = (more: Partial<PathState> = {}): PathState => ({ token: 'a', since: NOW, ...more })
+
+test.each<[string, PathState | undefined, Parameters<typeof step>[1], PathState]>([
+  ['there is none yet', undefined, {}, { token: 'made', since: NOW }],
+  ['it is young', state(), { now: NOW + ROTATE_MS - 1 }, state()],
+  ['a day passed', state(), { now: NOW + ROTATE_MS }, state({ next: 'made' })],
+  ['the clock was set back by a day', state(), { now: NOW - ROTATE_MS }, state({ next: 'made' })],
+  ['the next one is not named yet', state({ next: 'b' }), { named: 'a', knownMs: SPREAD_MS }, state({ next: 'b' })],
+  ['the next one is named', state({ next: 'b' }), { named: 'b' }, state({ token: 'b', previous: 'a' })],
+  ['one from before is young', state({ previous: 'z' }), { knownMs: OVERLAP_MS - 1 }, state({ previous: 'z' })],
+  ['one from before is old', state({ previous: 'z' }), { knownMs: OVERLAP_MS }, state()],
+  [
+    'a day passed, and one from before is still accepted',
+    state({ previous: 'z' }),
+    { now: NOW + ROTATE_MS },
+    state({ previous: 'z' }),
+  ],
+])('S30 the path is replaced a step at a time: %s', (_, before, seen, after) => {
+  const result = step(before, seen)
+  expect(result).toEqual(after)
+  expect(pathsIn(pathData(result))).toEqual(after)
 })
 
-test('S30 two processes have different paths', () => {
-  const clock = new VirtualClock(0)
-  const [a, b] = [new SecretPaths(clock), new SecretPaths(clock)]
-  expect(a.propose()).toMatch(/^[\w-]{43}$/)
-  expect(a.propose()).not.toBe(b.propose())
+test('S30 the configuration names a path only once every replica accepts it', () => {
+  const rotating = state({ next: 'b' })
+  expect(tokenToName(rotating, () => SPREAD_MS - 1)).toBe('a')
+  expect(tokenToName(rotating, () => SPREAD_MS)).toBe('b')
+  expect(acceptedTokens(state({ next: 'b', previous: 'z' }))).toEqual(['a', 'b', 'z'])
 })

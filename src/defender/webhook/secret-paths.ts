@@ -1,8 +1,7 @@
 // The paths under which the API server reaches the webhook. A plain API server sends no certificate, so the path is the secret: random, known to
-// readers of the webhook configuration only, and replaced by a new one every day. A new path is accepted before the configuration names it, the one
-// before for a bounded time afterwards, while API servers still learn of the change.
+// readers of the webhook configuration only, and replaced by a new one every day. All replicas accept a new path before the configuration names it, and the
+// one before for a bounded time afterwards, while API servers still learn of the change.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Clock } from '#lib/clock.ts'
 
 export type Door = 'kinds' | 'deletions' | 'certificates' | 'events'
 const DOORS: Readonly<Record<Door, string>> = {
@@ -16,67 +15,91 @@ const DOOR_NAMES = Object.keys(DOORS) as readonly Door[]
 /** As long as a key, so that it cannot be guessed. */
 const TOKEN_BYTES = 32
 export const ROTATE_MS = 24 * 3_600_000
+/** All replicas read the Secret far more often; one that cannot read it for half of this time is not ready. */
+export const SPREAD_MS = 10 * 60_000
 /** API servers watch webhook configurations; one that is cut off for longer than this fails its calls until it is back. */
-export const OVERLAP_MS = 5 * 60_000
+export const OVERLAP_MS = 10 * 60_000
+
+export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url')
 
 export const pathOf = (token: string, door: Door): string => `/${token}/${DOORS[door]}`
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-interface Accepted {
+export interface PathState {
   readonly token: string
-  /** By the stopwatch; undefined while the configuration names it, or is about to. */
-  readonly until: number | undefined
+  /** Milliseconds since 1970. */
+  readonly since: number
+  /** Accepted by all replicas before the configuration names it. */
+  readonly next?: string
+  /** Accepted while an API server may still know the configuration of before. */
+  readonly previous?: string
 }
 
+export interface PathsSeen {
+  readonly now: number
+  readonly newToken: () => string
+  /** The configuration was written with it, by this process. */
+  readonly named: string | undefined
+  /** For how long this process has known it. */
+  readonly knownMs: (token: string) => number
+}
+
+/** The state to write; the same object when there is nothing to do. One step at a time. */
+export function rotatedPaths(state: PathState | undefined, seen: PathsSeen): PathState {
+  const { now } = seen
+  if (state === undefined) return { token: seen.newToken(), since: now }
+  const { token, since, next, previous } = state
+  if (next !== undefined && seen.named === next) return { token: next, since: now, previous: token }
+  if (previous !== undefined && seen.knownMs(previous) >= OVERLAP_MS) {
+    const { previous: _gone, ...rest } = state
+    return rest
+  }
+  // A clock that was set back must not keep a path for ever.
+  const isDue = Math.abs(now - since) >= ROTATE_MS
+  if (next === undefined && previous === undefined && isDue) return { ...state, next: seen.newToken() }
+  return state
+}
+
+/** What the configuration is to name: the next one as soon as every replica accepts it. */
+export const tokenToName = ({ token, next }: PathState, knownMs: PathsSeen['knownMs']): string =>
+  next !== undefined && knownMs(next) >= SPREAD_MS ? next : token
+
+export const acceptedTokens = ({ token, next, previous }: PathState): readonly string[] =>
+  [token, next, previous].filter((t) => t !== undefined)
+
+export const pathData = ({ token, since, next, previous }: PathState): Readonly<Record<string, string>> => ({
+  path: token,
+  'path-since': new Date(since).toISOString(),
+  ...(next !== undefined && { 'next-path': next }),
+  ...(previous !== undefined && { 'previous-path': previous }),
+})
+
+export function pathsIn(data: Readonly<Record<string, string>>): PathState | undefined {
+  const { path: token, 'path-since': since = '', 'next-path': next, 'previous-path': previous } = data
+  const at = Date.parse(since)
+  if (token === undefined || Number.isNaN(at)) return undefined
+  return { token, since: at, ...(next !== undefined && { next }), ...(previous !== undefined && { previous }) }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** The paths that a server accepts now. */
 export class SecretPaths {
-  readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #newToken: () => string
-  #accepted: readonly Accepted[] = []
-  #named: { readonly token: string; readonly since: number } | undefined
-  #proposed: string | undefined
+  #tokens: readonly string[]
 
-  constructor(
-    clock: Pick<Clock, 'monotonic'>,
-    newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url'),
-  ) {
-    this.#clock = clock
-    this.#newToken = newToken
+  constructor(tokens: readonly string[] = []) {
+    this.#tokens = tokens
   }
 
-  get isRotationDue(): boolean {
-    return this.#named === undefined || this.#clock.monotonic() - this.#named.since >= ROTATE_MS
-  }
-
-  /** For the configuration that is written next. Accepted from now on, and the same until it was written: a lost answer may hide a write that was done. */
-  propose(): string {
-    if (this.#named !== undefined && !this.isRotationDue) return this.#named.token
-    if (this.#proposed === undefined) {
-      this.#proposed = this.#newToken()
-      this.#accepted = [...this.#accepted, { token: this.#proposed, until: undefined }]
-    }
-    return this.#proposed
-  }
-
-  /** The configuration names it. */
-  adopt(token: string): void {
-    if (this.#named?.token === token) return
-    const now = this.#clock.monotonic()
-    this.#named = { token, since: now }
-    this.#proposed = undefined
-    this.#accepted = this.#live(now).map((a) => (a.token === token ? a : { ...a, until: a.until ?? now + OVERLAP_MS }))
+  accept(tokens: readonly string[]): void {
+    this.#tokens = tokens
   }
 
   /** Compares with every path there is, in constant time: how long it takes tells nothing. */
   doorOf(path: string): Door | undefined {
     const asked = digest(path)
     let found: Door | undefined
-    for (const { token } of this.#live(this.#clock.monotonic()))
+    for (const token of this.#tokens)
       for (const door of DOOR_NAMES) if (timingSafeEqual(asked, digest(pathOf(token, door)))) found = door
     return found
-  }
-
-  #live(now: number): readonly Accepted[] {
-    return this.#accepted.filter(({ until }) => until === undefined || now < until)
   }
 }

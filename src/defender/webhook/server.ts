@@ -22,6 +22,8 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 10_000
 /** How often Node checks for late headers on a connection that sent requests before. */
 const CHECK_MS = 1_000
+/** Longer than API servers keep an idle connection: one that we close first may carry a review that its sender does not send again. */
+const KEEP_IDLE_MS = 120_000
 /** API servers keep a few connections each. */
 const MOST_CONNECTIONS = 64
 
@@ -46,6 +48,7 @@ interface Reply {
 export class WebhookServer {
   readonly #options: WebhookServerOptions
   readonly #server: Server
+  #isDraining = false
 
   constructor(options: WebhookServerOptions) {
     this.#options = options
@@ -56,6 +59,7 @@ export class WebhookServer {
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: SILENT_MS,
       connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_IDLE_MS,
     }
     const limits = { ...times, handshakeTimeout: SILENT_MS, maxHeaderSize: 16_384 }
     this.#server = createServer({ cert, key, minVersion: 'TLSv1.2', ...clients, ...limits }, (request, response) => {
@@ -86,9 +90,18 @@ export class WebhookServer {
     this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2', ...(clientCa !== undefined && { ca: clientCa }) })
   }
 
+  /** From now on every answer asks its client for another connection, which a Service leads to another replica. */
+  drain(): void {
+    this.#isDraining = true
+  }
+
+  /** Reviews that are being answered are, within the time that an API server waits. */
   async stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    this.#server.closeIdleConnections()
+    const late = systemClock.after(REQUEST_TIMEOUT_MS, () => this.#server.closeAllConnections())
+    await closed
+    late.cancel()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -98,7 +111,7 @@ export class WebhookServer {
     })
     response.writeHead(reply.status, {
       'content-type': 'application/json',
-      connection: reply.status === 413 || reply.status === 404 ? 'close' : 'keep-alive',
+      connection: this.#isDraining || reply.status === 413 || reply.status === 404 ? 'close' : 'keep-alive',
     })
     response.end(JSON.stringify(reply.body))
   }

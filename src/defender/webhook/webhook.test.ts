@@ -10,18 +10,16 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { type ApiKind } from '#api/kind.ts'
 import { silentLogger } from '#lib/log.ts'
-import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
-import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { isUsable, newCertificate, sharedCertificate, type WebhookCertificate } from './certificate.ts'
+import { isUsable } from '#runtime/tls/serving-certificate.ts'
+import { newCertificate, type WebhookCertificate } from './certificate.ts'
 import { webhookConfiguration } from './registration.ts'
 import { parseReview } from './review.ts'
 import { pathOf, SecretPaths } from './secret-paths.ts'
 import { WebhookServer } from './server.ts'
 
-const paths = new SecretPaths(new VirtualClock(0), () => 'token')
-const WEBHOOK_PATH = pathOf(paths.propose(), 'kinds')
-const GUARD_PATH = pathOf(paths.propose(), 'deletions')
+const paths = new SecretPaths(['token'])
+const WEBHOOK_PATH = pathOf('token', 'kinds')
+const GUARD_PATH = pathOf('token', 'deletions')
 
 const NOW = Date.now()
 /** a needs b, b needs a; c needs nothing. */
@@ -215,17 +213,7 @@ describe('the certificate', () => {
       [86_400_000, 365 * 86_400_000],
     ])
     expect(own.checkPrivateKey(createPrivateKey(made.key))).toBe(true)
-    expect([isUsable(made, host, AT), isUsable(made, 'elsewhere.example.org', AT)]).toEqual([true, false])
-  })
-
-  test('is kept and shared, and made anew when its life runs out or the host changes', async () => {
-    const clock = new VirtualClock(NOW)
-    const fake = new FakeKube({ clock, random: seededRandom(1) })
-    const client = fake.client({ actor: 'defender' })
-    const first = await sharedCertificate(client, '127.0.0.1', clock)
-    expect(await sharedCertificate(client, '127.0.0.1', clock)).toEqual(first)
-    expect((await sharedCertificate(client, 'webhook.example.org', clock)).cert).not.toBe(first.cert)
-    expect(isUsable(first, '127.0.0.1', NOW + 300 * 86_400_000)).toBe(false)
+    expect([isUsable(made, [host], AT), isUsable(made, ['elsewhere.example.org'], AT)]).toEqual([true, false])
   })
 })
 

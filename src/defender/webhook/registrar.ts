@@ -1,0 +1,146 @@
+// What the leader alone does for the webhook: keeps its certificate and paths, and the registration that names them, which is restored when another client
+// deletes or edits it.
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { KeyKeeper, type WebhookKeys } from './keys.ts'
+import {
+  type WebhookAddress,
+  WEBHOOK_CONFIGURATION,
+  webhookConfiguration,
+  webhookConfigurationType,
+} from './registration.ts'
+import { isService, type WebhookOptions, type WebhookReplica } from './replica.ts'
+
+export interface RegistrarOptions extends Pick<WebhookOptions, 'at'> {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly events: EventRecorder
+  /** The one of this process. */
+  readonly replica: Pick<WebhookReplica, 'adopt' | 'port'>
+}
+
+/** Without the registration no deletion is guarded, so a deleted or edited one is back within ten seconds. */
+export const REGISTRATION_CHECK_MS = 5_000
+/** Changes take ten minutes and more; a Secret that another client changed is served with after this time at the latest. */
+const KEYS_CHECK_MS = 60_000
+
+const namespaceType = coreKind('Namespace')
+
+export class WebhookRegistrar implements Part {
+  readonly name = 'webhook'
+  readonly #options: RegistrarOptions
+  readonly #end = new AbortController()
+  readonly #keeper: KeyKeeper
+  #keys: WebhookKeys | undefined
+  #keysCheckedAt = -Infinity
+  /** The version of the registration that is known to be right. */
+  #registered: string | undefined
+  #checking: Promise<void> = Promise.resolve()
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options
+    const { client, clock, at } = options
+    this.#keeper = new KeyKeeper({ client, clock, hosts: hostsOf(at) })
+  }
+
+  async start(): Promise<void> {
+    await this.look()
+    this.#checking = this.#keepChecking()
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort()
+    await this.#checking
+  }
+
+  async #keepChecking(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await clock.sleep(REGISTRATION_CHECK_MS, signal).catch(() => undefined)
+      if (!signal.aborted) await this.check()
+    }
+  }
+
+  /** Reads the registration; only one that is missing or changed costs more than that. */
+  async check(): Promise<void> {
+    const { client, clock, log } = this.#options
+    const areKeysDue = clock.monotonic() - this.#keysCheckedAt >= KEYS_CHECK_MS
+    if (this.#registered === undefined || areKeysDue) return void (await this.look())
+    try {
+      const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
+      if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
+    } catch (error) {
+      if (!this.#end.signal.aborted) log.error('cannot read the webhook registration', { error: messageOf(error) })
+    }
+  }
+
+  async #putBack(found: KubeObject | undefined): Promise<void> {
+    const { log, events } = this.#options
+    const registered = await this.#register()
+    if (registered === undefined) return
+    // Another client may have added fields that are not ours, which changes only the version.
+    if (registered.metadata.resourceVersion === found?.metadata.resourceVersion) return
+    const change = found === undefined ? 'deleted' : 'edited'
+    log.warn('restored the webhook registration', { reason: change })
+    events.record(registered, {
+      type: 'Warning',
+      reason: 'RegistrationRestored',
+      action: 'Restore',
+      note: `the registration was ${change}; the Defender restored it. To uninstall, first annotate namespace ${SYSTEM_NAMESPACE} with ${ANNOTATIONS.uninstalling}=true`,
+    })
+  }
+
+  /** Takes the next step of a change of certificate or path, and registers what this replica serves with. False when that failed. */
+  async look(): Promise<boolean> {
+    const { clock, log, replica } = this.#options
+    try {
+      this.#keys = await this.#keeper.look()
+      await replica.adopt(this.#keys)
+      await this.#register()
+      this.#keysCheckedAt = clock.monotonic()
+      return true
+    } catch (error) {
+      if (!this.#end.signal.aborted) log.error('cannot serve the webhook', { error: messageOf(error) })
+      return false
+    }
+  }
+
+  /** Undefined while KubeNode is being uninstalled: then deleted objects stay deleted. */
+  async #register(): Promise<KubeObject | undefined> {
+    const { client, log, at, replica } = this.#options
+    const address = addressOf(at, replica.port)
+    if (this.#keys === undefined || address === undefined) return undefined
+    const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
+    if (namespace?.metadata.annotations?.[ANNOTATIONS.uninstalling] === 'true') {
+      log.info('the webhook is not registered', { reason: 'Uninstalling' })
+      return undefined
+    }
+    const { bundle, token } = this.#keeper.wanted(this.#keys)
+    const registered = await client.apply(webhookConfigurationType, webhookConfiguration(address, bundle, token), {
+      fieldManager: FIELD_MANAGERS.defender,
+      force: true,
+    })
+    this.#keeper.registered(this.#keys, token)
+    this.#registered = registered.metadata.resourceVersion
+    return registered
+  }
+}
+
+/** The names that an API server verifies: of a Service, the one that it always asks for. */
+const hostsOf = (at: WebhookOptions['at']): readonly string[] =>
+  isService(at) ? [`${at.name}.${at.namespace}.svc`] : [at.host]
+
+function addressOf(at: WebhookOptions['at'], port: number | undefined): WebhookAddress | undefined {
+  if (isService(at)) return at
+  if (port === undefined) return undefined
+  return `https://${at.host.includes(':') ? `[${at.host}]` : at.host}:${port}`
+}

@@ -1,0 +1,152 @@
+// The webhook on every replica, leader or not: serves with the certificate and the paths that all share, follows their changes, and keeps serving for a while
+// after it was asked to stop, until no API server sends reviews here any more.
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { createValidator } from '#api/validate.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { AskGuard } from '../guard/guard.ts'
+import type { ServingCertificate } from '#runtime/tls/serving-certificate.ts'
+import { readKeys, type WebhookKeys } from './keys.ts'
+import type { FindComponent, FindMachine } from './review.ts'
+import { acceptedTokens, SecretPaths, SPREAD_MS } from './secret-paths.ts'
+import { WebhookServer } from './server.ts'
+
+export interface WebhookService {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface WebhookOptions {
+  /** The address to listen on. */
+  readonly listen: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  /** How the API server reaches it: the Service in front of all replicas, or the host of this one. */
+  readonly at: WebhookService | { readonly host: string }
+  /** PEM: the authority of the certificate that the API server sends, where it was given one. */
+  readonly clientCa?: string
+}
+
+export interface ReplicaOptions extends WebhookOptions {
+  /** Reads alone: on a standby nothing else would pass. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly findComponent: FindComponent
+  readonly findMachine: FindMachine
+  readonly guard: AskGuard
+}
+
+/** A new path or certificate is used by API servers ten minutes after it is in the Secret. */
+const FOLLOW_MS = 10_000
+const RETRY_MS = 1_000
+/** A replica that may have missed half of the time that a change takes no longer gets reviews. */
+const STALE_MS = SPREAD_MS / 2
+/** A Service takes a pod out within seconds of its end; until then, and for connections that are open, it is still asked. */
+const GRACE_MS = 10_000
+
+export const isService = (at: WebhookOptions['at']): at is WebhookService => 'name' in at
+
+export class WebhookReplica implements Part {
+  readonly name = 'webhook-server'
+  readonly #options: ReplicaOptions
+  readonly #end = new AbortController()
+  readonly #paths = new SecretPaths()
+  #serving: { readonly server: WebhookServer; readonly port: number; certificate: ServingCertificate } | undefined
+  #readAt: number | undefined
+  #following: Promise<void> = Promise.resolve()
+  #drainingSince: number | undefined
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+  }
+
+  /** The port in use; undefined while not listening. */
+  get port(): number | undefined {
+    return this.#serving?.port
+  }
+
+  /** Why no review may be sent here, or undefined. */
+  problem(): string | undefined {
+    const { clock } = this.#options
+    if (this.#drainingSince !== undefined) return 'shutting down'
+    if (this.#serving === undefined || this.#readAt === undefined) return 'not serving yet'
+    const age = clock.monotonic() - this.#readAt
+    return age > STALE_MS ? `cannot read the webhook's Secret for ${formatDuration(age)}` : undefined
+  }
+
+  /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
+  async start(signal?: AbortSignal): Promise<void> {
+    signal?.addEventListener('abort', () => this.drain(), { once: true })
+    await this.look()
+    this.#following = this.#follow()
+  }
+
+  /** Asks clients to connect elsewhere, and continues to answer those that still come. */
+  drain(): void {
+    if (this.#drainingSince !== undefined) return
+    this.#drainingSince = this.#options.clock.monotonic()
+    this.#serving?.server.drain()
+  }
+
+  async stop(withinMs = Infinity): Promise<void> {
+    const { clock, at } = this.#options
+    this.#end.abort()
+    this.drain()
+    await this.#following
+    const graceMs = isService(at) ? Math.min(GRACE_MS, withinMs) : 0
+    const leftMs = graceMs - (clock.monotonic() - (this.#drainingSince ?? 0))
+    if (this.#serving !== undefined && leftMs > 0) await clock.sleep(leftMs)
+    await this.#serving?.server.stop()
+  }
+
+  async #follow(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#end
+    let isGood = this.#readAt !== undefined
+    while (!signal.aborted) {
+      await clock.sleep(isGood ? FOLLOW_MS : RETRY_MS, signal).catch(() => undefined)
+      if (!signal.aborted) isGood = await this.look()
+    }
+  }
+
+  /** False when there is nothing to serve with, or it cannot be served. */
+  async look(): Promise<boolean> {
+    const { client, log } = this.#options
+    try {
+      const keys = await readKeys(client)
+      if (keys !== undefined) await this.adopt(keys)
+      return keys !== undefined
+    } catch (error) {
+      if (!this.#end.signal.aborted) log.error('cannot serve the webhook', { error: messageOf(error) })
+      return false
+    }
+  }
+
+  /** Serves with them from now on. */
+  async adopt({ certificate: { current }, paths }: WebhookKeys): Promise<void> {
+    const { clock, log } = this.#options
+    this.#paths.accept(acceptedTokens(paths))
+    this.#readAt = clock.monotonic()
+    if (this.#serving === undefined) {
+      const server = this.#server(current)
+      const port = await server.start()
+      this.#serving = { server, port, certificate: current }
+      log.info('serving the webhook', { port })
+    } else if (this.#serving.certificate.cert !== current.cert) {
+      this.#serving.server.renew(current)
+      this.#serving.certificate = current
+      log.info('webhook uses a new certificate', { port: this.#serving.port })
+    }
+  }
+
+  #server(certificate: ServingCertificate): WebhookServer {
+    const { log, listen: host, port, findComponent, findMachine, guard, clientCa } = this.#options
+    const judge = { validator: createValidator(), findComponent, findMachine }
+    const more = clientCa === undefined ? {} : { clientCa }
+    return new WebhookServer({ certificate, paths: this.#paths, judge, guard, log, host, port, ...more })
+  }
+}

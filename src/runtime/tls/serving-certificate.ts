@@ -1,0 +1,122 @@
+// Certificates that replicas of a role share, and when each step of a change of theirs is due. Every authority is in the bundle before what it signed is used
+// and stays there after, so that no client meets a certificate that it does not trust yet, or no longer. Pure but for the making of keys.
+import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
+
+export interface ServingCertificate {
+  /** PEM of the authority that signed it, and of nothing else. */
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+}
+
+export interface CertificateState {
+  readonly current: ServingCertificate
+  /** Its authority is trusted already; it is used once all clients had time to learn of it. */
+  readonly next?: ServingCertificate
+  /** Trusted while some replica may still serve what it signed. */
+  readonly previousCa?: string
+}
+
+export interface CertificateNames {
+  readonly commonName: string
+  /** What clients may call it; it is usable only if it has all of them. */
+  readonly hosts: readonly string[]
+}
+
+const DAY_MS = 86_400_000
+const LIFE_DAYS = 365
+/** A client whose clock is behind ours by hours still accepts it. */
+const EARLIER_MS = DAY_MS
+const RENEW_BEFORE_MS = (LIFE_DAYS * DAY_MS) / 3
+
+/** Every API server and scraper has read the new bundle by then; they watch it, and mounted Secrets follow within two minutes. */
+export const TRUSTED_BEFORE_USE_MS = 10 * 60_000
+/** Every replica serves the new certificate within seconds; a replica that was cut off from the API server has been restarted or repaired by then. */
+export const TRUSTED_AFTER_USE_MS = DAY_MS
+
+export function newServingCertificate({ commonName, hosts }: CertificateNames, now: number): ServingCertificate {
+  const validity = { now, days: LIFE_DAYS, earlierMs: EARLIER_MS }
+  const authority = newAuthority(`${commonName}-ca`, validity)
+  const { key, certificate } = issueCertificate(authority, {
+    subject: { commonName },
+    validity,
+    usage: 'server',
+    hosts,
+  })
+  return { ca: authority.certificate, cert: certificate, key }
+}
+
+/** How long it is good for from now on; nothing when it is damaged or lacks a name. */
+function leftMs({ cert, ca }: ServingCertificate, hosts: readonly string[], now: number): number {
+  try {
+    const own = new X509Certificate(cert)
+    const isFor = (host: string): boolean =>
+      isIP(host) !== 0 ? own.checkIP(host) !== undefined : own.checkHost(host) !== undefined
+    if (!hosts.every(isFor)) return 0
+    return Math.min(own.validToDate.getTime(), new X509Certificate(ca).validToDate.getTime()) - now
+  } catch {
+    return 0
+  }
+}
+
+export const isUsable = (certificate: ServingCertificate, hosts: readonly string[], now: number): boolean =>
+  leftMs(certificate, hosts, now) > RENEW_BEFORE_MS
+
+export interface RotationSeen extends CertificateNames {
+  readonly now: number
+  /** For how long this process knows that clients may read a bundle with this authority in it; 0 when it does not. */
+  readonly trustedMs: (ca: string) => number
+  /** For how long this process knows of an authority that is kept from before. */
+  readonly keptMs: (ca: string) => number
+}
+
+/** The state to write; the same object when there is nothing to do. One step at a time. */
+export function rotated(state: CertificateState | undefined, seen: RotationSeen): CertificateState {
+  const { hosts, now } = seen
+  if (state === undefined) return { current: newServingCertificate(seen, now) }
+  const { current, next, previousCa } = state
+  const hasExpired = leftMs(current, hosts, now) <= 0
+  if (next !== undefined && leftMs(next, hosts, now) <= 0) return without(state, 'next')
+  if (next !== undefined && (hasExpired || seen.trustedMs(next.ca) >= TRUSTED_BEFORE_USE_MS))
+    return { current: next, previousCa: current.ca }
+  // Nothing could be served with it in the meantime.
+  if (hasExpired) return { current: newServingCertificate(seen, now), previousCa: current.ca }
+  if (next === undefined && !isUsable(current, hosts, now)) return { ...state, next: newServingCertificate(seen, now) }
+  if (previousCa !== undefined && seen.keptMs(previousCa) >= TRUSTED_AFTER_USE_MS) return without(state, 'previousCa')
+  return state
+}
+
+function without(state: CertificateState, field: 'next' | 'previousCa'): CertificateState {
+  const { [field]: _gone, ...rest } = state
+  return rest
+}
+
+/** PEM of every authority whose certificates a client may meet. */
+export const bundleOf = ({ current, next, previousCa }: CertificateState): string =>
+  [...new Set([current.ca, next?.ca, previousCa].filter((ca) => ca !== undefined))].join('')
+
+/** Under the names of a Secret for TLS; `ca.crt` is the bundle, for clients that mount it. */
+export const certificateData = (state: CertificateState): Readonly<Record<string, string>> => {
+  const { current, next, previousCa } = state
+  return {
+    'ca.crt': bundleOf(state),
+    'tls.crt': current.cert,
+    'tls.key': current.key,
+    'current-ca.crt': current.ca,
+    ...(next !== undefined && { 'next-ca.crt': next.ca, 'next.crt': next.cert, 'next.key': next.key }),
+    ...(previousCa !== undefined && { 'previous-ca.crt': previousCa }),
+  }
+}
+
+export function certificateIn(data: Readonly<Record<string, string>>): CertificateState | undefined {
+  const current = trio(data['current-ca.crt'] ?? data['ca.crt'], data['tls.crt'], data['tls.key'])
+  if (current === undefined) return undefined
+  const next = trio(data['next-ca.crt'], data['next.crt'], data['next.key'])
+  const previousCa = data['previous-ca.crt']
+  return { current, ...(next !== undefined && { next }), ...(previousCa !== undefined && { previousCa }) }
+}
+
+const trio = (ca?: string, cert?: string, key?: string): ServingCertificate | undefined =>
+  ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key }
