@@ -11,6 +11,7 @@ import type { GitAccess } from './access.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
+import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
@@ -41,11 +42,13 @@ const SAFE = [
   ].flatMap((setting) => ['-c', setting]),
 ]
 
-/** Memory that git and its children may write to, each; a fleet with all its history takes a tenth of it. */
-const MAX_GIT_DATA_KB = 1024 * 1024
-/** In blocks of 512 bytes: 4 GiB, the largest pack that we accept. */
-const MAX_GIT_FILE_BLOCKS = 8 * 1024 * 1024
-const LIMITED = `ulimit -c 0; ulimit -d ${MAX_GIT_DATA_KB} 2>/dev/null; ulimit -f ${MAX_GIT_FILE_BLOCKS} 2>/dev/null; exec git "$@"`
+const GIB = 1024 * 1024 * 1024
+const LIMITS = {
+  /** That git and its children may write to, each; a fleet with all its history takes a tenth of it. */
+  dataBytes: GIB,
+  /** The largest pack that we accept. */
+  fileBytes: 4 * GIB,
+}
 
 export interface WantedRef {
   readonly branch?: string | undefined
@@ -157,7 +160,8 @@ function refSpec({ branch, tag, commit }: WantedRef): string {
 async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
   const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS } = options
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
-  const child = spawn('/bin/sh', ['-c', LIMITED, 'git', ...SAFE, ...args], {
+  const { file, args: whole } = limited(LIMITS, ['git', ...SAFE, ...args])
+  const child = spawn(file, whole, {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
     env: {

@@ -2,16 +2,12 @@
 // It runs inside fresh namespaces, so that whatever it mounts ends with the process.
 
 /** Kilobytes of writable memory; the heap limit of Node.js is below it. */
-export const MAX_DATA_KB = 2 * 1024 * 1024
+const MAX_DATA_KB = 2 * 1024 * 1024
 /** Pipes, the release's files one after the other, and some room. */
 const MAX_OPEN_FILES = 256
 
-/** Arguments: seconds of processor time, program and its arguments. No core dumps, no files, bounded memory. */
-export const LIMIT_SCRIPT = `set -eu
-cpu=$1; shift
-ulimit -c 0; ulimit -f 0; ulimit -n ${MAX_OPEN_FILES}; ulimit -t "$cpu"; ulimit -d ${MAX_DATA_KB} 2>/dev/null || true
-exec "$@"
-`
+/** Where there are no namespaces: no files, bounded memory. */
+export const CAGE_LIMITS = { openFiles: MAX_OPEN_FILES, fileBytes: 0, dataBytes: MAX_DATA_KB * 1024 }
 
 /** Arguments: empty folder for the root, folder of the release, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
 export const ROOT_SCRIPT = `set -eu

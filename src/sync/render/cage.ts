@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import { INSIDE_RELEASE, LIMIT_SCRIPT, ROOT_SCRIPT } from './cage-script.ts'
+import { CAGE_LIMITS, INSIDE_RELEASE, ROOT_SCRIPT } from './cage-script.ts'
+import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export type CageLayer =
@@ -111,13 +112,13 @@ export class Cage {
     const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
     const cpu = String(cpuSeconds)
     if (this.level.name === 'LimitsOnly' || this.level.name === 'Pod') {
-      const program = [...node, ...readable(RELEASE_ROOT), join(RELEASE_ROOT, ENTRY)]
+      const args = [...node, ...readable(RELEASE_ROOT), join(RELEASE_ROOT, ENTRY)]
       const release = `file://${encodeURI(RELEASE_ROOT)}/package.json`
       const rest = { cwd, cleanUp, release, ...(this.user !== undefined && { uid: this.user }) }
-      // Our image has no shell, and the limits are those of the pod.
+      // The limits of a pod are its own.
       return this.level.name === 'Pod'
-        ? { file: this.#node, args: program, ...rest }
-        : { file: '/bin/sh', args: ['-c', LIMIT_SCRIPT, 'cage', cpu, this.#node, ...program], ...rest }
+        ? { file: this.#node, args, ...rest }
+        : { ...limited({ ...CAGE_LIMITS, cpuSeconds: cpu }, [this.#node, ...args]), ...rest }
     }
     const isRoot = this.level.name === 'Root'
     const enter = isRoot ? String(strangerUid()) : 'userns'

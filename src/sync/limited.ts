@@ -1,0 +1,58 @@
+// Starts a program with limits on what it may use of this machine: through a shell, which every host has, or through prlimit, as in an image without a shell.
+import { existsSync } from 'node:fs'
+
+export interface ProgramLimits {
+  readonly cpuSeconds?: string
+  readonly openFiles?: number
+  /** Zero: it may write no file. */
+  readonly fileBytes: number
+  readonly dataBytes: number
+}
+
+export interface LimitedCommand {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+const SHELL = '/bin/sh'
+const PRLIMIT = '/usr/bin/prlimit'
+const KIB = 1024
+/** Of the file limit in a POSIX shell. */
+const SHELL_BLOCK = 512
+
+/** No core dumps either. */
+export const limited = (
+  limits: ProgramLimits,
+  program: readonly string[],
+  hasShell = existsSync(SHELL),
+): LimitedCommand => (hasShell ? byShell(limits, program) : byPrlimit(limits, program))
+
+/** The limit on data may be refused where a lower one is in force already. */
+function byShell(
+  { cpuSeconds, openFiles, fileBytes, dataBytes }: ProgramLimits,
+  program: readonly string[],
+): LimitedCommand {
+  const lines = [
+    'ulimit -c 0',
+    `ulimit -f ${fileBytes / SHELL_BLOCK} 2>/dev/null${fileBytes === 0 ? '' : ' || true'}`,
+    ...(openFiles === undefined ? [] : [`ulimit -n ${openFiles}`]),
+    ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Number(cpuSeconds)}`]),
+    `ulimit -d ${dataBytes / KIB} 2>/dev/null || true`,
+    'exec "$@"',
+  ]
+  return { file: SHELL, args: ['-c', `set -eu\n${lines.join('\n')}\n`, 'limited', ...program] }
+}
+
+function byPrlimit(
+  { cpuSeconds, openFiles, fileBytes, dataBytes }: ProgramLimits,
+  program: readonly string[],
+): LimitedCommand {
+  const limits = [
+    '--core=0',
+    `--fsize=${fileBytes}`,
+    ...(openFiles === undefined ? [] : [`--nofile=${openFiles}`]),
+    ...(cpuSeconds === undefined ? [] : [`--cpu=${Number(cpuSeconds)}`]),
+    `--data=${dataBytes}`,
+  ]
+  return { file: PRLIMIT, args: [...limits, '--', ...program] }
+}
