@@ -29,12 +29,13 @@ export interface RegistryOptions {
   readonly isInsecure?: boolean
   /** Also for writing. */
   readonly mayWrite?: boolean
+  /** Of an upload: a lost connection costs at most one piece. */
+  readonly pieceBytes?: number
   /** Between attempts to continue an upload. */
   readonly pauseMs?: number
 }
 
 const ACCEPTED = [MEDIA.index, MEDIA.manifest, MEDIA.dockerList, MEDIA.dockerManifest].join(', ')
-/** A lost connection costs at most one piece. */
 const PIECE_BYTES = 16 * 1024 * 1024
 const MAX_ATTEMPTS = 5
 const PAUSE_MS = 1_000
@@ -145,7 +146,7 @@ export class RegistryStore implements ImageStore {
     for (; offset < size;) {
       const before = offset
       try {
-        for await (const piece of piecesOf(source.from(offset))) {
+        for await (const piece of piecesOf(source.from(offset), this.#options.pieceBytes ?? PIECE_BYTES)) {
           const answer = await this.#sendPiece(place, offset, piece, what)
           place = this.#placeOf(answer, what)
           offset += piece.length
@@ -283,16 +284,16 @@ function detailIn(text: Buffer): string {
 }
 
 /** Pieces of one size, but for the last. */
-async function* piecesOf(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* piecesOf(content: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let length = 0
   for await (const chunk of content)
     for (let at = 0; at < chunk.length;) {
-      const part = chunk.subarray(at, at + PIECE_BYTES - length)
+      const part = chunk.subarray(at, at + most - length)
       waiting.push(part)
       length += part.length
       at += part.length
-      if (length < PIECE_BYTES) continue
+      if (length < most) continue
       yield Buffer.concat(waiting)
       waiting = []
       length = 0

@@ -1,4 +1,5 @@
 // An image of two platforms and a few bytes, with a list of contents, for tests of what carries images around.
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +21,7 @@ export interface SmallImage {
 
 /** `bytes` is about the size of its layer. */
 export async function putSmallImage(store: ImageStore, scratch: string, bytes = 1_000): Promise<SmallImage> {
-  // Random-looking, so that it stays large when it is packed.
-  const noise = Buffer.from(Array.from({ length: bytes }, (_, i) => (i * i * 31 + i * 7 + (i >> 3) * 131) % 251))
+  const noise = noiseOf(bytes)
   const layer = await writeLayer(store, scratch, [
     textFile('etc/hello', 'hello'),
     { kind: 'File', path: 'noise', mode: 0o644, content: () => noise },
@@ -46,6 +46,12 @@ export async function putSmallImage(store: ImageStore, scratch: string, bytes = 
   }
   const { digest } = await putIndex(store, platforms, {}, { tag: TAG, annotations: {} })
   return { digest, platforms: platforms.map((p) => p.digest) }
+}
+
+/** Stays as large when it is packed. */
+function noiseOf(bytes: number): Buffer {
+  const pieces = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash('sha256').update(`${i}`).digest())
+  return Buffer.concat(pieces).subarray(0, bytes)
 }
 
 export interface SmallLayout extends SmallImage {
