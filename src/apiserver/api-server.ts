@@ -8,6 +8,7 @@ import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
 import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
+import { compiledPolicies } from './admission/compiled-policies.ts'
 import { limitRanges } from './admission/limit-ranges.ts'
 import { podAccounts } from './admission/pod-account.ts'
 import { podSecurity } from './admission/pod-security/pod-security.ts'
@@ -97,8 +98,9 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
   const credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
   const store = new Store(options.storage ?? memoryStorage(), clock)
+  const policies = compiledPolicies()
   const registry = new Registry([
-    ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k))),
+    ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k), policies)),
     definitionServed(),
   ])
   const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules))
@@ -124,9 +126,9 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       escalationGuard(authorizer),
       nodeRestriction(store),
       podSecurity({ store, log }),
-      new MutatingPolicyAdmission({ store, registry, authorizer }),
+      new MutatingPolicyAdmission({ store, registry, authorizer, compiled: policies.mutating }),
       webhooks.mutatingLink,
-      new PolicyAdmission({ store, registry, authorizer, log }),
+      new PolicyAdmission({ store, registry, authorizer, compiled: policies.validating, log }),
       webhooks.validatingLink,
     ]),
     clock,

@@ -8,7 +8,8 @@ import { forbidden, Refusal } from '../status/refusal.ts'
 import type { Store } from '../storage/store.ts'
 import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest, Memory } from './chain.ts'
-import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
+import type { CompiledMutations } from './compiled-mutations.ts'
+import type { CompiledOnce } from './compiled-policies.ts'
 import { inVersion, requestIn } from './in-version.ts'
 import { isExempt } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
@@ -21,6 +22,7 @@ export interface MutatingPolicyParts {
   readonly store: Store
   readonly registry: Registry
   readonly authorizer: Authorizer
+  readonly compiled: CompiledOnce<CompiledMutations>
 }
 
 /** One policy with one binding and one parameter. */
@@ -52,13 +54,13 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   readonly #authorizer: Authorizer
   readonly #policies: BoundPolicies<CompiledMutations>
 
-  constructor({ store, registry, authorizer }: MutatingPolicyParts) {
+  constructor({ store, registry, authorizer, compiled }: MutatingPolicyParts) {
     this.#authorizer = authorizer
     this.#policies = new BoundPolicies({
       store,
       registry,
       kinds: { policies: 'mutatingadmissionpolicies', bindings: 'mutatingadmissionpolicybindings' },
-      compile: compileMutations,
+      compile: compiled.of,
     })
   }
 

@@ -9,7 +9,8 @@ import { forbidden, Refusal } from '../status/refusal.ts'
 import { writeAuditLine } from './audit-line.ts'
 import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
-import { compilePolicy, fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
+import type { CompiledOnce } from './compiled-policies.ts'
+import { fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
 import { requestIn } from './in-version.ts'
 import { isExempt } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
@@ -25,6 +26,7 @@ export interface PolicyParts {
   readonly store: Store
   readonly registry: Registry
   readonly authorizer: Authorizer
+  readonly compiled: CompiledOnce<CompiledPolicy>
   /** Where audit annotations go: there is no other audit. */
   readonly log: Logger
 }
@@ -34,14 +36,14 @@ export class PolicyAdmission implements AdmissionLink {
   readonly #log: Logger
   readonly #policies: BoundPolicies<CompiledPolicy>
 
-  constructor({ store, registry, authorizer, log }: PolicyParts) {
+  constructor({ store, registry, authorizer, compiled, log }: PolicyParts) {
     this.#authorizer = authorizer
     this.#log = log
     this.#policies = new BoundPolicies({
       store,
       registry,
       kinds: { policies: 'validatingadmissionpolicies', bindings: 'validatingadmissionpolicybindings' },
-      compile: compilePolicy,
+      compile: compiled.of,
     })
   }
 

@@ -2,20 +2,21 @@
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Served } from '../registry/served.ts'
-import { compileMutations } from './compiled-mutations.ts'
-import { compilePolicy } from './compiled-policy.ts'
+import type { CompiledPolicies } from './compiled-policies.ts'
 import { ADMISSION_GROUP } from './match-resources.ts'
 import { conditionProblems } from './webhook-config.ts'
 
-const PROBLEMS: Readonly<Record<string, ((o: KubeObject) => readonly FieldError[]) | undefined>> = {
-  [`${ADMISSION_GROUP}/validatingadmissionpolicies`]: (o) => compilePolicy(o).problems,
-  [`${ADMISSION_GROUP}/mutatingadmissionpolicies`]: (o) => compileMutations(o).problems,
+type Problems = (o: KubeObject) => readonly FieldError[]
+
+const problemsOf = ({ validating, mutating }: CompiledPolicies): Readonly<Record<string, Problems | undefined>> => ({
+  [`${ADMISSION_GROUP}/validatingadmissionpolicies`]: (o) => validating.of(o).problems,
+  [`${ADMISSION_GROUP}/mutatingadmissionpolicies`]: (o) => mutating.of(o).problems,
   [`${ADMISSION_GROUP}/validatingwebhookconfigurations`]: conditionProblems,
   [`${ADMISSION_GROUP}/mutatingwebhookconfigurations`]: conditionProblems,
-}
+})
 
-export function withCompiledExpressions(served: Served): Served {
-  const problems = PROBLEMS[served.resource]
+export function withCompiledExpressions(served: Served, compiled: CompiledPolicies): Served {
+  const problems = problemsOf(compiled)[served.resource]
   if (problems === undefined) return served
   const { behaviour } = served
   return {
