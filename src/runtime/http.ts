@@ -1,12 +1,13 @@
 // Serves GET of /healthz and /readyz, and of /metrics where it has them, and nothing else, on the loopback address unless told otherwise, to requests that
 // name this server. Kubelet probes the address of a pod and names it in the Host header, which is the address that the request arrives at.
-import { type Server, createServer } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isOwnHost } from '#lib/host-header.ts'
 import type { Logger } from '#lib/log.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
@@ -83,7 +84,7 @@ export class StatusHttp {
 
   constructor(options: StatusHttpOptions) {
     this.#options = options
-    this.#server = createServer(
+    this.#server = nodeHttp.createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: SILENT_MS },
       (request, response) => {
         const { method = '', url = '/', headers, socket } = request

@@ -1,5 +1,5 @@
 // HTTPS for AdmissionReviews: paths that only the API server knows, one method, bodies of a bounded size, and nothing that a stranger can make it hold on to.
-import { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '#lib/clock.ts'

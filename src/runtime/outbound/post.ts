@@ -1,8 +1,9 @@
 // One POST to a place that is allowed: the address is judged where the connection is made, nothing is followed, and time and size have bounds.
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import { checkedLookup, forbiddenHostOf } from './checked-lookup.ts'
 import { type OutboundPlaces, judgeUrl } from './places.ts'
 
@@ -103,7 +104,7 @@ function send(
     }
     let call: ClientRequest
     try {
-      call = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, heard)
+      call = (url.protocol === 'https:' ? httpsRequest : nodeHttp.request)(url, options, heard)
     } catch (e) {
       // A header that cannot be one.
       return resolve({ kind: 'Refused', why: withoutToken(messageOf(e), token) })
