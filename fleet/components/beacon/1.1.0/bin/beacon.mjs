@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // beacon 1.1.0: tells over HTTP, at the address of its node, which version runs there.
-import http from 'node:http'
+
+// As an ES module it would load a fetch library too, which triples what so small a program takes.
+const http = process.getBuiltinModule('node:http')
 
 const VERSION = '1.1.0'
 const PORT = 18181
