@@ -1,5 +1,6 @@
 // `node src/cli/build.ts`: does the work of a checkout's first start when its packages are installed.
-import { build, builtOf } from '#local/build.ts'
+import { build } from '#local/build.ts'
+import { builtOf } from '#local/built.ts'
 import { programEnv } from '#local/environment.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { keepOthersFromWriting } from '#lib/private-folder.ts'
