@@ -8,7 +8,7 @@ import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
 import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
-import { compiledPolicies } from './admission/compiled-policies.ts'
+import { compiledPolicies, type CompiledPolicies } from './admission/compiled-policies.ts'
 import { limitRanges } from './admission/limit-ranges.ts'
 import { podAccounts } from './admission/pod-account.ts'
 import { podSecurity } from './admission/pod-security/pod-security.ts'
@@ -72,6 +72,8 @@ export interface ApiServerOptions {
   /** Answers one path for anonymous clients; without it there is none. */
   readonly openPath?: MakeOpenPath
   readonly log?: Logger
+  /** What was compiled of admission policies; servers of one process may share it. */
+  readonly policies?: CompiledPolicies
   /** Limits for clients; the defaults where absent. */
   readonly limits?: Partial<Limits>
   /** Where services of webhooks are reachable from here; without it, at their ready endpoints. */
@@ -98,7 +100,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
   const credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
   const store = new Store(options.storage ?? memoryStorage(), clock)
-  const policies = compiledPolicies()
+  const { policies = compiledPolicies() } = options
   const registry = new Registry([
     ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k), policies)),
     definitionServed(),

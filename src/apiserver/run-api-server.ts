@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly loops?: boolean
   /** What KubeNode tells the server about its clients. */
   readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser' | 'openPath'>
+  /** Shared by the servers of one process. */
+  readonly policies?: ApiServerOptions['policies']
   readonly log?: Logger
   /** The running program: a user who can modify it may also change folders above the data folder. */
   readonly program?: string | undefined
@@ -52,6 +54,7 @@ export async function runApiServer({
   host = '127.0.0.1',
   loops = true,
   rules = {},
+  policies,
   log,
   program,
   onClosed = () => undefined,
@@ -86,6 +89,7 @@ export async function runApiServer({
     loops: loops ? 'all' : 'none',
     podAccounts: true,
     ...rules,
+    ...(policies === undefined ? {} : { policies }),
     ...(log === undefined ? {} : { log }),
   })
   const kubeconfig = join(data, 'admin.kubeconfig')

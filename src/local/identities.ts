@@ -14,8 +14,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { localErrors } from './local-errors.ts'
 
-export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'approver', 'defender'] as const
-export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
+export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender'
 
 const requests = coreKind('CertificateSigningRequest')
 const SIGNER = 'kubernetes.io/kube-apiserver-client'

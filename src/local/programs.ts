@@ -22,6 +22,18 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
 /** All of it is on this machine; a free port, since several defenders are. */
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
 
+/**
+ * The roles of each process. In production each role is a process of its own; on one machine two share one, which halves what they take to start and to run.
+ * Each still acts with its own identity only. The approver, whose identity is worth that of every host, shares its process with no other role here either.
+ */
+const processesIn = (cluster: string): readonly (readonly ProgramIdentity[])[] =>
+  cluster === HUB ? [['sync', 'defender']] : [['controllers', 'defender'], ['approver']]
+
+/** Sync acts in every cluster. */
+export const identitiesIn = (cluster: string): readonly ProgramIdentity[] => [
+  ...new Set<ProgramIdentity>(['sync', ...processesIn(cluster).flat()]),
+]
+
 /** Which programs each cluster runs, and with which arguments. */
 export class Programs {
   readonly #layout: Layout
@@ -32,16 +44,11 @@ export class Programs {
     this.#keeper = keeper
   }
 
-  /** Starts sync, which rolls out the first commit. */
-  startSync(): void {
+  /** Starts sync, which rolls out the first commit, and the Defender of Clusters. */
+  startHub(): void {
     const { root, repository } = this.#layout
     const cache = ['--cache', join(root, 'git-cache')]
-    this.#start(HUB, 'sync', [...cache, '--local-repository', repository, '--weak-cage', 'allow'])
-  }
-
-  /** Asked only about Clusters: nothing waits for it. */
-  startHubDefender(): void {
-    this.#start(HUB, 'defender', ['--hub', ...WEBHOOK])
+    this.#start(HUB, [...cache, '--local-repository', repository, '--weak-cage', 'allow', ...WEBHOOK])
   }
 
   startBusiness(name: string): void {
@@ -49,25 +56,30 @@ export class Programs {
     const { nodes, providers } = cluster(name)
     const served = { providers: [{ name: 'process', options: { dir: nodes } }] }
     writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
-    this.#start(name, 'controllers', [
+    this.#start(name, [
       '--providers',
       providers,
       '--artifact-base',
       `file://${artifacts}/`,
       '--trust',
       join(artifacts, TRUST_FILE),
+      ...WEBHOOK,
     ])
-    this.#start(name, 'approver', [])
-    this.#start(name, 'defender', WEBHOOK)
   }
 
-  #start(cluster: string, name: ProgramIdentity, more: readonly string[]): void {
-    const kubeconfig = this.#layout.cluster(cluster).kubeconfig(name)
-    this.#keeper.start({
-      name: `${cluster}-${name}`,
-      heapMb: ROLE_HEAP_MB[name],
-      args: ['run', '--roles', name, '--kubeconfig', kubeconfig, '--cluster', cluster, ...more],
-    })
+  /** `more` is for the first process of the cluster. */
+  #start(cluster: string, more: readonly string[]): void {
+    const { kubeconfig } = this.#layout.cluster(cluster)
+    for (const [n, roles] of processesIn(cluster).entries())
+      this.#keeper.start({
+        name: `${cluster}-${roles.join('-')}`,
+        heapMb: roles.reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0),
+        args: [
+          ...['run', '--roles', roles.join(',')],
+          ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
+          ...['--cluster', cluster, ...(n === 0 ? more : [])],
+        ],
+      })
   }
 }
 

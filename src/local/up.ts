@@ -7,11 +7,12 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
-import { buildApart, builtOf, entryIn, manifestsBy, sourcesOf, type Entries } from './build.ts'
+import { buildApart, manifestsBy } from './build.ts'
+import { builtOf, entryIn, sourcesOf, type Entries } from './built.ts'
 import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
 import { declareHub } from './hub.ts'
-import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
+import { provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
@@ -29,7 +30,7 @@ import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
-import { isLed, Programs } from './programs.ts'
+import { identitiesIn, isLed, Programs } from './programs.ts'
 import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
@@ -64,8 +65,9 @@ const SERVER_WITHIN_MS = 20_000
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
 const CHECK_WITHIN_MS = 240_000
 
-/** Each server holds all objects of its cluster: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
-const API_SERVER_HEAP_MB = 768
+const API_SERVERS = 'apiservers'
+/** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
+const API_SERVERS_HEAP_MB = 1_024
 export interface UpResult {
   readonly isReady: boolean
   readonly readyMs: number | undefined
@@ -112,7 +114,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     const patience = { clock: systemClock, say: (line: string) => options.screen.say(line) }
     const toEnd = (isMeant: (name: string) => boolean) => () =>
       `${[...keeper.pids().keys()].filter(isMeant).join(', ')} to end`
-    const isServer = (name: string) => name.endsWith('-apiserver')
+    const isServer = (name: string) => name === API_SERVERS
     try {
       const isProgram = (name: string) => !isServer(name)
       await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
@@ -161,14 +163,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   prepareFolders(layout)
 
   const programs = new Programs(layout, keeper)
-  for (const name of ALL_CLUSTERS) {
-    const { apiserver } = layout.cluster(name)
-    keeper.start({
-      name: `${name}-apiserver`,
-      heapMb: API_SERVER_HEAP_MB,
-      args: ['apiserver', '--data', apiserver, '--port', String(ports[name])],
-    })
-  }
+  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports) })
   // Prepare the declared files while the servers start.
   const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
   const declared = provideFleet(layout, files, options)
@@ -184,13 +179,13 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       clients.set(name, client)
       opened.push(client)
       await wait('the kinds, roles and policies', installManifests(client, manifests, systemClock, name === HUB))
-      const identities = PROGRAM_IDENTITIES.map((identity) =>
+      const identities = identitiesIn(name).map((identity) =>
         provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
       )
       await wait('the certificates of the programs', Promise.all(identities))
       if (name !== HUB) return
       signal.throwIfAborted()
-      programs.startSync()
+      programs.startHub()
     }),
   )
   screen.say(`${since()}  ${HUB}, ${BUSINESS_CLUSTERS.join(' and ')} answer; kinds, roles and policies are installed`)
@@ -209,13 +204,18 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     programs.startBusiness(name)
     await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }
-  programs.startHubDefender()
   screen.say(`${since()}  sync, controllers and defenders are started`)
   try {
     return await watch({ hub, business, layout, files, options, began, beganAt, signal })
   } finally {
     await files.idle()
   }
+}
+
+/** One process serves all clusters: three of them would load and compile the same thing, and keep it in memory, three times. */
+function serverArgs(layout: Layout, ports: Readonly<Record<string, number>>): readonly string[] {
+  const also = BUSINESS_CLUSTERS.flatMap((name) => ['--also', `${ports[name]}=${layout.cluster(name).apiserver}`])
+  return ['apiserver', '--data', layout.cluster(HUB).apiserver, '--port', String(ports[HUB]), ...also]
 }
 
 /** Built on the first start of a checkout and after each edit. */

@@ -11,6 +11,7 @@ import { cliErrors } from '../cli-errors.ts'
 interface Options {
   readonly data: string
   readonly port: string
+  readonly also?: readonly string[]
   readonly host: string
   readonly loops: boolean
 }
@@ -23,38 +24,63 @@ export function register(program: Command, io: Io): void {
     .description('run the embedded Kubernetes API server and print where its kubeconfig is')
     .addOption(new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver'))
     .addOption(new Option('--port <n>', 'port to listen on; 0 takes any free one').default(DEFAULT_PORT))
+    .option(
+      '--also <port=dir>',
+      'one more server in this process, with a port and a data folder of its own; repeatable',
+      (place: string, before?: readonly string[]) => [...(before ?? []), place],
+    )
     .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
     .addOption(
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
     .action(async (options: Options) => {
-      const [{ runApiServer }, { embeddedRules }, { untilEnded }] = await Promise.all([
+      const [{ runApiServer }, { compiledPolicies }, { embeddedRules }, { untilEnded }] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
+        import('#apiserver/admission/compiled-policies.ts'),
         import('../run/embedded-rules.ts'),
         import('../until-ended.ts'),
       ])
       keepFilesPrivate()
-      try {
+      const { signal } = untilEnded()
+      const policies = compiledPolicies()
+      const serve = async ({ data, port }: Place): Promise<void> => {
         const { url, kubeconfig, ended } = await runApiServer({
-          data: options.data,
-          port: portOf(options.port),
+          data,
+          port,
           host: options.host,
           loops: options.loops,
           rules: embeddedRules(),
+          policies,
           program: runningProgram(),
-          signal: untilEnded().signal,
-          onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),
+          signal,
+          onClosed: (count) => io.err(`closed ${count} files and folders of ${data} to other users\n`),
           onReading: (bytes) => io.err(`reading ${Math.round(bytes / 2 ** 20)} MiB of objects before serving\n`),
         })
         announce(`${kubeconfig}\n`)
         io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
         await ended
+      }
+      try {
+        const places = [{ data: options.data, port: portOf(options.port) }, ...(options.also ?? []).map(placeOf)]
+        await Promise.all(places.map(serve))
       } catch (e) {
         // Often a disk failure: open handles must not keep the process from exiting.
         process.exit(reportError(io, e))
       }
     })
   registerDataCommands(apiserver, io)
+}
+
+interface Place {
+  readonly data: string
+  readonly port: number
+}
+
+/** `PORT=DIR`; the folder may contain an equals sign. */
+function placeOf(text: string): Place {
+  const at = text.indexOf('=')
+  if (at === -1 || at === text.length - 1) throw new KubeNodeError(cliErrors.KN1032({ text: JSON.stringify(text) }))
+  return { data: text.slice(at + 1), port: portOf(text.slice(0, at)) }
 }
 
 function portOf(text: string): number {

@@ -47,7 +47,7 @@ test('a fleet that was started with umask 000 in an open folder leaves nothing o
   for (const file of [
     'lock',
     'fleet.json',
-    'logs/hub-apiserver.log',
+    'logs/apiservers.log',
     'hub/apiserver/objects.db',
     'hub/apiserver/objects.db-wal',
     'hub/apiserver/objects.db-shm',

@@ -32,7 +32,7 @@ const versionsOf = (cluster: string, component: string): string[] =>
 
 /** A new version that dies before its probes have passed is a failure of the version, whatever killed it; the journal says so before it starts. */
 function isOnProbation({ command }: Found): boolean {
-  const [, node, component] = /^node (\S+)\/root\/opt\/.*\/(\w+)\.mjs/.exec(command) ?? []
+  const [, node, component] = /^\S+ (\S+)\/root\/opt\/.*\/(\w+)\.(?:mjs|sh)/.exec(command) ?? []
   if (node === undefined || component === undefined) return false
   const record = JSON.parse(readFileSync(join(node, 'state/components', component, 'record.json'), 'utf8')) as object
   return 'open' in record
@@ -112,7 +112,7 @@ describe('the whole way', () => {
       const component = random.pick(['beacon', 'scribe'])
       const fault = random.pick(['killed', 'frozen', 'line'] as const)
       console.log(`fault: ${component} on ${node}: ${fault}`)
-      const [running] = fleet.processes(`/test/nodes/${node}/`, `${component}.mjs`)
+      const [running] = fleet.processes(`/test/nodes/${node}/`, `bin/${component}.`)
       if (running === undefined) throw new Error(`${component} does not run on ${node}`)
       if (fault === 'line')
         appendFileSync(
@@ -139,20 +139,19 @@ describe('the whole way', () => {
         expect(permit?.status?.granted).toBe(1)
       }
       await fleet.settled()
-      expect(fleet.processes(`/test/nodes/${node}/`, `${component}.mjs`).length).toBe(1)
+      expect(fleet.processes(`/test/nodes/${node}/`, `bin/${component}.`).length).toBe(1)
     },
   )
 
   test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async () => {
     const random = seededRandom(seed)
     const kinds: readonly (readonly [string, readonly string[]])[] = [
-      ['sync', ['run --roles sync']],
-      ['controllers', ['run --roles controllers', '--cluster test']],
-      ['defender', ['run --roles defender', '--cluster test']],
-      ['API server of a cluster', ['apiserver --data', '/test/apiserver']],
-      ['API server of the hub', ['apiserver --data', '/hub/apiserver']],
+      ['sync and Defender of the hub', ['run --roles sync,defender']],
+      ['controllers and Defender of a cluster', ['run --roles controllers,defender', '--cluster test']],
+      ['approver', ['run --roles approver', '--cluster test']],
+      ['API servers', ['apiserver --data', '/hub/apiserver']],
       ['agent', ['agent-main.', '/test/nodes/']],
-      ['component', ['/test/nodes/', '.mjs']],
+      ['component', ['/test/nodes/', '/root/opt/']],
     ]
     fleet.setVersion('beacon', '1.0.0')
     const order = kinds.map((k) => ({ k, at: random.next() })).sort((x, y) => x.at - y.at)
