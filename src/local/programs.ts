@@ -75,9 +75,13 @@ export class Programs {
         name: `${cluster}-${roles.join('-')}`,
         heapMb: roles.reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0),
         args: [
-          ...['run', '--roles', roles.join(',')],
+          'run',
+          '--roles',
+          roles.join(','),
           ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
-          ...['--cluster', cluster, ...(n === 0 ? more : [])],
+          '--cluster',
+          cluster,
+          ...(n === 0 ? more : []),
         ],
       })
   }
