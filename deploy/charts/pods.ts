@@ -88,6 +88,9 @@ export function amendPods(
   const { imagePullSecrets, nodeSelector } = settings
   const priority = priorityOf(workload, settings)
   amend(deployment, [
+    // Zero values, which a server drops and kubectl would send again each time.
+    [['spec', 'minReadySeconds'], undefined],
+    [[...SPEC, 'hostNetwork'], undefined],
     // Its value depends on the path of the construct; ours select by name.
     [['spec', 'template', 'metadata', 'labels', 'cdk8s.io/metadata.addr'], undefined],
     ...(digest === undefined

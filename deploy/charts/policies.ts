@@ -371,7 +371,8 @@ export class PoliciesChart extends Chart {
         spec: {
           failurePolicy: 'Fail',
           ...(parameter !== undefined && { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
-          matchConstraints: { resourceRules: rules },
+          // As the server fills it in: kubectl would send it again each time.
+          matchConstraints: { resourceRules: rules.map((rule) => ({ ...rule, scope: '*' })) },
           ...(matchConditions.length > 0 && { matchConditions }),
           ...(variables.length > 0 && { variables }),
           validations: validations.map((v) => ({ reason: 'Forbidden', ...v })),

@@ -68,7 +68,7 @@ export class WorkloadsChart extends Chart {
       metadata: { name: 'kubenode-critical-pods', namespace: NAMESPACE, labels: commonLabels(settings.version) },
       spec: {
         // Twice as many while a version replaces another.
-        hard: { pods: k8s.Quantity.fromNumber(2 * settings.replicas * workloads.length) },
+        hard: { pods: k8s.Quantity.fromString(String(2 * settings.replicas * workloads.length)) },
         scopeSelector: {
           matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: [...classes] as string[] }],
         },
@@ -108,6 +108,7 @@ export class WorkloadsChart extends Chart {
         ports: [{ name: 'https', port, targetPort: target, ...(nodePort !== undefined && { nodePort }) }],
       })
       for (const [key, value] of Object.entries(selectorOf(workload))) made.selectLabel(key, value)
+      amend(made, [[['spec', 'externalIPs'], undefined]])
       return made
     }
     if (workload === 'defender' && webhook.enabled)

@@ -15,18 +15,37 @@ interface InstallCharts {
   readonly HUB_DIRECTORY: string
   readonly installFiles: () => ReadonlyMap<string, string>
 }
-const charts = join(root, 'deploy/charts/install.ts')
-const { INSTALL_DIRECTORY, HUB_DIRECTORY, installFiles } = (await import(pathToFileURL(charts).href)) as InstallCharts
+interface ReleaseCharts {
+  readonly KUSTOMIZE_DIRECTORY: string
+  readonly SETTINGS_COMPONENT: string
+  readonly releaseFiles: () => ReadonlyMap<string, string>
+}
+const charted = (file: string): Promise<unknown> => import(pathToFileURL(join(root, 'deploy/charts', file)).href)
+const { INSTALL_DIRECTORY, HUB_DIRECTORY, installFiles } = (await charted('install.ts')) as InstallCharts
+const { KUSTOMIZE_DIRECTORY, SETTINGS_COMPONENT, releaseFiles } = (await charted('release-files.ts')) as ReleaseCharts
 const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
   readonly benchErrors: ErrorPart['tables'][number]
 }
 const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
-const files = new Map([...generatedFiles(), ...installFiles(), [ERROR_PAGE, errors], [PROVIDER_PAGE, providerPage()]])
+const files = new Map([
+  ...generatedFiles(),
+  ...installFiles(),
+  ...releaseFiles(),
+  [ERROR_PAGE, errors],
+  [PROVIDER_PAGE, providerPage()],
+])
 
-for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY, HUB_DIRECTORY]) {
+for (const directory of [
+  ...GENERATED_DIRECTORIES,
+  INSTALL_DIRECTORY,
+  HUB_DIRECTORY,
+  KUSTOMIZE_DIRECTORY,
+  SETTINGS_COMPONENT,
+]) {
   await mkdir(join(root, directory), { recursive: true })
   const present = await readdir(join(root, directory))
-  const stale = present.map((name) => `${directory}/${name}`).filter((path) => !files.has(path))
+  const isKept = (path: string) => files.has(path) || path === SETTINGS_COMPONENT
+  const stale = present.map((name) => `${directory}/${name}`).filter((path) => !isKept(path))
   await Promise.all(stale.map((path) => rm(join(root, path), { recursive: true })))
 }
 for (const [path, content] of files) {

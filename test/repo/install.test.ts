@@ -4,26 +4,32 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fieldErrorLine } from '#schema/field-error.ts'
 import { admissionScope, compileAdmission } from '#schema/cel/admission.ts'
+import { crdOf } from '#api/crd.ts'
+import { KINDS } from '#api/kinds.ts'
 import { PROGRAM_REPORTERS } from '#api/names.ts'
 import { CONTROLLERS } from '#controllers/controllers.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { ROLE_NAMES } from '#cli/run/roles.ts'
 import type { Right } from '#runtime/rights.ts'
 import { HUB_DIRECTORY, INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
+import { KUSTOMIZE_DIRECTORY, releaseFiles, SETTINGS_COMPONENT } from '../../deploy/charts/release-files.ts'
 import { POLICIES } from '../../deploy/charts/policies.ts'
 import { ROLES } from '../../deploy/charts/roles.ts'
 
 const root = join(import.meta.dirname, '../..')
-const files = installFiles()
+const files = new Map([...installFiles(), ...releaseFiles()])
 
 test.each([...files.keys()])('%s is up to date; run npm run gen when it is not', (path) => {
   expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path))
 })
 
-test.each([INSTALL_DIRECTORY, HUB_DIRECTORY])('%s holds nothing else', (directory) => {
-  const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
-  expect(present.filter((path) => !files.has(path))).toEqual([])
-})
+test.each([INSTALL_DIRECTORY, HUB_DIRECTORY, KUSTOMIZE_DIRECTORY, SETTINGS_COMPONENT])(
+  '%s holds nothing else',
+  (directory) => {
+    const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
+    expect(present.filter((path) => !files.has(path) && path !== SETTINGS_COMPONENT)).toEqual([])
+  },
+)
 
 test.each(POLICIES.map((p) => [p.name, p] as const))('the expressions of %s compile', (_, policy) => {
   const scope = admissionScope({ variables: policy.variables, hasParams: policy.parameter !== undefined })
@@ -72,4 +78,12 @@ test('each controller may write its events', () => {
 test('agents and join tokens read no Secret', () => {
   const reads = ROLES.filter((r) => /agents|bootstrappers/.test(r.name)).flatMap((r) => r.rules)
   expect(reads.filter((r) => r.resources.includes('secrets'))).toEqual([])
+})
+
+/** Client-side apply keeps a copy of each object in an annotation of at most 256 KiB. */
+const MAX_DEFINITION_BYTES = 128 * 1024
+
+test('each definition is small enough for kubectl apply', () => {
+  const sizes = KINDS.map((kind) => [kind.plural, Buffer.byteLength(JSON.stringify(crdOf(kind)))] as const)
+  expect(sizes.filter(([, bytes]) => bytes > MAX_DEFINITION_BYTES)).toEqual([])
 })
