@@ -14,7 +14,6 @@ const STEPS = [
   'OtherWrites',
   'OtherDeletes',
   'WeWrite',
-  'WeDelete',
   'Reply',
   'Event',
   'Bookmark',
@@ -26,11 +25,6 @@ const STEPS = [
   'SetBack',
 ] as const
 type Step = readonly [kind: (typeof STEPS)[number], key: Key]
-
-interface Reply {
-  readonly object: KubeObject
-  readonly isDeletion: boolean
-}
 
 const revisionOf = (o: KubeObject | undefined): number => Number(o?.metadata.resourceVersion ?? 0)
 const keyOf = (o: KubeObject): Key => o.metadata.name as Key
@@ -44,14 +38,11 @@ class World {
   #revision = 1
   /** The watch has brought everything up to here. */
   #shown = 1
-  #replies: Reply[] = []
+  #replies: KubeObject[] = []
   #listing: { readonly asOf: number; readonly rest: readonly KubeObject[] } | undefined
   #hasLagged = false
-  lists = 0
   /** By key: our last write that was answered and not lost. */
-  readonly #own = new Map<Key, Reply>()
-  /** What a server that was set back had may have been deleted by us before. */
-  readonly #undeleted = new Set<string>()
+  readonly #own = new Map<Key, KubeObject>()
   #uids = 0
 
   constructor() {
@@ -74,12 +65,7 @@ class World {
       case 'OtherDeletes':
         return void this.#delete(key)
       case 'WeWrite':
-        return void this.#replies.push({ object: this.#write(key), isDeletion: false })
-      case 'WeDelete': {
-        const object = this.#delete(key)
-        if (object !== undefined) this.#replies.push({ object, isDeletion: true })
-        return undefined
-      }
+        return void this.#replies.push(this.#write(key))
       case 'Reply':
         return this.#reply()
       case 'Event':
@@ -116,12 +102,10 @@ class World {
 
   /** A reader sees what we wrote, or what came after it. */
   check(): void {
-    for (const [key, { object, isDeletion }] of this.#own) {
+    for (const [key, object] of this.#own) {
       const seen = this.store.at(key)
-      const { uid = '' } = object.metadata
-      if (this.#undeleted.has(uid)) continue
-      if (isDeletion) expect(seen?.metadata.uid).not.toBe(uid)
-      else if (seen === undefined) {
+      const { uid } = object.metadata
+      if (seen === undefined) {
         const end = this.#log.find((e) => e.type === 'DELETED' && e.object.metadata.uid === uid)
         expect(revisionOf(end?.object)).toBeGreaterThan(revisionOf(object))
       } else expect(revisionOf(seen)).toBeGreaterThanOrEqual(revisionOf(object))
@@ -159,11 +143,10 @@ class World {
   }
 
   #reply(): void {
-    const reply = this.#replies.shift()
-    if (reply === undefined) return
-    const { object, isDeletion } = reply
-    this.#take(isDeletion ? this.replica.assumeDeleted(object) : (this.replica.assume(object) ?? []))
-    this.#own.set(keyOf(object), reply)
+    const object = this.#replies.shift()
+    if (object === undefined) return
+    this.#take(this.replica.assume(object) ?? [])
+    this.#own.set(keyOf(object), object)
   }
 
   #event(): void {
@@ -193,7 +176,6 @@ class World {
   #beginList(asOf: number): void {
     if (this.#listing !== undefined) return
     this.#hasLagged = asOf < this.#revision
-    this.lists++
     const [first, ...rest] = this.truth(asOf).values()
     this.replica.beginList(String(asOf), false)
     this.#take(this.replica.page(first === undefined ? [] : [first]))
@@ -216,10 +198,8 @@ class World {
     this.#log = this.#log.filter((e) => revisionOf(e.object) <= kept)
     this.#revision++
     this.#replies = []
-    for (const { metadata } of this.truth().values()) this.#undeleted.add(metadata.uid ?? '')
-    for (const [key, { object, isDeletion }] of this.#own) {
-      if (isDeletion || isOlder(String(kept), object.metadata.resourceVersion)) this.#own.delete(key)
-    }
+    for (const [key, { metadata }] of this.#own)
+      if (isOlder(String(kept), metadata.resourceVersion)) this.#own.delete(key)
     this.#resume()
   }
 }
@@ -245,28 +225,10 @@ describe('what we wrote ourselves, in a cache that the watch has not brought up 
     )
   })
 
-  test('a deletion that the watch has shown makes no list due', () => {
-    const world = new World()
-    for (const step of [
-      'OtherWrites',
-      'Event',
-      'WeDelete',
-      'Reply',
-      'Event',
-      'Bookmark',
-      'Bookmark',
-      'Bookmark',
-    ] as const) {
-      world.step([step, 'a'])
-      expect(world.replica.resumeAt).toBeDefined()
-    }
-    expect(world.lists).toBe(1)
-  })
-
   test('a version without an order is never assumed', () => {
     const world = new World()
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', uid: 'u', resourceVersion: 'abc' } }
-    expect([world.replica.assume(object), world.replica.assumeDeleted(object)]).toEqual([undefined, []])
+    expect(world.replica.assume(object)).toBeUndefined()
   })
 
   test('beyond a bound nothing more is assumed', () => {

@@ -34,8 +34,6 @@ export interface Informer<T extends KubeObject = KubeObject> {
   addIndex(name: string, indexer: Indexer<T>): void
   /** Puts the answer to a write of this process into the store and notifies handlers, before the watch delivers it. False when that is not possible. */
   assume(written: T): boolean
-  /** The same for an object that this process deleted and that no finalizer keeps. */
-  assumeDeleted(object: T): void
   /** Until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
   /** True once the whole first list is in the store and every handler saw it. */
@@ -96,10 +94,6 @@ class CachedView<T extends KubeObject> implements Informer<T> {
 
   assume(written: T): boolean {
     return this.#isSelected(written) && this.#reflector.assume(written)
-  }
-
-  assumeDeleted(object: T): void {
-    if (this.#isSelected(object)) this.#reflector.assumeDeleted(object)
   }
 
   run(signal: AbortSignal): Promise<void> {

@@ -130,10 +130,6 @@ export class Reflector<T extends KubeObject> {
     return changes !== undefined
   }
 
-  assumeDeleted(object: T): void {
-    void this.#o.onChanges(this.#replica.assumeDeleted(object))
-  }
-
   /** Resolves when the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, startSpreadMs = 0 } = this.#o

@@ -78,10 +78,11 @@ export class Replica<T extends KubeObject> {
   beginList(resourceVersion: string, acceptOlder: boolean): void {
     this.#listed = new Set()
     this.#listedAsOf = resourceVersion
-    this.#pending.beginList(acceptOlder)
     this.#acceptOlder = acceptOlder
     this.#highest = acceptOlder ? resourceVersion : newerOf(this.#highest, resourceVersion)
-    if (acceptOlder) this.#tombstones.clear()
+    if (!acceptOlder) return
+    this.#pending.forgetAll()
+    this.#tombstones.clear()
   }
 
   page(items: readonly T[]): readonly Change<T>[] {
@@ -103,7 +104,6 @@ export class Replica<T extends KubeObject> {
         this.#pending.noteOver(key)
         this.#drop(key, resourceVersion, changes)
       }
-    this.#pending.endList(resourceVersion)
     this.#listed = undefined
     this.#acceptOlder = false
     this.#complete = this.#highest
@@ -122,7 +122,6 @@ export class Replica<T extends KubeObject> {
     const revision = event.object.metadata.resourceVersion ?? ''
     if (event.type !== 'DELETED') this.#show(key, event.object, changes)
     else {
-      this.#pending.noteEnd(event.object.metadata.uid)
       if (!isOlder(revision, this.#store.at(key)?.metadata.resourceVersion)) {
         this.#pending.noteOver(key)
         this.#drop(key, revision, changes)
@@ -149,38 +148,20 @@ export class Replica<T extends KubeObject> {
    */
   assume(object: T): readonly Change<T>[] | undefined {
     const key = keyOf(object)
-    const { uid, resourceVersion } = object.metadata
+    const { resourceVersion } = object.metadata
     const old = this.#store.at(key)?.metadata.resourceVersion
     if (!hasOrder(resourceVersion) || (old !== undefined && !hasOrder(old))) return undefined
     const isPast = old !== undefined && !isOlder(old, resourceVersion)
-    if (isPast || this.#pending.isDeleted(uid) || this.#isBuried(key, resourceVersion)) return []
+    if (isPast || this.#isBuried(key, resourceVersion)) return []
     if (!this.#pending.noteWritten(key, resourceVersion)) return undefined
     const changes: Change<T>[] = []
     this.#set(key, object, changes)
     return changes
   }
 
-  /** Removes an object that this process deleted; `object` is the version that it deleted. */
-  assumeDeleted(object: T): readonly Change<T>[] {
-    const key = keyOf(object)
-    const { uid, resourceVersion } = object.metadata
-    const old = this.#store.at(key)?.metadata
-    if (uid === undefined || !hasOrder(resourceVersion) || this.#isBuried(key, resourceVersion)) return []
-    if (old !== undefined && old.uid !== uid && !isOlder(old.resourceVersion, resourceVersion)) return []
-    if (!this.#pending.noteDeleted(key, { uid, revision: resourceVersion })) return []
-    const changes: Change<T>[] = []
-    this.#drop(key, newerOf(old?.resourceVersion, resourceVersion), changes)
-    return changes
-  }
-
   /** Stores what the server shows, unless this process made a newer change. */
   #show(key: string, object: T, changes: Change<T>[], asOf?: string): void {
-    const { uid, resourceVersion: revision } = object.metadata
-    if (uid !== undefined && this.#pending.isDeleted(uid)) {
-      if (asOf === undefined || !this.#pending.isBackInList(uid)) return
-      this.#tombstones.delete(key)
-      return this.#set(key, object, changes)
-    }
+    const revision = object.metadata.resourceVersion
     // A list that is newer than the recorded deletion and shows the object is right.
     if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
     const old = this.#store.at(key)?.metadata.resourceVersion

@@ -28,7 +28,6 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
    * outcome is unknown. False: the cache cannot take the object, and shows it when the watch delivers it.
    */
   assume(written: T): boolean
-  assumeDeleted(object: T): void
   /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
   readonly isSynced: boolean
   synced(signal?: AbortSignal): Promise<void>
@@ -161,10 +160,6 @@ class Cache<T extends KubeObject = KubeObject> implements SharedInformer<T> {
 
   assume(written: T): boolean {
     return this.informer.assume(written)
-  }
-
-  assumeDeleted(object: T): void {
-    this.informer.assumeDeleted(object)
   }
 
   get isSynced(): boolean {
