@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { CONDITIONS, PHASES, REASONS } from './catalogue.ts'
+import { CONDITIONS, REASONS } from './catalogue.ts'
+import { PHASES } from './phases.ts'
 import { KINDS } from './kinds.ts'
 
 const WORD = /^[A-Z][A-Za-z0-9]{0,63}$/

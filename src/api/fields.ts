@@ -18,7 +18,7 @@ import {
   type Field,
 } from './build.ts'
 import { check } from './extras.ts'
-import { phaseNames, type PhaseTable } from './catalogue.ts'
+import { phaseNames, type PhaseTable } from './phases.ts'
 import { cronProblem } from './cron.ts'
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'

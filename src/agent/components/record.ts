@@ -2,7 +2,7 @@
 import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
 import { isSameVersion, type Version } from '#api/protocol/assignment.ts'
-import { PHASES } from '#api/catalogue.ts'
+import { PHASES } from '#api/phases.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
 /** The machine's order: which version, with which configuration, and which attempt. */

@@ -1,5 +1,5 @@
 // A canary: it marks machines, watches them, and waits for the commit that promotes the version. Its marks go with every end.
-import { PHASES } from '../catalogue.ts'
+import { PHASES } from '../phases.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 
 export const canaryTable = defineTable({

@@ -1,6 +1,6 @@
 // A repair job and its steps. Nothing is begun without a permit that is Granted right now and a fault that is still there; each step is
 // written down before it is done, so that a crash never does it a second time unseen.
-import { PHASES } from '../catalogue.ts'
+import { PHASES } from '../phases.ts'
 import type { FieldManager } from './managers.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 

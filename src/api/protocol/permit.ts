@@ -1,6 +1,6 @@
 // The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are separate because a permission may end (a
 // lease expires) while its target is still unavailable, and budgets must continue to count it.
-import { PHASES } from '../catalogue.ts'
+import { PHASES } from '../phases.ts'
 import { defineTable, nextState, type Facts } from './table.ts'
 
 export const permitTable = defineTable({

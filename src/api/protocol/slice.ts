@@ -1,6 +1,6 @@
 // A number: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
 // belong to the step, so a slice leaves Inspecting only together with the others.
-import { PHASES } from '../catalogue.ts'
+import { PHASES } from '../phases.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 
 export const sliceTable = defineTable({

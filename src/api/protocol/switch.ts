@@ -1,6 +1,6 @@
 // The two-phase switch of one component on one machine: the agent stages by itself and switches only when told, under a permit that
 // it reads right before. The order is the machine controller's, the state is the agent's.
-import { PHASES } from '../catalogue.ts'
+import { PHASES } from '../phases.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 
 export const switchTable = defineTable({

@@ -1,6 +1,7 @@
 // The part of a Machine's status that is this controller's: phase, node, conditions. Pure; equal worlds give equal statuses. What the agent reports is its own.
 import { waitingSince } from '#runtime/waiting.ts'
-import type { ConditionType, Phase, Reason } from '#api/catalogue.ts'
+import type { ConditionType, Reason } from '#api/catalogue.ts'
+import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'

@@ -1,5 +1,5 @@
 // What a machine waits for that is not in service yet, or not any more, where the plan itself names nothing: no machine waits without a reason. Pure.
-import type { Phase } from '#api/catalogue.ts'
+import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
 import type { WantedCondition } from '#kube/conditions.ts'

@@ -1,0 +1,131 @@
+// Decides the batches of a canary: which machines are requested next, which targets are reported, which permits are renewed. Pure.
+import type { DeclaredComponent } from '#api/kinds/component-config.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import type { CanaryPhase } from '#api/protocol/canary.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
+import { counted } from '#lib/counted.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { type PermitRequest, type TargetResult, isRenewalDue } from '#permits/permits.ts'
+import type { CanaryAction, MachineResult } from './actions.ts'
+import { type Look, isHeld } from './look.ts'
+import type { Seen } from './seen.ts'
+import { isHeldMachine, isSilent, isSound, standingOf } from './standing.ts'
+import type { Trial } from './trial.ts'
+
+export const LEASE_SECONDS = 120
+
+export const isAlive = ({ status }: OperationPermit): boolean => {
+  const phase = status?.phase ?? 'Requested'
+  return phase === 'Requested' || phase === 'Granted'
+}
+
+/** Reports finished targets; once the canary is over, or held, those that have not begun are released. */
+export function results({ canary, permits, machines }: Seen, isGoingOn: boolean): readonly CanaryAction[] {
+  return permits.filter(isAlive).flatMap((permit) => {
+    const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)
+    if (wanted === undefined) return []
+    const ended = permit.spec.targets.flatMap(({ name, uid }): readonly MachineResult[] => {
+      if (permit.spec.results?.[uid] !== undefined) return []
+      const machine = machines.find((m) => m.metadata.name === name && m.metadata.uid === uid)
+      const mayGoOn = isGoingOn && machine !== undefined && !isLetGo(machine, permit.metadata.uid ?? '')
+      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, mayGoOn)
+      return result === undefined ? [] : [{ machine: name, uid, result }]
+    })
+    if (ended.length === 0) return []
+    const reason = `${ended.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
+    return [{ kind: 'Report' as const, reason, permit, wanted, results: ended }]
+  })
+}
+
+export function resultOf(machine: Machine, wanted: DeclaredComponent, isGoingOn: boolean): TargetResult | undefined {
+  const standing = standingOf(machine, wanted)
+  if (standing === 'Healthy') return 'Succeeded'
+  if (standing === 'Failed') return 'Failed'
+  return isGoingOn || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
+}
+
+/** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
+export function asks(
+  seen: Seen,
+  phase: CanaryPhase,
+  { trials, holds, now, problem, fit }: Look,
+): readonly CanaryAction[] {
+  const { canary, permits, nodes, components } = seen
+  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainMs(refusedOf(permits), now) > 0)
+    return []
+  const open = new Set(
+    permits
+      .filter(isAlive)
+      .flatMap((p) => p.spec.targets.filter((t) => p.spec.results?.[t.uid] === undefined))
+      .map((t) => t.name),
+  )
+  const room = canary.spec.strategy.maxBatchSize - open.size
+  const isNext = (t: Trial) => t.standing === 'Waiting' && fit.now(t.machine, t.wanted) === undefined
+  // What needs another component of the canary comes after that one.
+  const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && isNext(t)))
+  if (room <= 0 || wanted === undefined) return []
+  const batch = trials
+    .filter((t) => t.wanted === wanted && isNext(t))
+    .map((t) => t.machine)
+    .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes) && !isHeldMachine(seen, m, now))
+    .slice(0, room)
+  if (batch.length === 0) return []
+  const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption
+  const { name = '', uid = '', annotations } = canary.metadata
+  const commit = annotations?.[ANNOTATIONS.commit]
+  const request: PermitRequest = {
+    operations: [
+      'SwitchComponent',
+      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
+      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
+    ],
+    component: { name: wanted.name, version: wanted.version },
+    targets: batch.map((m) => ({ kind: 'Machine' as const, name: m.metadata.name ?? '', uid: m.metadata.uid ?? '' })),
+    requester: { manager: FIELD_MANAGERS.canary, kind: canary.kind, name, uid },
+    reason: `canary of ${wanted.name} ${wanted.version}`,
+    ...(commit !== undefined && { commit }),
+    leaseSeconds: LEASE_SECONDS,
+  }
+  const permit = permitName(canary.metadata, wanted, permits)
+  return [{ kind: 'Ask', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
+}
+
+/** A refusal is not asked about again at once. */
+const ASK_AGAIN_MS = 60_000
+
+/** The permit that was decided last, when the Defender refused it. */
+export function refusedOf(permits: readonly OperationPermit[]): OperationPermit | undefined {
+  const at = ({ status }: OperationPermit) => Date.parse(status?.decidedAt ?? '') || 0
+  const [last] = permits.toSorted((a, b) => at(b) - at(a))
+  return last?.status?.phase === 'Denied' ? last : undefined
+}
+
+export function askAgainMs(refused: OperationPermit | undefined, now: number): number {
+  const { decidedAt, verdicts = [] } = refused?.status ?? {}
+  if (decidedAt === undefined) return 0
+  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
+  const waitMs = seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000
+  // A clock that went back must not make it wait for longer.
+  return Math.min(waitMs, Math.max(0, Date.parse(decidedAt) + waitMs - now))
+}
+
+const MOST_NAME_CHARS = 100
+
+/** Numbered: a batch requested before a crash is still open, and its machines are not requested again. Permits outlive their canary. */
+function permitName(
+  { name: canary = '', uid = '' }: Seen['canary']['metadata'],
+  { name, version }: DeclaredComponent,
+  permits: readonly OperationPermit[],
+): string {
+  const short = (text: string) => text.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+  const base = `${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}`
+  const known = new Set(permits.map((p) => p.metadata.name))
+  for (let n = 0; ; n++) if (!known.has(`${base}-b${n}`)) return `${base}-b${n}`
+}
+
+export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
+  permits
+    .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
+    .map((permit) => ({ kind: 'Renew', reason: 'the batch is still running', permit }))

@@ -1,0 +1,18 @@
+// What one reconcile of a canary concludes before it decides: machines, trials, holds in force, and whether the versions fit.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { holdOf } from '#holds/in-force.ts'
+import type { Problem } from '#placement/problem.ts'
+import type { Fit } from './fit.ts'
+import type { Picked } from './pick.ts'
+import type { Trial } from './trial.ts'
+
+export interface Look {
+  readonly picked: Picked
+  readonly trials: readonly Trial[]
+  readonly holds: readonly OperationalHold[]
+  readonly now: number
+  readonly problem: Problem | undefined
+  readonly fit: Fit
+}
+
+export const isHeld = (holds: readonly OperationalHold[]): boolean => holdOf(holds, 'Pause', 'Freeze') !== undefined

@@ -1,0 +1,109 @@
+// Says what a canary waits for, since when is the concern of its status. Pure.
+import type { CanaryPhase } from '#api/protocol/canary.ts'
+import { counted } from '#lib/counted.ts'
+import { holdOf } from '#holds/in-force.ts'
+import { permitWait } from '#permits/permit-wait.ts'
+import { stagingRefusal } from '#placement/staging-refusal.ts'
+import { askAgainMs, isAlive, refusedOf } from './batches.ts'
+import type { Fit } from './fit.ts'
+import type { Look } from './look.ts'
+import type { Seen } from './seen.ts'
+import type { Trial, Wait } from './trial.ts'
+
+/** What the Defender says of the batch that waits for it, or refused last. */
+function batchWait({ permits }: Seen, now: number): Wait | undefined {
+  const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
+  const refused = refusedOf(permits)
+  const permit = waiting ?? (askAgainMs(refused, now) > 0 ? refused : undefined)
+  if (permit === undefined) return undefined
+  const wait = permitWait(permit)
+  return waiting === undefined
+    ? { ...wait, predicate: 'PermitDenied', unblock: `the permit is requested again later; ${wait.unblock}` }
+    : wait
+}
+
+/** None of the canary's remaining components fits on its machines. */
+function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
+  const waiting = trials.filter((t) => t.standing === 'Waiting')
+  const why = waiting.map(({ machine, wanted }) => ({ machine, wanted, why: fit.now(machine, wanted) }))
+  const [first] = why
+  if (first === undefined || why.some((w) => w.why === undefined)) return undefined
+  return {
+    predicate: 'RequirementUnmet',
+    seen: `${first.machine.metadata.name}: ${first.wanted.name} ${first.wanted.version}: ${first.why}`.slice(0, 200),
+    unblock: 'its dependencies run on the machine, or the canary tries a compatible version',
+  }
+}
+
+/** What a machine does not accept was never switched, so it has not failed either. */
+function refusedWait(trials: readonly Trial[]): Wait | undefined {
+  for (const { machine, wanted, standing } of trials) {
+    const report = machine.status?.components?.find((c) => c.name === wanted.name)
+    const refusal = standing === 'Waiting' && report?.desired === wanted.version ? stagingRefusal(report) : undefined
+    if (refusal !== undefined)
+      return {
+        predicate: refusal.reason,
+        seen: `${machine.metadata.name}: ${refusal.message}`.slice(0, 200),
+        unblock: 'the cause is removed, or the canary tries another version',
+      }
+  }
+  return undefined
+}
+
+export function waitOf(
+  seen: Seen,
+  phase: CanaryPhase,
+  { picked, trials, holds, now, problem, fit }: Look,
+): Wait | undefined {
+  const pause = holdOf(holds, 'Pause', 'Freeze')
+  switch (phase) {
+    case 'Pending':
+    case 'Rolling':
+      if (pause !== undefined)
+        return {
+          predicate: 'HoldPause',
+          seen: `hold ${pause.metadata.name}`,
+          unblock: `the hold is deleted or expires at ${pause.spec.until}`,
+        }
+      if (problem !== undefined)
+        return {
+          predicate: problem.reason,
+          seen: problem.message.slice(0, 200),
+          unblock: problem.unblock ?? 'the canary is corrected',
+        }
+      if (phase === 'Pending')
+        return {
+          predicate: picked.isMisfit === true ? 'RequirementUnmet' : 'NoMachines',
+          seen: picked.lack ?? 'the selector matches no machine',
+          unblock: 'enough machines are healthy, or spec.pick is changed',
+        }
+      return (
+        batchWait(seen, now) ??
+        unmetWait(trials, fit) ??
+        refusedWait(trials) ?? {
+          predicate: 'Progressing',
+          seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${counted(trials.length, 'trial is', 'trials are')} healthy`,
+          unblock: 'the Defender grants the permits and the machines switch',
+        }
+      )
+    case 'Observing':
+      return {
+        predicate: 'Soaking',
+        seen: `observing until ${seen.canary.status?.observeUntil ?? 'the duration is over'}`,
+        unblock: 'the machines stay healthy until then',
+      }
+    case 'Passed':
+      return {
+        predicate: 'WaitingForOther',
+        seen: 'passed; no set declares these versions yet',
+        unblock: 'a commit sets these versions in the set',
+      }
+    case 'Promoted':
+    case 'Lapsed':
+    case 'Failed':
+    case 'Aborted':
+      return undefined
+    default:
+      return phase satisfies never
+  }
+}
