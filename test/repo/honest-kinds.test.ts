@@ -62,7 +62,9 @@ test('the check would find a field that nobody reads', async ({ skip }) => {
 }, 120_000)
 
 describe('what a status says', () => {
-  const parts = sourceFiles('src').filter((f) => isOurs(f.path) && f.path !== 'src/api/catalogue.ts' && f.path !== 'src/api/phases.ts')
+  const parts = sourceFiles('src').filter(
+    (f) => isOurs(f.path) && f.path !== 'src/api/catalogue.ts' && f.path !== 'src/api/phases.ts',
+  )
   /** As a string, or as a key of a table. */
   const isWritten = (word: string): boolean =>
     parts.some((f) => new RegExp(`['"\`]${word}['"\`]|\\b${word}:`).test(f.text))
