@@ -13,6 +13,7 @@ import {
 } from '#api/names.ts'
 import { MAX_SECRETS } from '#api/ordinary-pods.ts'
 import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
+import { makesRender } from './render-policy.ts'
 import {
   all,
   any,
@@ -91,6 +92,7 @@ const accounts: AdmissionPolicy = {
         `request.userInfo.username in [${WORKLOAD_CONTROLLERS.map(quoted).join(', ')}]`,
         kubeletAsks,
         isProbe,
+        makesRender,
         isSameSpec,
         isInstaller,
       ),
@@ -185,7 +187,7 @@ const declared: AdmissionPolicy = {
     },
     {
       name: 'not-of-sync-itself',
-      expression: `!(request.resource.group in [${OF_SYNC.map(quoted).join(', ')}])`,
+      expression: all(`!(request.resource.group in [${OF_SYNC.map(quoted).join(', ')}])`, `!(${makesRender})`),
     },
   ],
   variables: [

@@ -2,7 +2,8 @@
 // owner that was deleted or never existed. Our programs may therefore name only our own kinds as owners, and only on objects that ours do own.
 import { API_GROUP } from '#api/kind.ts'
 import { isOurProgram } from './account-policies.ts'
-import { all, any, part, quoted, type AdmissionPolicy } from './policy.ts'
+import { makesRender } from './render-policy.ts'
+import { all, any, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
 
 const OWNERS = 'object.metadata.?ownerReferences.orValue([])'
 
@@ -13,6 +14,8 @@ const owners: AdmissionPolicy = {
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
   matchConditions: [
     { name: 'a-program', expression: isOurProgram },
+    // The input of a render goes with its Job; policy kubenode-render holds both.
+    { name: 'no-new-input-of-a-render', expression: `!(${all(makesRender, operations('CREATE'))})` },
     { name: 'with-owners', expression: `object != null && has(object.metadata) && ${OWNERS}.size() > 0` },
   ],
   variables: [

@@ -26,6 +26,7 @@ import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
 import { ownerPolicies } from './owner-policies.ts'
 import { revocationPolicies } from './revocation-policies.ts'
+import { renderPolicy } from './render-policy.ts'
 import { revisionPolicies } from './revision-policies.ts'
 import { setPolicies } from './set-policies.ts'
 import { sourcePolicies } from './source-policies.ts'
@@ -352,6 +353,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...eventPolicies,
   ...leasePolicies,
   ...ownerPolicies,
+  renderPolicy,
   ...revisionPolicies,
   ...revocationPolicies,
   ...setPolicies,

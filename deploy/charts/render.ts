@@ -2,12 +2,9 @@
 import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { RENDER_NAMESPACE } from '#api/names.ts'
+import { RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
 import { commonLabels, PART_OF } from './labels.ts'
 import type { InstallSettings } from './settings.ts'
-
-/** The Jobs run as it, and it may do nothing. */
-export const RENDER_ACCOUNT = 'kubenode-render'
 
 /** Of all renders at once; those that find no room wait. */
 const QUOTA = {

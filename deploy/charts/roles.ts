@@ -9,6 +9,7 @@ import {
   DOOR_USER,
   JOIN_NAMESPACE,
   PROBES_NAMESPACE,
+  RENDER_NAMESPACE,
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
@@ -150,6 +151,23 @@ const syncOnHub: RoleEntry = {
     ours(['releases'], [...LOOK, ...WRITE, 'delete']),
     ours(['releases/status', 'fleetsources/status'], CHANGE),
     ours(['approvals'], LOOK),
+  ],
+}
+
+/** Jobs that render a commit: a policy holds their form. */
+const renders: RoleEntry = {
+  name: 'kubenode:sync-hub',
+  onHub: true,
+  namespace: RENDER_NAMESPACE,
+  subjects: programs('sync'),
+  rules: [
+    on('batch')(['jobs'], ['create', 'get', 'list', 'delete']),
+    // They go with their Job.
+    core(['configmaps'], ['create']),
+    core(['pods'], ['list', 'watch']),
+    core(['pods/log'], ['get']),
+    // Why a Job has no pod.
+    core(['events'], ['list']),
   ],
 }
 
@@ -348,6 +366,7 @@ export const ROLES: readonly RoleEntry[] = [
   syncInside,
   syncOnHub,
   kubeconfigs,
+  renders,
   controllers,
   approver,
   joinTokens,

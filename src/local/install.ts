@@ -91,7 +91,8 @@ export async function installManifests(
   await Promise.all(kinds.map((o) => apply(client, o)))
   await Promise.all(kinds.map((o) => untilEstablished(client, o.metadata.name ?? '', clock)))
   // A namespace has to be there before what lives in it.
-  for (const o of rest.filter((x) => x.kind === 'Namespace')) await apply(client, o)
-  const others = rest.filter((x) => x.kind !== 'Namespace')
-  await Promise.all([...others, ...(isHub ? hub : [])].map((o) => apply(client, o)))
+  const all = isHub ? [...rest, ...hub] : rest
+  const isNamespace = (o: KubeObject) => o.kind === 'Namespace'
+  for (const o of all.filter(isNamespace)) await apply(client, o)
+  await Promise.all(all.filter((o) => !isNamespace(o)).map((o) => apply(client, o)))
 }

@@ -218,6 +218,10 @@ export const syncErrors = errorTable({
     text: 'cannot apply {object}: namespaces of Kubernetes and KubeNode (kube-*, kubenode-*, default) are not declared in git',
     next: 'remove it from the fleet',
   },
+  KN7204: {
+    text: 'cannot apply {object}: namespace kubenode-render is where sync renders commits, and no commit declares anything there',
+    next: 'remove it from the fleet, or give it another namespace',
+  },
   KN7301: {
     text: 'cannot connect to cluster {id}: it has no kubeconfig yet',
     next: 'retried automatically once its Secret has one',

@@ -222,6 +222,11 @@ const PLANNED: readonly Attempt<void>[] = [
     attempt: planned({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
     refused: /KN7203: cannot apply Namespace/,
   })),
+  {
+    name: 'S25 a ConfigMap where sync renders commits is planned like any other',
+    attempt: planned({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'kubenode-render' } }),
+    refused: /KN7204: cannot apply ConfigMap\/kubenode-render\/a/,
+  },
 ]
 
 const owned = (kind: string, metadata: object = { name: 'forged' }) => ({

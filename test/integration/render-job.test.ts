@@ -163,15 +163,15 @@ test('what sync left behind when it was killed is removed at its next start, and
 test('a quota without room lets a render wait, says so, and has its own error in the end', async () => {
   let refusals = 3
   const full = failure(403, 'jobs.batch "x" is forbidden: exceeded quota: kubenode-render, used: count/jobs.batch=32')
-  const busy: KubeClient = Object.create(world.client, {
+  const busy: KubeClient = Object.create(world.sync, {
     create: {
       value: async (...args: Parameters<KubeClient['create']>) => {
         if (args[0].kind === 'Job' && refusals-- > 0)
           throw new ApiError(full, { action: 'create', target: 'jobs.batch' })
-        return world.client.create(...args)
+        return world.sync.create(...args)
       },
     },
-    ...bound(world.client),
+    ...bound(world.sync),
   }) as KubeClient
   const clock = { ...systemClock, sleep: async () => undefined }
   world.kubelet.fate = () => ({ phase: 'Failed', reason: 'Evicted' })

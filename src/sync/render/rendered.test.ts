@@ -134,6 +134,7 @@ describe('S27 what programs own', () => {
     ['a resourceVersion', { resourceVersion: '1' }, 'KN3092'],
     ['the mark of another source', { annotations: { 'kubenode.io/source': 'fleet/other' } }, 'KN3092'],
     ['a forged commit', { annotations: { 'kubenode.io/commit': 'f'.repeat(40) } }, 'KN3092'],
+    ['namespace of renders', { namespace: 'kubenode-render' }, 'KN7204'],
   ])('a commit declares no %s', (_, metadata, code) => {
     expect(check(named(metadata))?.rejected.map(({ problem }) => problem)).toEqual([expect.stringContaining(code)])
   })

@@ -1,6 +1,7 @@
 // Validates the output of a cage, which was bounded while it was read: every object identified, named once, valid for its kind. Invalid ones are separated.
 import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
+import { RENDER_NAMESPACE } from '#api/names.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { Validator } from '#api/validate.ts'
 import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
@@ -120,10 +121,12 @@ function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: C
   return problems.length === 0 ? undefined : printableLine(problems.slice(0, 5).map(formatProblem).join('; '))
 }
 
-const namespaceProblem = (ref: ObjectRef): ErrorMessage | undefined =>
-  ref.group === '' && ref.kind === 'Namespace' && isNamespaceNeverDeclared(ref.name)
+function namespaceProblem(ref: ObjectRef): ErrorMessage | undefined {
+  if (ref.namespace === RENDER_NAMESPACE) return syncErrors.KN7204({ object: refText(ref) })
+  return ref.group === '' && ref.kind === 'Namespace' && isNamespaceNeverDeclared(ref.name)
     ? syncErrors.KN7203({ object: refText(ref) })
     : undefined
+}
 
 const unusable = (what: string, seen: string): KubeNodeError =>
   new KubeNodeError(syncErrors.KN7107({ what, problem: seen }))

@@ -1,6 +1,6 @@
 // An embedded server whose render Jobs a double of a kubelet really runs, and what a test asks of it.
 import { join } from 'node:path'
-import { RENDER_NAMESPACE } from '#api/names.ts'
+import { programUser, RENDER_NAMESPACE } from '#api/names.ts'
 import { clientOf, connectionOf } from '#cli/run/connect.ts'
 import { VERSION } from '#cli/version.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -11,6 +11,7 @@ import type { GitRepository } from '#sync/git/repository.ts'
 import { JobRenderer, type JobRendererOptions } from '#sync/render/job/job-renderer.ts'
 import { renderCommit, type RenderOptions, type Rendered } from '#sync/render/render.ts'
 import type { Renderer } from '#sync/render/renderer.ts'
+import { install } from '#local/install.ts'
 import { JobKubelet } from '#test/doubles/node/job-kubelet.ts'
 import { startEmbedded } from '#test/support/servers/api-servers.ts'
 import { until } from '#test/support/tools/processes.ts'
@@ -43,6 +44,8 @@ app.synth()
 
 export interface RenderJobWorld {
   readonly client: KubeClient
+  /** As the user that sync is. */
+  readonly sync: KubeClient
   readonly kubelet: JobKubelet
   /** What was logged at level info. */
   readonly said: object[]
@@ -63,8 +66,10 @@ export async function renderJobWorld(): Promise<RenderJobWorld> {
   let kubelet: JobKubelet | undefined
   const server = await startEmbedded({ podLog: async (pod) => kubelet?.log(pod) })
   const client = clientOf((await connectionOf(server.kubeconfig)).config, 'test')
-  const metadata = { name: RENDER_NAMESPACE }
-  await client.create(coreKind('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata })
+  await install(client, join(ROOT, 'deploy'), systemClock)
+  const { config } = await connectionOf(server.kubeconfig)
+  // With its rights alone, and under the policies that are shipped.
+  const sync = clientOf({ ...config, impersonate: { user: programUser('sync') } }, 'test')
   const program = [process.execPath, join(ROOT, 'src/cli/main.ts')]
   const double = new JobKubelet({ client, namespace: RENDER_NAMESPACE, program })
   kubelet = double
@@ -75,12 +80,13 @@ export async function renderJobWorld(): Promise<RenderJobWorld> {
   const nextRun = () => `run${String(runs).padStart(13, '0')}`
   const world: RenderJobWorld = {
     client,
+    sync,
     kubelet: double,
     said,
     nextRun,
     renderer: (more = {}) =>
       new JobRenderer({
-        client,
+        client: sync,
         clock: systemClock,
         log,
         image: IMAGE,

@@ -1,4 +1,4 @@
-import { brotliCompressSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CagedEnd } from '../run-caged.ts'
@@ -36,7 +36,7 @@ test.each(ENDS)('the end $kind comes out of its package as it went in', async (e
 test('a package that unpacks to more than an answer may be is not unpacked', async () => {
   const end: CagedEnd = { kind: 'Answered', chunks: [Buffer.alloc(4 << 20)], printed: '' }
   const packed = await packEnd({ version: '1', end })
-  expect(packed.length).toBeLessThan(1_000)
+  expect(packed.length).toBeLessThan(10_000)
   expect(await unpackEnd(packed, 1 << 20)).toBe('unpacks to more than it may')
 })
 
@@ -50,7 +50,7 @@ test.each([
   ['a head whose output is no text', '{"version":"1","kind":"OutOfMemory","printed":[]}\n'],
   ['a list as its head', '[]\n'],
 ])('a package with %s has no end', async (_, text) => {
-  expect(typeof (await unpackEnd(brotliCompressSync(Buffer.from(text)), 1 << 20))).toBe('string')
+  expect(typeof (await unpackEnd(gzipSync(Buffer.from(text)), 1 << 20))).toBe('string')
 })
 
 test('bytes of any kind are no package', async () => {

@@ -1,6 +1,6 @@
 // What a Job gets and gives, as compressed bytes: the request with its limits, and how the run ended. Both are read with a bound on what they unpack to.
 import { promisify } from 'node:util'
-import { brotliCompress, brotliDecompress, constants, createBrotliCompress } from 'node:zlib'
+import { createGzip, gunzip, gzip } from 'node:zlib'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { isObject } from '#lib/json.ts'
@@ -17,19 +17,17 @@ export interface JobInput {
   readonly request: RenderRequest
 }
 
-/** As small as gzip at its best makes it, in a third of the time. */
-const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 22 } }
 /** Four times what a repository may give a fleet. */
 const MAX_REQUEST_BYTES = 256 * 1024 * 1024
 /** One line: the start of the fleet's output is the largest part of it. */
 const MAX_HEAD_BYTES = 64 * 1024
 const NEWLINE = 10
 
-const compress = promisify(brotliCompress)
-const decompress = promisify(brotliDecompress)
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
 
 export const packInput = (input: JobInput): Promise<Buffer> =>
-  buffer(Readable.from(inputText(input)).pipe(createBrotliCompress(QUALITY)))
+  buffer(Readable.from(inputText(input)).pipe(createGzip()))
 
 function* inputText({ run, limits, request }: JobInput): Generator<string> {
   yield `{"run":${JSON.stringify(run)},"limits":${JSON.stringify(limits)},"request":`
@@ -58,7 +56,7 @@ export interface PackedTooLarge {
 /** The answer follows its head as it is: nothing in it can be taken for the head. */
 export function packEnd({ version, end }: JobEnd): Promise<Buffer> {
   const { chunks, ...head } = end.kind === 'Answered' ? end : { ...end, chunks: [] }
-  return compress(Buffer.concat([Buffer.from(`${JSON.stringify({ version, ...head })}\n`), ...chunks]), QUALITY)
+  return compress(Buffer.concat([Buffer.from(`${JSON.stringify({ version, ...head })}\n`), ...chunks]))
 }
 
 /** What cannot be used is a text that says why. */
