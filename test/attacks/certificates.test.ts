@@ -1,6 +1,5 @@
 // A thief holds the certificate of an agent, real TLS and all: from when on the embedded server refuses it. What a kube-apiserver does instead is in
 // docs/security.md: there policies refuse what the thief writes.
-import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
@@ -18,12 +17,11 @@ import { issueCertificate } from '#lib/x509/certificates.ts'
 import { isUnauthorized } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { isAcceptedUser } from '#identity/accepted-agent.ts'
 import { keyRecord, revocation } from '#identity/agent-key.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../deploy')
 const OURS = '/apis/kubenode.io/v1alpha1'
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kubenode-system/leases'
 const DAY = 86_400_000
@@ -40,7 +38,7 @@ async function cluster() {
   ending.push(() => server.close())
   const { admin: pair } = server.credentials
   const admin = clientWith(server, pair)
-  await installManifests(admin, manifestsOf(DEPLOY), systemClock, false)
+  await installAll(admin, false)
   return { server, clock, admin }
 }
 

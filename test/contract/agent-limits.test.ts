@@ -1,5 +1,4 @@
 // S1: an agent's key gives access to its own objects and nothing else: every verb on another's objects is tried, with the shipped roles and policies.
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
@@ -16,10 +15,9 @@ import {
   ANNOTATIONS,
   machineUidGroup,
 } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, apiServers } from '#test/support/servers/api-servers.ts'
@@ -245,7 +243,7 @@ describe.each(apiServers)('on $name', (choice) => {
   beforeAll(async () => {
     server = await choice.start()
     admin = new HttpKubeClient(connection())
-    await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+    await installAll(admin)
     for (const name of ['a', 'b']) {
       const made = await admin.create(machine, object(machine, name, { spec: {} }) as never)
       uids.set(name, made.metadata.uid ?? '')

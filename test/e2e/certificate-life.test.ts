@@ -15,8 +15,7 @@ import { BUNDLE_FIELD, handOverKey, tokenText } from '#identity/join-token.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isUnauthorized } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { secretType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
@@ -77,7 +76,7 @@ beforeAll(async () => {
   server = await startedApiServer(join(folder, 'data'), 0, { under: ['env', ...SHIFTED] })
   const clientCertificate = { cert: { data: server.cert }, key: { data: server.key } }
   admin = new HttpKubeClient({ server: server.url, ca: { data: server.ca }, clientCertificate })
-  await installManifests(admin, manifestsOf(join(ROOT, 'deploy')), systemClock, false)
+  await installAll(admin, false)
 }, WITHIN_MS)
 
 afterAll(async () => {

@@ -1,6 +1,5 @@
 // Anything an agent writes to the status of its Machine and its jobs: forbidden fields stay unchanged, stored objects are valid, the rest is refused.
 import { Agent, request as httpsRequest } from 'node:https'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
@@ -15,7 +14,7 @@ import { canonicalJson, isObject } from '#lib/json.ts'
 import { loggerTo } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
   FUZZ_TIMEOUT_MS,
@@ -26,7 +25,6 @@ import {
   strangeValue,
 } from '#test/support/fuzzing/fuzzing.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../deploy')
 const PATH = `/apis/${API_GROUP_VERSION}`
 const OWN = 'm-a'
 const NODE = 'n-a'
@@ -86,7 +84,7 @@ beforeAll(async () => {
   const { admin: own, authority } = server.credentials
   const clientCertificate = { cert: { data: own.certificate }, key: { data: own.key } }
   admin = new HttpKubeClient({ server: server.url, ca: { data: server.ca }, clientCertificate })
-  await installManifests(admin, manifestsOf(DEPLOY), systemClock, false)
+  await installAll(admin, false)
   const uids = new Map<string, string>()
   for (const name of [OWN, 'm-b']) {
     const made = await send('POST', `${PATH}/machines`, { ...machineNamed(name) })

@@ -1,6 +1,5 @@
 // Every command that names an object reports a missing one, with a similar name, and writes nothing. Walks all commands, so that a new one is covered too.
 import type { Command } from 'commander'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -8,10 +7,9 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { unservedFields } from '#api/unserved.ts'
 import { buildProgram, run } from '#cli/program.ts'
-import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
@@ -29,7 +27,7 @@ beforeAll(async () => {
     ca: { data: server.ca },
     clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
   })
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
   // Only their owners may create these, and no client can create a kind that is not served; no command here names one.
   const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory']

@@ -1,19 +1,15 @@
 // The configuration of agents is the one object of our own namespace that a commit may declare: with the rights of the install manifests, nothing else passes.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AGENT_CONFIG_MAP, agentConfigData } from '#api/agent-config/agent-config-map.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE, programUser } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { withoutUnlisted } from '#sync/cluster/listed.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { CONFIG_MAP } from '#test/support/benches/sync-bench.ts'
-
-const DEPLOY = join(import.meta.dirname, '../../deploy')
 
 let server: ApiServer
 const clients: HttpKubeClient[] = []
@@ -27,7 +23,7 @@ function clientAs(user?: string): HttpKubeClient {
 beforeAll(async () => {
   server = await createApiServer()
   await server.listen()
-  await install(clientAs(), DEPLOY, systemClock)
+  await installAll(clientAs())
 }, 60_000)
 afterAll(async () => {
   for (const client of clients) client.close()

@@ -6,7 +6,6 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -19,7 +18,7 @@ import { csrType } from '#agent/join/request.ts'
 import { leaseType } from '#agent/node/types.ts'
 import { joinersAreAgents } from '#identity/agent-request.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { AgentBench, JOIN_TOKEN, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
 
 const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
@@ -42,7 +41,7 @@ class EmbeddedBench extends AgentBench {
     const client = new HttpKubeClient(asAdmin)
     this.client = client
     this.#defender = new HttpKubeClient({ ...asAdmin, impersonate: { user: 'kubenode:defender' } })
-    await install(client, join(import.meta.dirname, '../../deploy'), systemClock)
+    await installAll(client)
     const [id = '', secret = ''] = JOIN_TOKEN.split('.')
     const data = {
       'token-id': id,

@@ -1,7 +1,6 @@
 // The Defender's webhook against the embedded server with the rights that it is shipped with: what no CRD can say is refused at apply
 // with our numbered problems, and a Defender that is down blocks no write.
 import { X509Certificate } from 'node:crypto'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
@@ -43,7 +42,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { definitions, install } from '#local/install.ts'
+import { definitions } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -143,7 +143,7 @@ const BAD_CRON = { windows: [{ cron: '61 * * * *', duration: '1h' }] }
 beforeAll(async () => {
   server = await startEmbedded()
   admin = new HttpKubeClient(connection())
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   await startWebhook()
 })
 afterAll(async () => {

@@ -1,5 +1,4 @@
 // The defender role against an API server over HTTPS, with the rights that it is shipped with: it decides, it explains, a freeze stops it, a restart resumes.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
@@ -13,7 +12,7 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { permitAnswer, reportResults, requestPermit } from '#permits/permits.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -120,7 +119,7 @@ beforeAll(async () => {
   server = await startEmbedded()
   admin = new HttpKubeClient(connection())
   requester = as('kubenode:controllers')
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   for (let i = 0; i < 10; i++) {
     const name = `m-${i}`
     const made = await admin.create(machine, objectOf(machine, name, {}) as never)

@@ -23,7 +23,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import type { Provider } from '#providers/port.ts'
 import { createProcessProvider } from '#providers/process/provider.ts'
 import { createInformers } from '#runtime/informers.ts'
@@ -84,7 +84,7 @@ async function publish(artifacts: string) {
 beforeAll(async () => {
   server = await startEmbedded()
   admin = clientAs()
-  await install(admin, join(ROOT, 'deploy'), systemClock)
+  await installAll(admin)
   const artifacts = join(folder, 'artifacts')
   const trust = await publish(artifacts)
   provider = (await createProcessProvider({

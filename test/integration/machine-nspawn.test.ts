@@ -11,7 +11,7 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { hasTree } from '#providers/nspawn/tree.ts'
 import type { Provider } from '#providers/port.ts'
@@ -46,7 +46,7 @@ beforeAll(async () => {
     clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
   }
   admin = new HttpKubeClient(connection)
-  await install(admin, join(ROOT, 'deploy'), systemClock)
+  await installAll(admin)
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger }
   const text = JSON.stringify({
     providers: [{ name: 'nspawn', options: { dir: join(base, 'machines'), trees: TREES } }],

@@ -1,5 +1,4 @@
 // Fields that no part of KubeNode acts on: lint and admission refuse them, and an object that was stored before can be changed elsewhere, finalized and deleted.
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -9,11 +8,11 @@ import { createValidator } from '#api/validate.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Json } from '#lib/json.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installManifests } from '#local/install.ts'
+import { manifests } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../deploy')
 const stage = { name: 'test', clusters: { names: ['a'] } }
 const secret = { name: 'a' }
 const ssh = { host: 'a', secretRef: secret, hostKey: 'ssh-ed25519 AAAAC3NzaC1' }
@@ -91,7 +90,7 @@ describe('on a server', () => {
       { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } },
     )
-    const { kinds, rest } = manifestsOf(DEPLOY)
+    const { kinds, rest } = manifests()
     await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
     await client.create(machine, STORED)
     await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)

@@ -1,6 +1,5 @@
 // F41 on the embedded server over HTTPS, with its garbage collector: a set of hollow machines is renamed, then replaced by one that needs other hosts, with
 // the real controllers and the Defender. Judged by the history of a watch.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -17,7 +16,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -85,7 +84,7 @@ beforeAll(async () => {
   api = await createApiServer()
   await api.listen()
   admin = clientAs()
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   await admin.create(defenderPolicy, {
     apiVersion: API_GROUP_VERSION,
     kind: 'DefenderPolicy',

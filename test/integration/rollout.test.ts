@@ -1,6 +1,5 @@
 // Fifty hollow machines on the embedded server over HTTPS: made by their set through a provider, joined, installed, upgraded within their budget, and kept
 // from a version that does not work.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -24,7 +23,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -96,7 +95,7 @@ beforeAll(async () => {
   api = await createApiServer()
   await api.listen()
   admin = clientAs()
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   for (const version of [...GOOD, BAD]) await admin.create(machineComponent, definition(version) as never)
   await admin.create(defenderPolicy, {
     apiVersion: API_GROUP_VERSION,

@@ -1,6 +1,5 @@
 // F45 edits of what git owns, on the embedded server over HTTPS with controllers, Defender and passes of sync: an edit changes no machine before it is put back,
 // a hold lets exactly that edit act, and it loses its effect with the hold.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -24,7 +23,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -172,7 +171,7 @@ beforeAll(async () => {
   api = await createApiServer()
   await api.listen()
   admin = clientAs()
-  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await installAll(admin)
   for (const version of GOOD) await admin.create(machineComponent, definition(version) as never)
   const fleet = new HollowFleet({ client: clientAs(), ...own, version: '0.0.0', leaseMs: 10_000, faults: noFaults })
   const provider = new MemoryProvider({ clock: systemClock, name: 'hollow' })

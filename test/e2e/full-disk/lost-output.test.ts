@@ -4,9 +4,8 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, rmdirS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { install } from '../../../src/local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { clientOf, connectionOf } from '../../../src/cli/run/connect.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { startApiServer, startedApiServer } from '#test/support/servers/apiserver-process.ts'
@@ -25,7 +24,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'kubenode-output-'))
   server = await startEmbedded()
   client = clientOf((await connectionOf(server.kubeconfig)).config, 'test')
-  await install(client, join(ROOT, 'deploy'), systemClock)
+  await installAll(client)
 }, WITHIN_MS)
 afterAll(async () => {
   client.close()

@@ -19,7 +19,7 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createNspawnProvider, type NspawnProvider } from '#providers/nspawn/provider.ts'
@@ -70,7 +70,7 @@ export class HungNodeFleet {
     const server = await inTime('the server', startEmbedded())
     this.#server = server
     this.#admin = this.#client(server)
-    await inTime('the kinds', install(this.#admin, join(ROOT, 'deploy'), systemClock))
+    await inTime('the kinds', installAll(this.#admin))
     await this.#admin.create(defenderPolicy, objectOf('DefenderPolicy', 'careful', careful) as never)
     await inTime('the provider', this.#startProvider())
     await inTime('the controllers', this.#startControllers(server))

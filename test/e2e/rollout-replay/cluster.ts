@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { provideIdentity } from '#local/identities.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { agentsLayout } from '#providers/hollow/provider.ts'
 import { endAll } from '#providers/process/end.ts'
 import { type ServerProcess, startedApiServer } from '#test/support/servers/apiserver-process.ts'
@@ -58,7 +58,7 @@ export class ProcessCluster {
     const { url: server, ca, cert, key } = this.#server
     const config = { server, ca: { data: ca }, clientCertificate: { cert: { data: cert }, key: { data: key } } }
     this.#client = new HttpKubeClient(config)
-    await install(this.#client, join(ROOT, 'deploy'), systemClock)
+    await installAll(this.#client)
     const cluster = { name: 'rollout', server, ca }
     for (const role of ROLES) await provideIdentity(this.#client, cluster, role, this.kubeconfig(role), systemClock)
     this.run('approver')

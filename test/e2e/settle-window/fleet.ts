@@ -18,7 +18,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import type { Provider } from '#providers/port.ts'
 import { createProcessProvider } from '#providers/process/provider.ts'
 import { createInformers } from '#runtime/informers.ts'
@@ -69,7 +69,7 @@ export class SmallFleet {
   async start(): Promise<void> {
     this.#server = await startEmbedded()
     this.#admin = this.#clientAs()
-    await install(this.admin, join(ROOT, 'deploy'), systemClock)
+    await installAll(this.admin)
     const artifacts = join(this.#folder, 'artifacts')
     const trust = await this.#publish(artifacts)
     this.#provider = (await createProcessProvider({

@@ -1,6 +1,5 @@
 // An embedded server over HTTPS with the Defender and controllers running, each with the rights that it is shipped with, and nodes whose state a test plays.
 import { startApprover } from '#test/support/servers/approver.ts'
-import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -15,7 +14,7 @@ import { type Logger, loggerTo } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import type { HostEvent, Provider } from '#providers/port.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
@@ -27,7 +26,6 @@ import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { condition } from '#test/support/fleets/defender-objects.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../../deploy')
 const LEASE_MS = 5_000
 /** Longer than anything here takes on a machine that does ten other things. */
 const PATIENCE_MS = 25_000
@@ -45,7 +43,7 @@ export class RepairBench {
 
   static async start(): Promise<RepairBench> {
     const bench = new RepairBench(await startEmbedded())
-    await install(bench.admin, DEPLOY, systemClock)
+    await installAll(bench.admin)
     await bench.create(defenderPolicy, 'open', { budgets: [{ max: '100%', of: 'unavailable' }] })
     return bench
   }

@@ -1,9 +1,8 @@
 // A hub and business clusters on embedded servers, a git repository in a temporary folder, and the sync role over them: real HTTP, real git, real renders.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { parse } from 'yaml'
 import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -16,12 +15,11 @@ import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
-import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule } from '#sync/role.ts'
+import { manifests } from '#test/support/servers/installed.ts'
 
-const CRDS = join(import.meta.dirname, '../../../deploy/crds')
 const core = (kind: string, plural: string, namespaced: boolean): ResourceType => ({
   group: '',
   version: 'v1',
@@ -56,8 +54,7 @@ async function startCluster(): Promise<BenchCluster> {
   const client = new HttpKubeClient(parseSafeKubeconfig(server.adminKubeconfig(), 'test').config)
   for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
     await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, cli)
-  const crds = readdirSync(CRDS).map((file) => parse(readFileSync(join(CRDS, file), 'utf8')) as KubeObject)
-  await Promise.all(crds.map((crd) => client.apply(CRD, crd, cli)))
+  await Promise.all(manifests().kinds.map((crd) => client.apply(CRD, crd, cli)))
   return { server, client }
 }
 

@@ -1,17 +1,13 @@
 // A cluster as it is installed, with an identity for each program, agent and tenant, and the one test that tries a list of attempts on it.
 // On the embedded server always; on a real kube-apiserver where KUBEBUILDER_ASSETS or TEST_ASSET_* name its binaries (otherwise api-servers.ts prints the reason).
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, programAccount, programUser } from '#api/names.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
-import { systemClock } from '#lib/clock.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
-
-const DEPLOY = join(import.meta.dirname, '../../../deploy')
 
 /** What an attempt was answered: the status of the last request, and its text. */
 export interface Answer {
@@ -92,7 +88,7 @@ async function startWorld(start: () => Promise<RunningServer>): Promise<AttackWo
   }
   const admin = new HttpKubeClient(connection)
   // A member: what a thief can do on the hub besides is in the table of docs/security.md.
-  await installManifests(admin, manifestsOf(DEPLOY), systemClock, false)
+  await installAll(admin, false)
   const clients = new Map<string, HttpKubeClient>()
   const clientOf = (who: Who): HttpKubeClient => {
     const id = JSON.stringify(who)

@@ -21,7 +21,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { installManifests, manifestsOf } from '#local/install.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { handOverKey, tokenText } from '#identity/join-token.ts'
 import { secretType } from '#nodes/objects.ts'
@@ -30,7 +30,6 @@ import { startApprover } from '#test/support/servers/approver.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../../deploy')
 const HOUR = 3_600_000
 /** All but what signs certificates: their real times must fit TLS, which knows no other clock. */
 const UNSIGNING = LOOPS.filter((l) => l !== 'certificates')
@@ -63,7 +62,7 @@ export class DoorWorld {
   static async start(options: ApiServerOptions = {}): Promise<DoorWorld> {
     const world = new DoorWorld()
     await world.serve(options)
-    await installManifests(world.admin, manifestsOf(DEPLOY), systemClock, false)
+    await installAll(world.admin, false)
     await world.approve()
     return world
   }
