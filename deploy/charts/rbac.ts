@@ -15,12 +15,14 @@ export class RbacChart extends Chart {
     for (const entry of ROLES) if ((entry.onHub === true) === onHub) this.#add(entry)
   }
 
-  #add({ name, namespace, subjects, rules }: RoleEntry): void {
+  #add({ name, namespace, subjects, rules: ofResources, paths }: RoleEntry): void {
+    const rules = [...ofResources, ...(paths === undefined ? [] : [{ nonResourceURLs: paths, verbs: ['get'] }])]
     const kind = namespace === undefined ? 'ClusterRole' : 'Role'
     const id = `${kind}-${name}-${namespace ?? ''}`.replaceAll(':', '-')
     const metadata = { name, ...(namespace !== undefined && { namespace }) }
     const apiVersion = `${RBAC}/v1`
     new ApiObject(this, id, { apiVersion, kind, metadata, rules })
+    if (subjects.length === 0) return
     new ApiObject(this, `${id}-binding`, {
       apiVersion,
       kind: `${kind}Binding`,

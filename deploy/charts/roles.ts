@@ -8,6 +8,8 @@ import {
   DECLARE_VERB,
   DOOR_USER,
   JOIN_NAMESPACE,
+  METRICS_READER,
+  metricsSecretName,
   PROBES_NAMESPACE,
   RENDER_NAMESPACE,
   REVOKED_AGENTS,
@@ -16,7 +18,7 @@ import {
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { PROGRAMS, type Program, accountOf, userOf } from './system.ts'
+import { ARTIFACTS_ACCOUNT, METERED, PROGRAMS, type Program, accountOf, userOf } from './system.ts'
 
 export interface PolicyRule {
   readonly apiGroups: readonly string[]
@@ -33,8 +35,11 @@ export interface RoleEntry {
   readonly name: string
   /** Absent: for the whole cluster. */
   readonly namespace?: string
+  /** None: people bind it to whom they choose. */
   readonly subjects: readonly Subject[]
   readonly rules: readonly PolicyRule[]
+  /** What it may get that is no resource, for the whole cluster only. */
+  readonly paths?: readonly string[]
   /** Only where FleetSources and Releases live; a hub that is a member too has both. */
   readonly onHub?: boolean
 }
@@ -361,6 +366,36 @@ const door: RoleEntry = {
   ],
 }
 
+const METERED_SUBJECTS: readonly Subject[] = [
+  ...PROGRAMS.flatMap(programs),
+  { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
+]
+
+/** Asks who reads its metrics, and whether that user may. */
+const metricsAccess: RoleEntry = {
+  name: 'kubenode:metrics-access',
+  subjects: METERED_SUBJECTS,
+  rules: [
+    on('authentication.k8s.io')(['tokenreviews'], ['create']),
+    on('authorization.k8s.io')(['subjectaccessreviews'], ['create']),
+  ],
+}
+
+const metricsReader: RoleEntry = {
+  name: METRICS_READER,
+  subjects: [],
+  rules: [],
+  paths: ['/metrics'],
+}
+
+/** The certificate of its metrics, in a Secret that the installer made. */
+const metricsKey = (program: (typeof METERED)[number]): RoleEntry => ({
+  name: `kubenode:metrics-${program}`,
+  namespace: SYSTEM_NAMESPACE,
+  subjects: METERED_SUBJECTS.filter((s) => s.name === `kubenode-${program}` || s.name === `kubenode:${program}`),
+  rules: [core(['secrets'], ['get', 'update'], [metricsSecretName(program)])],
+})
+
 export const ROLES: readonly RoleEntry[] = [
   sync,
   syncInside,
@@ -383,5 +418,8 @@ export const ROLES: readonly RoleEntry[] = [
   agentLeases(NODE_LEASES),
   bootstrappers,
   door,
+  metricsAccess,
+  metricsReader,
+  ...METERED.map(metricsKey),
   ...PROGRAMS.map(election),
 ]

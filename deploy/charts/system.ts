@@ -2,7 +2,14 @@
 import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { OWN_NAMESPACES, programAccount, programUser, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  metricsSecretName,
+  OWN_NAMESPACES,
+  programAccount,
+  programUser,
+  REVOKED_AGENTS,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { commonLabels, PART_OF, RESTRICTED } from './labels.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
@@ -13,6 +20,8 @@ export const userOf = (program: Program): string => programUser(program)
 export const accountOf = (program: Program): string => `kubenode-${program}`
 /** The one that serves files to hosts leads nothing and has no certificate of its own. */
 export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
+/** Programs that serve metrics. */
+export const METERED = [...PROGRAMS, 'artifacts'] as const
 const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 
@@ -27,6 +36,12 @@ export class SystemChart extends Chart {
     new k8s.KubeConfigMap(this, 'revoked-agents', {
       metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE, labels },
     })
+    // Without data, too. Their type cannot change, so no program can turn one into the token of an account.
+    for (const program of METERED)
+      new k8s.KubeSecret(this, metricsSecretName(program), {
+        metadata: { name: metricsSecretName(program), namespace: SYSTEM_NAMESPACE, labels },
+        type: 'Opaque',
+      })
     for (const account of ACCOUNTS)
       new k8s.KubeServiceAccount(this, account, {
         metadata: { name: account, namespace: SYSTEM_NAMESPACE, labels },

@@ -33,6 +33,13 @@ export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMES
 /** The name of the Secret with the kubeconfig of a Cluster, where no annotation says for which Cluster it is. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 
+/** The Secret of the system namespace with the certificate that a program serves its metrics with, and its authority as `ca.crt`. */
+export const metricsSecretName = (program: string): string => `kubenode-metrics-${program}`
+/** What scrapers verify, whichever program and pod they read. */
+export const METRICS_SERVER_NAME = `kubenode-metrics.${SYSTEM_NAMESPACE}.svc`
+/** Whose subjects may read the metrics of our programs. */
+export const METRICS_READER = 'kubenode-metrics-reader'
+
 /** The ConfigMap of the system namespace that lists revoked agents for admission policies. */
 export const REVOKED_AGENTS = 'kubenode-revoked-agents'
 

@@ -242,6 +242,14 @@ export const cliErrors = errorTable({
     text: 'cannot serve the webhook for --webhook-service {service}',
     next: 'give NAMESPACE/NAME of the Service, and no --webhook-host',
   },
+  KN1317: {
+    text: 'cannot serve metrics with half of a certificate',
+    next: 'give both --metrics-tls-cert and --metrics-tls-key, or neither',
+  },
+  KN1318: {
+    text: 'cannot use --host-server {url}: not an https address',
+    next: 'give one such as https://api.example.org:6443',
+  },
   KN1320: {
     text: 'cannot run {roles} with one identity ({files}): a thief of it would have the powers of all of them',
     next: 'give each role its own: --kubeconfig {expected}; or accept it with --shared-identity',

@@ -18,7 +18,8 @@ export interface MetricsText {
 }
 
 export interface StatusHttpOptions {
-  readonly health: Health
+  /** Left out where metrics alone are served. */
+  readonly health?: Health
   /** Left out on an address that others reach: metrics tell about the cluster. */
   readonly metrics?: MetricsText
   readonly log: Logger
@@ -57,18 +58,15 @@ export async function answer(
     return { status: 421, contentType: TEXT, body: 'the Host header names another server; use localhost\n' }
   if (method !== 'GET') return { status: 405, contentType: TEXT, body: 'method not allowed; use GET\n' }
   const path = url.split('?', 1)[0]
-  if (path === '/healthz') return healthAnswer(health.live())
-  if (path === '/readyz') return healthAnswer(health.ready())
+  if (path === '/healthz' && health !== undefined) return healthAnswer(health.live())
+  if (path === '/readyz' && health !== undefined) return healthAnswer(health.ready())
   if (path === '/metrics' && metrics !== undefined)
     return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() }
-  return {
-    status: 404,
-    contentType: TEXT,
-    body:
-      metrics === undefined
-        ? 'not found; available: /healthz and /readyz\n'
-        : 'not found; available: /metrics, /healthz and /readyz\n',
-  }
+  const available = [
+    ...(metrics === undefined ? [] : ['/metrics']),
+    ...(health === undefined ? [] : ['/healthz', '/readyz']),
+  ]
+  return { status: 404, contentType: TEXT, body: `not found; available: ${available.join(', ')}\n` }
 }
 
 const healthAnswer = (report: HealthReport): Answer => ({

@@ -46,6 +46,14 @@ export const runtimeErrors = errorTable({
     text: 'cannot serve metrics and health on {host}:{port}: {why}',
     next: 'choose another port',
   },
+  KN3031: {
+    text: 'cannot serve metrics: the Secret {namespace}/{name} for their certificate does not exist',
+    next: 'apply deploy/install again, or give --metrics-tls-cert and --metrics-tls-key',
+  },
+  KN3032: {
+    text: 'cannot write the certificate of the metrics to the Secret {namespace}/{name}: another replica was faster',
+    next: 'retried automatically',
+  },
   KN3040: {
     text: 'a manager can run only once',
     next: 'create a new manager',

@@ -40,6 +40,13 @@ interface Options {
   readonly renderImage?: string
   readonly metricsPort: string
   readonly healthListen?: string
+  readonly metricsListen?: string
+  readonly metricsInsecure?: boolean
+  readonly metricsTlsCert?: string
+  readonly metricsTlsKey?: string
+  readonly metricsClientCa?: string
+  readonly hostServer?: string
+  readonly hostCa?: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -60,6 +67,8 @@ export function register(program: Command, io: Io): void {
       '--providers <file>',
       'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
     )
+    .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
+    .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
     .option('--hub', 'Clusters are targets of this defender too')
@@ -108,6 +117,14 @@ export function register(program: Command, io: Io): void {
       '--health-listen <address:port>',
       'address of the pod on which kubelet reads /healthz and /readyz; on loopback with --metrics-port when left out',
     )
+    .option(
+      '--metrics-listen <address:port>',
+      'address of the pod on which /metrics is served over HTTPS, to those whom the API server lets get it',
+    )
+    .option('--metrics-insecure', 'serve /metrics at that address over plain HTTP, to everyone who reaches it')
+    .option('--metrics-tls-cert <file>', 'certificate for /metrics; one shared in a Secret of the role when left out')
+    .option('--metrics-tls-key <file>', 'its key')
+    .option('--metrics-client-ca <file>', 'authority of client certificates that are accepted instead of tokens')
     .addOption(
       new Option('--log-level <level>', 'lowest level that is logged')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -180,14 +197,18 @@ export function register(program: Command, io: Io): void {
       const identity = `${process.pid}-${Date.now().toString(36)}`
       const ended = await untilOneEnds(names, shutdown.signal, async (name, signal) => {
         const connection = connectionFor(connections, name)
-        const own = { ...config, ...serverOf(connection), cluster: clusterOf(options, connection) }
+        const own = {
+          ...config,
+          ...serverForHosts(options, serverOf(connection)),
+          cluster: clusterOf(options, connection),
+        }
         return runRole(await roleNamed(name, own, identity), {
           client: clientOf(connection.config, `kubenode-${name}`),
           clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
           leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
           log,
           cluster: own.cluster,
-          listeners: (served) => listenersOf(listening, served),
+          listeners: (served) => listenersOf(listening, served, name),
           signal,
         })
       })
@@ -202,6 +223,14 @@ function lifeOf({ certificateLife: text }: Options): { readonly certificateSecon
   const seconds = (durationMs(text) ?? Number.NaN) / 1_000
   if (!isLife(seconds)) throw new KubeNodeError(cliErrors.KN1326({ text: JSON.stringify(text) }))
   return { certificateSeconds: seconds }
+}
+
+/** In a pod the API server has an address that hosts reach only once they are nodes. */
+function serverForHosts({ hostServer, hostCa }: Options, own: { readonly server: string; readonly ca: string }) {
+  if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
+    throw new KubeNodeError(cliErrors.KN1318({ url: JSON.stringify(hostServer) }))
+  const ca = hostCa === undefined ? own.ca : readText(hostCa, 'authority of the API server')
+  return { server: hostServer ?? own.server, ca }
 }
 
 function clusterOf({ cluster }: Options, { context }: { readonly context: string }): string {

@@ -78,6 +78,7 @@ export interface RunRoleOptions {
 }
 
 export interface Served {
+  readonly client: KubeClient
   readonly health: Health
   readonly metrics: RuntimeMetrics
   readonly log: Logger
@@ -121,7 +122,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const manager = new Manager({
     clock,
     log,
-    http: options.listeners({ health, metrics, log }),
+    http: options.listeners({ client, health, metrics, log }),
     caches: standing === undefined ? [] : [standing.part],
     election: supervision.election(
       (events) =>

@@ -1,0 +1,212 @@
+// Serves /metrics on the address of a pod over HTTPS, to those whom the API server lets read it. Its certificate is given in files, or shared by all replicas
+// of the role in a Secret, whose authority Prometheus verifies it by.
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from '#lib/clock.ts'
+import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { MetricsText } from './http.ts'
+import type { Part } from './manager.ts'
+import { type Access, MetricsAccess, type Scraper } from './metrics-access.ts'
+import { runtimeErrors } from './runtime-errors.ts'
+import { KnownSince } from './tls/known-since.ts'
+import { certificateData, certificateIn, rotated } from './tls/serving-certificate.ts'
+import { readSecret, type SecretKey, writeSecret } from './tls/shared-secret.ts'
+
+export interface KeyFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A Secret that the installer made: a program that could make one could make one with the token of another account. */
+export interface KeySecret {
+  readonly secret: SecretKey
+  /** The name that scrapers verify. */
+  readonly serverName: string
+}
+
+export interface MetricsServerOptions {
+  readonly metrics: MetricsText
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  readonly keys: KeyFiles | KeySecret
+  /** PEM: clients with a certificate of this authority need no token. */
+  readonly clientCa?: string
+}
+
+/** Two reviews by the API server are part of a scrape. */
+const REQUEST_TIMEOUT_MS = 15_000
+const MOST_CONNECTIONS = 32
+/** Files and Secrets are replaced weeks before a certificate expires. */
+const KEYS_MS = 60_000
+const RETRY_MS = 5_000
+
+interface Pair {
+  readonly cert: string
+  readonly key: string
+}
+
+export class MetricsServer implements Part {
+  readonly name = 'metrics'
+  readonly #options: MetricsServerOptions
+  readonly #access: MetricsAccess
+  readonly #known: KnownSince
+  readonly #end = new AbortController()
+  #server: Server | undefined
+  #pair: Pair | undefined
+  #following: Promise<void> = Promise.resolve()
+
+  constructor(options: MetricsServerOptions) {
+    this.#options = options
+    this.#access = new MetricsAccess(options)
+    this.#known = new KnownSince(options.clock)
+  }
+
+  /** The port in use; undefined while not listening. */
+  get port(): number | undefined {
+    return (this.#server?.address() as AddressInfo | null | undefined)?.port
+  }
+
+  /** Metrics are worth less than the role: what keeps them from being served is logged and retried. An address that is taken is not. */
+  async start(): Promise<void> {
+    await this.look()
+    this.#following = this.#follow()
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort()
+    await this.#following
+    const server = this.#server
+    if (server === undefined) return
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+
+  async #follow(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await clock.sleep(this.#pair === undefined ? RETRY_MS : KEYS_MS, signal).catch(() => undefined)
+      if (!signal.aborted)
+        await this.look().catch((e: unknown) => log.error('cannot serve metrics', { error: messageOf(e) }))
+    }
+  }
+
+  /** Serves with the keys of now. */
+  async look(): Promise<void> {
+    const { log } = this.#options
+    let pair: Pair
+    try {
+      pair = await this.#keys()
+    } catch (e) {
+      log.error('cannot read the certificate of the metrics', { error: messageOf(e) })
+      return
+    }
+    if (this.#server === undefined) {
+      this.#server = await this.#listen(pair)
+      log.info('serving metrics', { port: this.port })
+    } else if (pair.cert !== this.#pair?.cert) this.#server.setSecureContext({ ...pair, ...this.#clients() })
+    this.#pair = pair
+  }
+
+  async #keys(): Promise<Pair> {
+    const { keys } = this.#options
+    if ('secret' in keys) return this.#shared(keys)
+    const [cert, key] = await Promise.all([readFile(keys.cert, 'utf8'), readFile(keys.key, 'utf8')])
+    return { cert, key }
+  }
+
+  /** Any replica takes the next step: the Secret is written over the version that was read only. */
+  async #shared({ secret, serverName }: KeySecret): Promise<Pair> {
+    const { client, clock } = this.#options
+    const found = await readSecret(client, secret)
+    if (found.object === undefined) throw new KubeNodeError(runtimeErrors.KN3031({ ...secret }))
+    const before = certificateIn(found.data)
+    this.#known.observe(
+      [before?.next?.ca, before?.previousCa === undefined ? undefined : `previous ${before.previousCa}`].filter(
+        (k) => k !== undefined,
+      ),
+    )
+    const after = rotated(before, {
+      commonName: 'kubenode-metrics',
+      hosts: [serverName],
+      now: clock.now(),
+      trustedMs: (ca) => this.#known.ms(ca),
+      keptMs: (ca) => this.#known.ms(`previous ${ca}`),
+    })
+    if (after === before || (await writeSecret(client, secret, found, certificateData(after)))) return after.current
+    throw new KubeNodeError(runtimeErrors.KN3032({ ...secret }), { retry: 'later' })
+  }
+
+  #clients() {
+    const { clientCa } = this.#options
+    return {
+      minVersion: 'TLSv1.2' as const,
+      ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+    }
+  }
+
+  async #listen(pair: Pair): Promise<Server> {
+    const { host, port, clock, log } = this.#options
+    const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: SILENT_MS, handshakeTimeout: SILENT_MS }
+    const server = createServer({ ...pair, ...this.#clients(), ...limits }, (request, response) => {
+      this.#answer(request, response).catch(() => response.destroy())
+    })
+    boundConnections(server, { most: MOST_CONNECTIONS, longestRequestMs: REQUEST_TIMEOUT_MS, clock, log })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (cause) =>
+        reject(new KubeNodeError(runtimeErrors.KN3030({ host, port, why: cause.message }), { cause })),
+      )
+      server.listen(port, host, resolve)
+    })
+    return server
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { metrics } = this.#options
+    const plain = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): void => {
+      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(`${body}\n`)
+    }
+    if ((request.url ?? '/').split('?', 1)[0] !== '/metrics') return plain(404, 'not found; available: /metrics')
+    if (request.method !== 'GET') return plain(405, 'method not allowed; use GET')
+    switch (await this.#accessOf(request)) {
+      case 'Unauthenticated':
+        return plain(401, 'send a bearer token that the API server knows', { 'www-authenticate': 'Bearer' })
+      case 'Denied':
+        return plain(403, 'this user may not get /metrics; bind it to the ClusterRole kubenode-metrics-reader')
+      case 'Unknown':
+        return plain(503, 'cannot ask the API server who this is; try again', { 'retry-after': '5' })
+      case 'Allowed':
+        response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.metrics())
+    }
+  }
+
+  #accessOf(request: IncomingMessage): Promise<Access> {
+    const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+    if (token !== undefined) return this.#access.ofToken(token)
+    const user = this.#options.clientCa === undefined ? undefined : userOf(request.socket as TLSSocket)
+    return user === undefined ? Promise.resolve('Unauthenticated') : this.#access.ofUser(user)
+  }
+}
+
+/** As API servers read a client certificate: the user is its common name, the groups are its organizations. */
+function userOf(socket: TLSSocket): Scraper | undefined {
+  const certificate = socket.authorized ? socket.getPeerX509Certificate?.() : undefined
+  const lines = certificate instanceof X509Certificate ? certificate.subject.split('\n') : []
+  const valuesOf = (part: string): readonly string[] =>
+    lines.filter((l) => l.startsWith(`${part}=`)).map((l) => l.slice(part.length + 1))
+  const [username] = valuesOf('CN')
+  return username === undefined ? undefined : { username, groups: [...valuesOf('O'), 'system:authenticated'] }
+}
