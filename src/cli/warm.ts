@@ -14,7 +14,6 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
       import('#apiserver/auth/credentials.ts'),
       import('#apiserver/storage/sqlite.ts'),
     ]),
-  agent: () => import('./agent-program.ts'),
   roles: () =>
     Promise.all([
       import('./run/roles.ts'),

@@ -33,7 +33,9 @@ export interface BuildOptions extends Place {
   readonly env: Readonly<Record<string, string>>
 }
 
-const PARTS = ['apiserver', 'roles', 'agent'] as const
+const PARTS = ['apiserver', 'roles'] as const
+/** Bundled on its own: of what it shares with other programs it would load whole files, and each node has one. */
+const AGENT = 'agent-main'
 /** They look for files beside themselves, or are loaded by few and late. */
 const LEFT_OUT = ['pino', 'rolldown', 'cdk8s', '@kubernetes/client-node', 'isomorphic-git'] as const
 /** A fleet that runs loads parts of its build late; the one before it may still be in use. */
@@ -83,17 +85,22 @@ export async function build(options: BuildOptions): Promise<Entries> {
 
 /** Equal sources make equal files. The folder exists. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
+  const others = ENTRIES.filter((name) => name !== AGENT)
+  for (const names of [others, [AGENT]]) await bundleTogether(names, root, folder)
+  writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
+}
+
+async function bundleTogether(names: readonly string[], root: string, folder: string): Promise<void> {
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     cwd: root,
-    input: Object.fromEntries(ENTRIES.map((name) => [name, entryIn(sourcesOf(root), name)])),
+    input: Object.fromEntries(names.map((name) => [name, entryIn(sourcesOf(root), name)])),
     platform: 'node',
     external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
     logLevel: 'silent',
   })
   await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
   await bundle.close()
-  writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
 }
 
 /** Read by bin/kubenode, which starts this build until a source has changed since. An edit during the build counts as one. */
@@ -119,8 +126,10 @@ export async function buildApart(options: BuildOptions): Promise<Entries> {
 }
 
 /** One process compiles for all what each of them would compile at the same moment. */
-const warm = (options: BuildOptions, built: Entries): Promise<void> =>
-  ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+async function warm(options: BuildOptions, built: Entries): Promise<void> {
+  await ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+  await ran(options, [entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
+}
 
 /** Whatever becomes of it: what it was to make is there afterwards or is not. */
 function ran({ node, env }: BuildOptions, args: readonly string[], withinMs: number): Promise<void> {

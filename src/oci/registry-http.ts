@@ -1,8 +1,9 @@
 // One request to a registry. Credentials go to the host that they are for and nowhere else; answers are bounded in time and size.
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import { ociErrors } from './oci-errors.ts'
 
 export interface RegistryAnswer {
@@ -85,7 +86,7 @@ export class RegistryHttp {
       const request =
         url.protocol === 'https:'
           ? httpsRequest(url, { ...options, ...(ca !== undefined && { ca }) }, onAnswer)
-          : httpRequest(url, options, onAnswer)
+          : nodeHttp.request(url, options, onAnswer)
       request.on('timeout', () => request.destroy(new Error(`no answer for ${SILENT_MS / 1_000}s`)))
       request.on('error', broken)
       request.end(body)

@@ -1,6 +1,7 @@
 // `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
 import type { Command } from 'commander'
 import { join, resolve } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
@@ -45,12 +46,16 @@ export function register(program: Command, io: Io): void {
     .option('--reset', 'delete the data of earlier runs first')
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .action(async (options: Options) => {
-      const [{ up }, { createScreen }, { packFolder }, { untilEnded }] = await Promise.all([
-        import('#local/up.ts'),
-        import('#local/screen.ts'),
-        import('../artifact/pack.ts'),
-        import('../until-ended.ts'),
-      ])
+      const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }] =
+        await Promise.all([
+          import('#local/up.ts'),
+          import('#local/screen.ts'),
+          import('../artifact/pack.ts'),
+          import('../until-ended.ts'),
+          import('#apiserver/collect-at-rest.ts'),
+        ])
+      const engine = thisEngine()
+      if (engine !== undefined) collectAtRest(systemClock, engine)
       const data = dataFolder(options.data, io)
       const shutdown = untilEnded()
       const start = () =>

@@ -3,6 +3,7 @@ import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
@@ -142,6 +143,7 @@ export function register(program: Command, io: Io): void {
         { untilEnded },
         { parsePlaces },
         { defaultProviders, readProvidersFile },
+        { collectAtRest, thisEngine },
       ] = await Promise.all([
         import('../run/roles.ts'),
         import('../run/role.ts'),
@@ -153,6 +155,7 @@ export function register(program: Command, io: Io): void {
         import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
         import('#providers/providers-file.ts'),
+        import('#apiserver/collect-at-rest.ts'),
       ])
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())
@@ -176,6 +179,8 @@ export function register(program: Command, io: Io): void {
       const log = pinoLogger({ level: options.logLevel })
       if (!providers.some((p) => p.writesForOthers)) keepFilesPrivate()
       const shutdown = untilEnded()
+      const engine = thisEngine()
+      if (engine !== undefined) collectAtRest(systemClock, engine)
       const running = process.argv[1] ?? ''
       const config = {
         providers,

@@ -5,7 +5,7 @@ import { path, type DefinitionFor } from '../definition.ts'
 const optionsSchema = obj('Options of the provider process.', { dir: path('Folder of the nodes, one folder each.') })
 
 /** The whole agent should stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping, and one thread collects it. */
-const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=4', '--single-threaded-gc'] as const
+const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=1', '--single-threaded-gc'] as const
 
 export const processDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'process',
