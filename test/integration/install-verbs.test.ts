@@ -1,21 +1,254 @@
-// install, upgrade and uninstall on an embedded server: what one run writes, what a second one changes, and that nothing is left in the end.
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { everything, releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+// install, upgrade and uninstall on an embedded server: what one run writes, what a second one changes, what a killed one leaves, and that nothing is left
+// in the end.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { machine } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { FINALIZERS } from '#api/names.ts'
+import { definitionType } from '#cli/install/observe.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { type KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { Died, dyingClient } from '#test/doubles/kube/dying-client.ts'
+import {
+  comparable,
+  connectionTo,
+  everything,
+  imageOf,
+  releaseOf,
+  renewed,
+  startInstallWorld,
+  type InstallWorld,
+} from '#test/support/worlds/install-world.ts'
 
 let world: InstallWorld
-beforeEach(async () => void (world = await startInstallWorld()))
-afterEach(() => world.stop())
 
-/** Written by servers and leaders all the time. */
-const renewed = (kind: string): boolean => kind === 'Lease' || kind === 'Event'
+const nodes = coreKind('Node')
+const pods = coreKind('Pod')
 
-test('installing, installing again, and uninstalling leaves the cluster as it was', async () => {
-  const before = await everything(world.admin)
-  await world.install(releaseOf('0.1.0'))
-  const installed = await everything(world.admin, renewed)
-  expect(installed.has('Deployment kubenode-system/kubenode-defender')).toBe(true)
-  await world.install(releaseOf('0.1.0'))
-  expect(await everything(world.admin, renewed)).toEqual(installed)
-  await world.uninstall({ deleteDefinitions: true })
-  expect(await everything(world.admin)).toEqual(before)
+/** Dies at each of these writes in turn, each time in a new run. */
+async function dieAt(points: readonly number[], run: (client: KubeClient) => Promise<unknown>): Promise<void> {
+  for (const [i, at] of points.entries()) {
+    const { client } = dyingClient(world.admin, at, i % 2 === 0 ? 'after' : 'before')
+    await expect(run(client)).rejects.toThrow(Died)
+  }
+}
+
+const node = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name },
+  spec: { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] },
+})
+
+/** A machine in the middle of a switch, and its Node with our marks; a pod of a user runs there. */
+async function rollout(): Promise<void> {
+  const { admin } = world
+  const example = machine.example as unknown as KubeObject
+  await admin.create(machine, { ...example, metadata: { name: 'n-1', finalizers: [FINALIZERS.machine] } } as never)
+  await admin.create(operationPermit, {
+    ...(operationPermit.example as unknown as KubeObject),
+    metadata: { name: 'slice-1' },
+  } as never)
+  const { spec } = (await admin.get(nodes, { name: 'n-1' })) as unknown as {
+    readonly spec: { readonly taints: readonly object[] }
+  }
+  await admin.patch(
+    nodes,
+    { name: 'n-1' },
+    {
+      type: 'merge',
+      value: {
+        metadata: { annotations: { 'kubenode.io/cordon-owners': '{"slice/1":{"reason":"switch"}}' } },
+        spec: {
+          taints: [...spec.taints, { key: 'kubenode.io/cordon', effect: 'NoSchedule' }] as never,
+        },
+      },
+    },
+  )
+  const condition = { type: 'DiskSpaceLow', status: 'False', reason: 'Enough', message: 'enough' }
+  const status = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' }, status: { conditions: [condition] } }
+  await admin.apply(nodes, status, { fieldManager: 'kubenode-agent', subresource: 'status' })
+}
+
+async function userPod(): Promise<void> {
+  const spec = { nodeName: 'n-1', containers: [{ name: 'c', image: 'shop' }], automountServiceAccountToken: false }
+  await world.admin.create(nodes, node('n-1'))
+  const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }
+  const made = await world.admin.get(nodes, { name: 'n-1' })
+  await world.admin.update(nodes, { ...made, status: ready } as KubeObject, { subresource: 'status' })
+  await world.admin.create(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'shop', namespace: 'default' },
+    spec,
+  })
+}
+
+const as = (user: string): KubeClient => new HttpKubeClient({ ...connectionTo(world.server), impersonate: { user } })
+
+describe('each on a server of its own', () => {
+  beforeEach(async () => void (world = await startInstallWorld()))
+  afterEach(() => world.stop())
+
+  test('installing twice changes nothing the second time, also after two kills; uninstalling in mid-rollout leaves the cluster as it was', async () => {
+    await userPod()
+    const before = await everything(world.admin)
+    const pod = await world.admin.get(pods, { namespace: 'default', name: 'shop' })
+    await dieAt([60, 140], (client) => world.install(releaseOf('0.1.0'), {}, client))
+    await world.install(releaseOf('0.1.0'))
+    const installed = await everything(world.admin, renewed)
+    expect(installed.has('Deployment kubenode-system/kubenode-defender')).toBe(true)
+    const { client, writes } = dyingClient(world.admin, Infinity, 'before')
+    await world.install(releaseOf('0.1.0'), {}, client)
+    expect(await everything(world.admin, renewed)).toEqual(installed)
+    expect(writes()).toBeGreaterThan(100)
+
+    await rollout()
+    await dieAt([9, 75], (dying) => world.uninstall({ deleteDefinitions: true, now: true }, dying))
+    await world.uninstall({ deleteDefinitions: true, now: true })
+    expect(await everything(world.admin)).toEqual(before)
+    expect(await world.admin.get(pods, { namespace: 'default', name: 'shop' })).toEqual(pod)
+  })
+
+  test('objects stay with their definitions, without finalizers; installing again adopts them, and nothing is frozen', async () => {
+    await userPod()
+    await world.install(releaseOf('0.1.0'))
+    const installed = await everything(world.admin, renewed)
+    await rollout()
+    await world.uninstall({ now: true })
+    const left = [...(await everything(world.admin, renewed)).keys()].filter((k) => k.startsWith('Machine /'))
+    expect(left).toEqual(['Machine /n-1'])
+    expect((await world.admin.get(machine, { name: 'n-1' }))?.metadata.finalizers ?? []).toEqual([])
+    await world.install(releaseOf('0.1.0'))
+    await world.admin.delete(machine, { name: 'n-1' })
+    await world.admin.delete(operationPermit, { name: 'slice-1' })
+    expect(comparable(await everything(world.admin, renewed))).toEqual(comparable(installed))
+  })
+
+  test('an upgrade replaces the Defender first, removes what the new version lacks, and goes back with the newer definitions', async () => {
+    const old: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'old', namespace: 'kubenode-system' },
+    }
+    await world.install(releaseOf('1.1.0', [old]))
+    await expect(world.install(releaseOf('1.2.0'))).rejects.toThrow(/^KN1428: version 1\.1\.0 is installed/)
+    await expect(world.install(releaseOf('1.3.0'), { isUpgrade: true })).rejects.toThrow(
+      /^KN1417: checks failed: versions/,
+    )
+    await dieAt([110], (client) => world.install(releaseOf('1.2.0'), { isUpgrade: true }, client))
+    await world.install(releaseOf('1.2.0'), { isUpgrade: true })
+    const roles = [...new Set(world.double.changes.filter((c) => c.endsWith(imageOf('1.2.0'))))].map(
+      (c) => c.split(' ')[0],
+    )
+    expect(roles).toEqual(['defender', 'controllers', 'approver', 'sync', 'artifacts'])
+    const configMaps = coreKind('ConfigMap')
+    expect(await world.admin.get(configMaps, { namespace: 'kubenode-system', name: 'old' })).toBeUndefined()
+    await world.install(releaseOf('1.1.0', [old]), { isUpgrade: true })
+    const labelOf = async (type: ResourceType, key: { name: string; namespace?: string }) =>
+      (await world.admin.get(type, key))?.metadata.labels?.['app.kubernetes.io/version']
+    expect(await labelOf(definitionType, { name: 'machines.kubenode.io' })).toBe('1.2.0')
+    expect(await labelOf(configMaps, { namespace: 'kubenode-system', name: 'old' })).toBe('1.1.0')
+  })
+})
+
+describe('one after the other on one server', () => {
+  beforeAll(async () => void (world = await startInstallWorld()))
+  afterAll(() => world.stop())
+
+  test('what a cluster lacks is found before anything is written', async () => {
+    const isRole = (kind: string): boolean => kind.startsWith('ClusterRole')
+    const before = await everything(world.admin, isRole)
+    const { admin } = world
+    await expect(world.install(releaseOf('0.1.0'), {}, as('guest'))).rejects.toThrow(/^KN1429: cannot read/)
+    const bindings: ResourceType = {
+      group: 'rbac.authorization.k8s.io',
+      version: 'v1',
+      kind: 'ClusterRoleBinding',
+      plural: 'clusterrolebindings',
+      namespaced: false,
+    }
+    const roles: ResourceType = { ...bindings, kind: 'ClusterRole', plural: 'clusterroles' }
+    const half = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'half' } }
+    const reads = { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }
+    await admin.create(roles, { ...half, rules: [reads, { apiGroups: [''], resources: ['*'], verbs: ['*'] }] })
+    await admin.create(bindings, {
+      ...half,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'half' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'halfway' }],
+    })
+    const found: string[] = []
+    const show = (all: readonly { readonly text: string }[]) => void found.push(...all.map((f) => f.text))
+    await expect(world.install(releaseOf('0.1.0'), { show }, as('halfway'))).rejects.toThrow(
+      /^KN1417: checks failed: rights/,
+    )
+    expect(found.join('\n')).toMatch(/KN1402: you may not bind clusterroles\.rbac/)
+    expect(await everything(world.admin, isRole)).toEqual(before)
+  })
+
+  test('a program that fails to start is reported by its cause, and the next run finishes', async () => {
+    world.double.missing.add(imageOf('0.1.0'))
+    await expect(world.install(releaseOf('0.1.0'))).rejects.toThrow(
+      /^KN1414: the image of pod kubenode-defender-.* cannot be pulled: registry/,
+    )
+    world.double.missing.clear()
+    await world.install(releaseOf('0.1.0'))
+    expect(world.said.at(-1)).toMatch(/^leaders: /)
+  })
+
+  test('objects of a version that vanishes are rewritten before it goes', async () => {
+    await world.admin.create(machine, {
+      ...(machine.example as unknown as KubeObject),
+      metadata: { name: 'm-1' },
+    } as never)
+    const key = { name: 'machines.kubenode.io' }
+    const now = await world.admin.get(definitionType, key)
+    const spec = now?.['spec'] as { readonly versions: readonly object[] }
+    const versions = [...spec.versions, { ...spec.versions[0], name: 'v1alpha0', storage: false }]
+    const edited = await world.admin.update(definitionType, { ...now, spec: { ...spec, versions } } as KubeObject, {
+      fieldManager: 'kubectl-edit',
+    })
+    const status = { ...(edited['status'] as object), storedVersions: ['v1alpha0', 'v1alpha1'] }
+    await world.admin.update(
+      definitionType,
+      { ...edited, status },
+      { subresource: 'status', fieldManager: 'kubectl-edit' },
+    )
+    await world.install(releaseOf('0.2.0'), { isUpgrade: true })
+    expect(world.said).toContain('machines.kubenode.io: 1 objects are stored in version v1alpha1')
+    expect((await world.admin.get(definitionType, key))?.['status']).toMatchObject({ storedVersions: ['v1alpha1'] })
+  })
+
+  test('permits that are still granted stop an uninstall until they end', async () => {
+    await userPod()
+    await rollout()
+    const defender = new HttpKubeClient({ ...connectionTo(world.server), impersonate: { user: 'kubenode:defender' } })
+    await defender.patch(
+      operationPermit,
+      { name: 'slice-1' },
+      { type: 'merge', value: { status: { phase: 'Granted' } } },
+      { subresource: 'status' },
+    )
+    world.patience.timeoutMs = 1_000
+    await expect(world.uninstall()).rejects.toThrow(/^KN1425: 1 permits are still granted .* operationpermit\/slice-1/)
+  })
+
+  test('fields that another tool manages are not taken from it', async () => {
+    const [deployment] = releaseOf('0.2.0').objects.filter((o) => o.kind === 'Deployment')
+    const type: ResourceType = {
+      group: 'apps',
+      version: 'v1',
+      kind: 'Deployment',
+      plural: 'deployments',
+      namespaced: true,
+    }
+    const other = { ...deployment, spec: { ...(deployment?.['spec'] as object), replicas: 5 } } as KubeObject
+    await world.admin.apply(type, other, { fieldManager: 'argocd-controller', force: true })
+    await expect(world.install(releaseOf('0.2.0'))).rejects.toThrow(
+      /^KN1419: Deployment\.apps\/kubenode-system\/kubenode-defender is managed by argocd-controller: \.spec\.replicas/,
+    )
+  })
 })

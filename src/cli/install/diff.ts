@@ -72,7 +72,8 @@ export async function diffOf(context: InstallContext, plan: InstallPlan): Promis
     if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue
     const tried = await writeObject(context, object, { dryRun: true })
     const changes = live === undefined ? [] : differences(live, tried)
-    if (changes.length > 0) lines.push(`~ ${text}`, ...changes)
+    if (changes.length > 0)
+      lines.push(`~ ${text}`, ...(object.kind === 'Secret' ? ['  (values of a Secret)'] : changes))
   }
   return [...lines, ...plan.prunes.map((r) => `- ${refText(r)}`)]
 }

@@ -39,8 +39,8 @@ interface Settings {
 const load = async <T>(path: string): Promise<T> =>
   (await import(pathToFileURL(join(releaseRoot(), 'deploy/charts', path)).href)) as T
 
-const configMapType = coreKind('ConfigMap')
-/** What was chosen, so that an upgrade needs no values file. Holds no secret: settings name Secrets only. */
+const secretType = coreKind('Secret')
+/** What was chosen, so that an upgrade needs no values file. The options of providers may hold credentials. */
 const VALUES_NAME = 'kubenode-install'
 const VALUES_KEY = 'values.yaml'
 
@@ -69,10 +69,10 @@ export function valuesFile(file: string, cwd: string): Values {
 
 /** What the last run chose; nothing where none was. */
 export async function storedValues(client: KubeClient): Promise<Values> {
-  const found = await client.get(configMapType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME })
+  const found = await client.get(secretType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME })
   const data = isObject(found?.['data']) ? found['data'] : {}
   const text = data[VALUES_KEY]
-  return typeof text === 'string' ? parsedValues(text, `configmap ${VALUES_NAME}`) : {}
+  return typeof text === 'string' ? parsedValues(Buffer.from(text, 'base64').toString(), `secret ${VALUES_NAME}`) : {}
 }
 
 /** Flags win over the file. */
@@ -107,9 +107,10 @@ export async function releaseOf(values: Values, version: string = VERSION): Prom
   if (read.kind === 'Problems') throw wrong(read.problems)
   const chosen: KubeObject = {
     apiVersion: 'v1',
-    kind: 'ConfigMap',
+    kind: 'Secret',
     metadata: { name: VALUES_NAME, namespace: SYSTEM_NAMESPACE },
-    data: { [VALUES_KEY]: stringify(values, { lineWidth: 0 }) },
+    type: 'Opaque',
+    data: { [VALUES_KEY]: Buffer.from(stringify(values, { lineWidth: 0 })).toString('base64') },
   }
   const mark = (o: KubeObject): KubeObject => labelled(o, version)
   return {

@@ -57,6 +57,8 @@ export interface InstallWorld {
   readonly admin: KubeClient
   readonly double: WorkloadDouble
   readonly said: string[]
+  /** How long each wait may take. */
+  readonly patience: { timeoutMs: number }
   context(client?: KubeClient): InstallContext
   install(release: Release, options?: Partial<InstallOptions>, client?: KubeClient): Promise<boolean>
   uninstall(options?: Partial<UninstallOptions>, client?: KubeClient): Promise<void>
@@ -70,22 +72,25 @@ export const connectionTo = (server: RunningServer) => ({
 })
 
 export async function startInstallWorld(): Promise<InstallWorld> {
-  const server = await startEmbedded()
+  // Nodes of a test have no heartbeat.
+  const server = await startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
   const admin = new HttpKubeClient(connectionTo(server))
   const double = playWorkloads(new HttpKubeClient(connectionTo(server)), SYSTEM_NAMESPACE)
   const said: string[] = []
+  const patience = { timeoutMs: 60_000 }
   const context = (client: KubeClient = admin): InstallContext => ({
     client,
     types: new ResourceTypes(client, () => systemClock.monotonic()),
     clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 25), signal) },
     say: (line) => void said.push(line),
-    timeoutMs: 20_000,
+    timeoutMs: patience.timeoutMs,
   })
   return {
     server,
     admin,
     double,
     said,
+    patience,
     context,
     install: (release, options, client) =>
       runInstall(context(client), release, {
@@ -113,6 +118,19 @@ export async function startInstallWorld(): Promise<InstallWorld> {
     },
   }
 }
+
+/** Written by servers and leaders all the time. */
+export const renewed = (kind: string): boolean => kind === 'Lease' || kind === 'Event'
+
+/** What two installations have in common: UIDs and times of the Inventory are of one of them. */
+export const comparable = (found: ReadonlyMap<string, unknown>): unknown =>
+  JSON.parse(
+    JSON.stringify(
+      [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      (key, value: unknown) =>
+        key === 'appliedAt' || key === 'uid' || key === 'lastTransitionTime' ? undefined : value,
+    ),
+  )
 
 const NOT_COMPARED = ['managedFields', 'resourceVersion', 'generation', 'uid', 'creationTimestamp']
 

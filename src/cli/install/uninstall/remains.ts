@@ -17,6 +17,7 @@ const LISTED: readonly (readonly [string, string])[] = [
   ['v1', 'ServiceAccount'],
   ['v1', 'Service'],
   ['v1', 'ConfigMap'],
+  ['v1', 'Secret'],
   ['v1', 'ResourceQuota'],
   ['apps/v1', 'Deployment'],
   ['policy/v1', 'PodDisruptionBudget'],

@@ -30,18 +30,18 @@ export async function remove(context: InstallContext, type: ResourceType, key: O
   const { client } = context
   let isAsked = false
   await until(context, `${text} to be deleted`, async (): Promise<Look<void>> => {
-    if (isAsked) {
-      const found = await ifServed(() => client.get(type, key))
-      if (found === undefined) return { done: undefined }
-      const finalizers = found.metadata.finalizers ?? []
-      return { waitsFor: finalizers.length === 0 ? 'it is being deleted' : `finalizers ${finalizers.join(', ')}` }
-    }
-    const outcome = await outcomeOf(() => client.delete(type, key, { propagationPolicy: 'Background' }))
-    if (outcome.kind === 'Stale') return { done: undefined }
-    if (outcome.kind === 'Applied') {
+    if (!isAsked) {
+      const outcome = await outcomeOf(() => client.delete(type, key, { propagationPolicy: 'Background' }))
+      if (outcome.kind === 'Stale') return { done: undefined }
+      if (outcome.kind !== 'Applied')
+        return { waitsFor: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+      if (outcome.object === 'Gone') return { done: undefined }
       isAsked = true
-      return outcome.object === 'Deleting' ? { waitsFor: 'it is being deleted' } : { done: undefined }
     }
-    return { waitsFor: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+    // The answer alone does not tell: a namespace has its finalizers in its spec.
+    const found = await ifServed(() => client.get(type, key))
+    if (found === undefined) return { done: undefined }
+    const finalizers = found.metadata.finalizers ?? []
+    return { waitsFor: finalizers.length === 0 ? 'it is being deleted' : `finalizers ${finalizers.join(', ')}` }
   })
 }

@@ -1,0 +1,122 @@
+// Each thing a cluster may lack gives its own number; an unread answer never passes, and a healthy cluster has no failure.
+import { expect, test } from 'vitest'
+import type { KubeObject } from '#schema/object.ts'
+import { labelled, type Release } from '../release.ts'
+import { failures, withIgnored } from './finding.ts'
+import { judge, type Wanted } from './judge.ts'
+import { remediatorsIn } from './remediators.ts'
+import type { CheckSeen } from './seen.ts'
+
+const deployment = (name: string, namespace: string, more: object = {}): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace },
+  spec: { replicas: 2, ...more },
+})
+const release: Release = {
+  version: '1.2.0',
+  definitions: [],
+  objects: [deployment('kubenode-sync', 'kubenode-system')],
+}
+const wanted: Wanted = { release, claims: [] }
+const installed = (version?: string) => ({
+  value: { definitions: [], inventory: [], inventoryObject: undefined, workloads: [], installed: version },
+})
+
+const healthy: CheckSeen = {
+  server: { value: { text: 'v1.36.2', major: 1, minor: 36 } },
+  missing: { value: [] },
+  servesPolicies: { value: true },
+  signer: { value: undefined },
+  installed: installed(),
+  nodes: { value: { ready: 3, total: 3 } },
+  skewMs: { value: 0 },
+  agents: { value: [{ machine: 'm-1', version: '1.0.4' }] },
+  remediators: { value: [] },
+  strangers: { value: [] },
+  elsewhere: { value: [] },
+  storage: { value: { classes: ['fast'], hasDefault: false, claims: ['data'] } },
+  refusals: { value: [] },
+}
+const codes = (seen: Partial<CheckSeen>, of: Wanted = wanted) =>
+  failures(judge({ ...healthy, ...seen }, of)).map((f) => f.code)
+const claims = (claim: Wanted['claims'][number]): Wanted => ({ release, claims: [claim] })
+
+test('a healthy cluster passes every check', () => {
+  expect(new Set(judge(healthy, wanted).map((f) => f.verdict))).toEqual(new Set(['Passed']))
+})
+
+test.each<[string, Partial<CheckSeen>, string]>([
+  ['server 1.31', { server: { value: { text: 'v1.31.9', major: 1, minor: 31 } } }, 'KN1401'],
+  [
+    'no rights',
+    { missing: { value: ['create clusterroles.rbac.authorization.k8s.io', 'patch namespaces'] } },
+    'KN1402',
+  ],
+  ['policies not served', { servesPolicies: { value: false } }, 'KN1403'],
+  ['nobody signs', { signer: { value: 'nothing within 15 s' } }, 'KN1404'],
+  ['a skipped version', { installed: installed('0.9.0') }, 'KN1416'],
+  ['clock skew', { skewMs: { value: 5_000 } }, 'KN1408'],
+  ['old agents', { agents: { value: [{ machine: 'm-2', version: '0.9.0' }] } }, 'KN1409'],
+  ['foreign remediators', { remediators: { value: ['draino (deployment ops/draino)'] } }, 'KN1410'],
+  ['namespace taken', { strangers: { value: ['deployment shop'] } }, 'KN1411'],
+  ['a refusing policy', { refusals: { value: [{ workload: 'w', namespace: 'n', why: 'no' }] } }, 'KN1413'],
+  ['a second installation', { elsewhere: { value: [deployment('kubenode-sync', 'ops')] } }, 'KN1415'],
+])('%s', (_, seen, code) => expect(codes(seen)).toEqual([code]))
+
+test('few nodes are a warning with a number: one replica works on one node', () => {
+  const found = judge({ ...healthy, nodes: { value: { ready: 1, total: 4 } } }, wanted)
+  expect(found.find((f) => f.check === 'nodes')).toMatchObject({ verdict: 'Warning', code: 'KN1407' })
+})
+
+test('a volume needs a claim that is there, or a class that can make it', () => {
+  expect(codes({}, claims({ name: 'data', isMade: false }))).toEqual([])
+  expect(codes({}, claims({ name: 'other', isMade: false }))).toEqual(['KN1412'])
+  expect(codes({}, claims({ name: 'other', isMade: true }))).toEqual(['KN1412'])
+  expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'fast' }))).toEqual([])
+  expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'slow' }))).toEqual(['KN1412'])
+})
+
+test('definitions of others are named', () => {
+  const gadgets: KubeObject = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'gadgets.kubenode.io' },
+    spec: { group: 'kubenode.io', scope: 'Cluster', names: { kind: 'Gadget', plural: 'gadgets' }, versions: [] },
+  }
+  const seen = { installed: { value: { ...installed().value, definitions: [gadgets] } } }
+  expect(codes(seen)).toEqual(['KN1405'])
+  expect(codes({ installed: { value: { ...installed().value, definitions: [labelled(gadgets, '1.1.0')] } } })).toEqual(
+    [],
+  )
+})
+
+test('an unread answer is a warning, and never passes', () => {
+  for (const key of Object.keys(healthy) as readonly (keyof CheckSeen)[]) {
+    const found = judge({ ...healthy, [key]: { unread: 'timed out' } }, claims({ name: 'data', isMade: false }))
+    expect(found.filter((f) => f.verdict === 'Warning' && f.text === 'unknown: timed out')).not.toEqual([])
+  }
+})
+
+test('--ignore turns a failure into a warning, but not where things of others would be lost', () => {
+  const found = judge(
+    { ...healthy, remediators: { value: ['draino'] }, elsewhere: { value: [deployment('kubenode-sync', 'ops')] } },
+    wanted,
+  )
+  const left = failures(withIgnored(found, new Set(['remediators', 'elsewhere'])))
+  expect(left.map((f) => f.check)).toEqual(['elsewhere'])
+})
+
+const workload = (image: string, args: readonly string[] = []): KubeObject =>
+  deployment('x', 'ops', { template: { spec: { containers: [{ name: 'c', image, args }] } } })
+
+test.each([
+  ['planetlabs/draino:e0d5277', [], true],
+  ['ghcr.io/kubereboot/kured:1.16.0', [], true],
+  ['public.ecr.aws/karpenter/controller:1.6.0', ['--feature-gates=NodeRepair=true'], true],
+  ['public.ecr.aws/karpenter/controller:1.6.0', ['--feature-gates=NodeRepair=false'], false],
+  ['registry.k8s.io/node-problem-detector/node-problem-detector:v0.8.19', [], false],
+  ['example.org/drainopolis:1', [], false],
+])('%s %j is a remediator: %s', (image, args, expected) => {
+  expect(remediatorsIn([workload(image, args)]).length > 0).toBe(expected)
+})
