@@ -214,4 +214,8 @@ export const agentErrors = errorTable({
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
     next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
   },
+  KN8063: {
+    text: 'cannot join: Node.js does not start on this host: {why}',
+    next: 'install what it names, such as libatomic1 (Debian, Ubuntu) or libatomic (RHEL, Fedora), then join again',
+  },
 })

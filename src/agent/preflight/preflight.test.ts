@@ -54,7 +54,7 @@ describe('F33 a program', () => {
     ['an older C library', { arch: 'amd64', loader: undefined, glibc: [2, 4] }, undefined],
     ['no C library', { arch: 'amd64', loader: undefined, glibc: undefined }, undefined],
   ] as const)('for %s', (_what, elf, says) => {
-    const why = programRefusal(elf, node, () => false)
+    const why = programRefusal({ ...elf, isAtomic: false }, node, () => false)
     if (says === undefined) expect(why).toBeUndefined()
     else expect(why).toMatch(says)
   })
@@ -73,8 +73,20 @@ describe('F33 a program', () => {
     head.writeBigUInt64LE(2n ** 63n, 32)
     head.writeUInt16LE(65_535, 54)
     head.writeUInt16LE(65_535, 56)
-    expect(parseElf(head)).toEqual({ arch: 'amd64', loader: undefined, glibc: undefined })
+    expect(parseElf(head)).toEqual({ arch: 'amd64', loader: undefined, glibc: undefined, isAtomic: false })
   })
+})
+
+test('a program that needs libatomic is refused where the node lacks it, with the packages that have it', async () => {
+  const elf = await readElf(execPath)
+  if (elf === undefined) throw new Error('not an ELF file')
+  const here = { ...node, arch: elf.arch ?? '', glibc: '99.0' }
+  expect(elf.isAtomic).toBe(true)
+  const without = programRefusal(elf, here, (path) => !path.includes('atomic'))
+  expect(without).toMatch(/^requires libatomic\.so\.1, .* install libatomic1 \(Debian, Ubuntu\) or libatomic/)
+  const inDebian = (path: string) => !path.includes('atomic') || path === '/usr/lib/x86_64-linux-gnu/libatomic.so.1'
+  expect(programRefusal(elf, here, inDebian)).toBeUndefined()
+  expect(programRefusal({ ...elf, isAtomic: false }, here, (path) => !path.includes('atomic'))).toBeUndefined()
 })
 
 const skew = { maxAheadOfApiServer: 0, maxBehindApiServer: 3 }

@@ -1,7 +1,7 @@
 // Pure: whether a version can be put on this node at all, before anything is fetched for it and again once its programs are there.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { isAfter, type Elf } from './elf.ts'
+import { ATOMIC, isAfter, type Elf } from './elf.ts'
 import { pairOf, type System } from './floor.ts'
 
 export interface NodeFacts extends System {
@@ -54,6 +54,11 @@ export function refusalBefore(
 
 const mib = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
 
+/** Where loaders look; Debian has a folder for each processor. */
+const ATOMIC_FOLDERS = ['', '/usr'].flatMap((top) =>
+  ['lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'].map((folder) => `${top}/${folder}`),
+)
+
 /** `hasFile`: whether the node has this path. */
 export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string) => boolean): string | undefined {
   if (elf.arch !== node.arch) return `built for ${elf.arch ?? 'another processor'}, the node is ${node.arch}`
@@ -62,6 +67,8 @@ export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string
   const have = node.glibc === undefined ? undefined : pairOf(node.glibc)
   if (elf.glibc !== undefined && have !== undefined && isAfter(elf.glibc, have))
     return `requires glibc ${elf.glibc.join('.')}, the node has ${node.glibc}`
+  if (elf.isAtomic && !ATOMIC_FOLDERS.some((folder) => hasFile(`${folder}/${ATOMIC}`)))
+    return `requires ${ATOMIC}, which the node does not have; install libatomic1 (Debian, Ubuntu) or libatomic (RHEL, Fedora)`
   return undefined
 }
 

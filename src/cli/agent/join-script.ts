@@ -19,5 +19,13 @@ if [ "$(number "\${glibc:-0.0}")" -lt ${number(FLOOR.glibc)} ]; then
   echo "KN8004: cannot join: this host has glibc \${glibc:-of another kind}, and the agent needs ${FLOOR.glibc.join('.')} or newer; upgrade the host first" >&2
   exit 1
 fi
+if ! why=$(LD_LIBRARY_PATH=$here/lib "$here/bin/node" --version 2>&1); then
+  case $why in
+    *libatomic*) todo='install libatomic1 (Debian, Ubuntu: apt-get install libatomic1) or libatomic (RHEL, Fedora: dnf install libatomic), then join again' ;;
+    *) todo='install what it names, or make the bundle with --with-node, then join again' ;;
+  esac
+  echo "KN8063: cannot join: Node.js does not start on this host: $why; $todo" >&2
+  exit 1
+fi
 LD_LIBRARY_PATH=$here/lib exec "$here/bin/node" "$here/agent.mjs" join "$@"
 `

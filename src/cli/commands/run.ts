@@ -1,4 +1,5 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
+import { realpathSync } from 'node:fs'
 import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
@@ -181,7 +182,8 @@ export function register(program: Command, io: Io): void {
       const shutdown = untilEnded()
       const engine = thisEngine()
       if (engine !== undefined) collectAtRest(systemClock, engine)
-      const running = process.argv[1] ?? ''
+      // The name in an image is a link.
+      const running = realpathSync(process.argv[1] ?? process.execPath)
       const config = {
         providers,
         artifactBase: options.artifactBase ?? '',

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { joinScript } from './join-script.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-join-'))
+  mkdirSync(join(folder, 'bin'))
+  writeFileSync(join(folder, 'join.sh'), joinScript(), { mode: 0o755 })
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function joined(node: string) {
+  writeFileSync(join(folder, 'bin/node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 })
+  return spawnSync(join(folder, 'join.sh'), ['BUNDLE'], { encoding: 'utf8' })
+}
+
+test('a host on which Node.js does not start is told what to install', () => {
+  const said = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
+  const { status, stderr } = joined(`echo '${said}' >&2; exit 127`)
+  expect(status).toBe(1)
+  expect(stderr).toMatch(
+    /^KN8063: cannot join: Node\.js does not start on this host: .*libatomic\.so\.1.*; install libatomic1/,
+  )
+})
+
+test('on any other host the agent joins, with the libraries of the bundle first', () => {
+  const { status, stdout } = joined('echo "$LD_LIBRARY_PATH $*"')
+  expect(status).toBe(0)
+  expect(stdout).toBe(`${folder}/lib ${folder}/agent.mjs join BUNDLE\n`)
+})

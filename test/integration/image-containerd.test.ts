@@ -1,0 +1,196 @@
+// The image as the kubelet runs it: built from this checkout, imported into containerd, each role with its own service account and the security context of our pods.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
+import { ROLE_NAMES } from '#cli/run/roles.ts'
+import { readIndex, readManifest } from '#oci/descriptor.ts'
+import { LayoutStore } from '#oci/layout-store.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { PrivateContainerd, whyNoContainers, type Container } from '#test/support/servers/containerd.ts'
+import { Kubectl } from '#test/support/tools/kubectl.ts'
+import { until } from '#test/support/tools/processes.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const KUBENODE = join(ROOT, 'bin/kubenode')
+const NAME = 'kubenode.test/kubenode:trial'
+/** sync renders in Jobs of it. */
+const IMAGE = `kubenode.test/kubenode@sha256:${'0'.repeat(64)}`
+const CACHE = '/var/cache/kubenode'
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** Under load a program takes some seconds to start. */
+const PATIENCE_MS = 90_000
+const MAX_COMPRESSED = 90 * 1024 * 1024
+const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64'
+
+let folder: string
+let layout: string
+/** Why the image is not there. */
+let noImage: string | undefined
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-image-test-'))
+  layout = join(folder, 'layout')
+  const built = kubenode('image', 'build', '--arch', ARCHITECTURE, '--name', NAME, '--output', layout)
+  // Without a network the packages cannot be fetched; anything else is a failure.
+  if (/KN1121|KN1123/.test(built.stderr)) noImage = built.stderr.trim()
+  else if (built.status !== 0) throw new Error(built.stderr)
+}, 300_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const kubenode = (...args: readonly string[]) =>
+  spawnSync(KUBENODE, args, { encoding: 'utf8', env: { ...process.env, DOCKER_CONFIG: folder } })
+
+const needsImage = (context: TestContext): void => {
+  if (noImage !== undefined) context.skip(noImage)
+}
+
+test('one platform of it takes at most 90 MiB to download', async (context) => {
+  needsImage(context)
+  const store = LayoutStore.open(layout)
+  const [index] = store.manifests.filter((m) => m.mediaType.includes('index'))
+  const image = await store.manifest(index?.digest ?? '')
+  const [platform] = readIndex('index', image?.bytes ?? Buffer.alloc(0)).manifests
+  const manifest = await store.manifest(platform?.digest ?? '')
+  const { layers } = readManifest('image', manifest?.bytes ?? Buffer.alloc(0))
+  const bytes = layers.reduce((all, l) => all + l.size, 0)
+  expect(layers.length).toBe(3)
+  expect(bytes).toBeGreaterThan(0)
+  expect(bytes).toBeLessThan(MAX_COMPRESSED)
+})
+
+describe('in containerd', () => {
+  let containerd: PrivateContainerd | undefined
+  let server: RunningServer
+  let kubectl: Kubectl
+  beforeAll(async () => {
+    if (noImage !== undefined || whyNoContainers() !== undefined) return
+    containerd = await PrivateContainerd.start()
+    const loaded = kubenode('image', 'load', layout, '--address', containerd.address)
+    if (loaded.status !== 0) throw new Error(loaded.stderr)
+    server = await startEmbedded()
+    kubectl = new Kubectl(server)
+    for (const part of ['crds', 'install', 'hub']) await kubectl.ok('apply -f', [join(ROOT, 'deploy', part)])
+  }, 300_000)
+  afterAll(async () => {
+    await containerd?.stop()
+    await (server as RunningServer | undefined)?.stop()
+  }, 60_000)
+
+  const opened = (context: TestContext): PrivateContainerd => {
+    needsImage(context)
+    const why = whyNoContainers()
+    if (containerd === undefined) return context.skip(why ?? 'containerd did not start')
+    return containerd
+  }
+
+  test('it has no shell, writes only to /tmp, and has no power', async (context) => {
+    const engine = opened(context)
+    const script = `
+      const { existsSync, readFileSync, writeFileSync } = require('node:fs')
+      const { execFileSync } = require('node:child_process')
+      const tries = (path) => { try { writeFileSync(path, ''); return true } catch { return false } }
+      const status = readFileSync('/proc/self/status', 'utf8')
+      console.log(JSON.stringify({
+        user: process.getuid(),
+        shells: ['/bin/sh', '/bin/bash', '/usr/bin/sh', '/usr/bin/perl', '/usr/bin/dash'].filter((f) => existsSync(f)),
+        writable: ['/app/x', '/etc/x', '/usr/x', '/x', '/tmp/x'].filter(tries),
+        powers: /CapEff:\\s*0+$/m.test(status) && /CapBnd:\\s*0+$/m.test(status) && /NoNewPrivs:\\s*1/.test(status),
+        git: execFileSync('git', ['--version']).toString().trim().split(' ').slice(0, 2).join(' '),
+        authorities: readFileSync(process.env.SSL_CERT_FILE, 'utf8').split('BEGIN CERTIFICATE').length > 100,
+      }))`
+    const container = engine.run('look', { image: NAME, args: ['/usr/local/bin/node', '-e', script] })
+    expect(await container.ended, container.output()).toBe(0)
+    expect(JSON.parse(container.output())).toEqual({
+      user: 65_532,
+      shells: [],
+      writable: ['/tmp/x'],
+      powers: true,
+      git: 'git version',
+      authorities: true,
+    })
+  })
+
+  test('each role becomes leader with its own account, answers, and releases its lease at SIGTERM', async (context) => {
+    const engine = opened(context)
+    const { hostname, port } = new URL(server.url)
+    const started = await Promise.all(
+      ROLE_NAMES.map(async (role) => {
+        const health = await freePort()
+        const account = await accountOf(role)
+        const args = [
+          'kubenode',
+          'run',
+          '--roles',
+          role,
+          '--cluster',
+          'trial',
+          '--health-listen',
+          `127.0.0.1:${health}`,
+        ]
+        const container = engine.run(`role-${role}`, {
+          image: NAME,
+          args: [...args, ...(role === 'sync' ? ['--cache', `${CACHE}/git`, '--render-image', IMAGE] : [])],
+          env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
+          folders: { [ACCOUNT]: account },
+          ...(role === 'sync' && { empty: [CACHE] }),
+        })
+        return { role, health, container }
+      }),
+    )
+    for (const { role, health, container } of started) {
+      await untilOrEnded(container, `${role} leads`, async () => ((await holderOf(role)) === '' ? undefined : true))
+      await untilOrEnded(container, `${role} is ready`, async () => {
+        const answers = await Promise.all(['healthz', 'readyz'].map((p) => fetch(`http://127.0.0.1:${health}/${p}`)))
+        return answers.every((a) => a.status === 200) ? true : undefined
+      })
+    }
+    await Promise.all(started.map(({ container }) => container.kill('SIGTERM')))
+    for (const { role, container } of started) {
+      expect(await container.ended, `${role}: ${container.output()}`).toBe(0)
+      expect(await holderOf(role)).toBe('')
+    }
+  }, 240_000)
+
+  /** The files of a projected token, as a pod has them. */
+  async function accountOf(role: string): Promise<string> {
+    const account = join(folder, `account-${role}`)
+    mkdirSync(account)
+    const token = (await kubectl.ok(`create token kubenode-${role} -n kubenode-system`)).trim()
+    const files = { token, 'ca.crt': server.ca, namespace: 'kubenode-system' }
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(account, name), text)
+    for (const path of [folder, account, ...Object.keys(files).map((name) => join(account, name))])
+      chmodSync(path, 0o755)
+    return account
+  }
+
+  const holderOf = async (role: string): Promise<string> => {
+    const path = '-n kubenode-system -o jsonpath={.spec.holderIdentity} --ignore-not-found'
+    return (await kubectl.ok(`get lease kubenode-${role} ${path}`)).trim()
+  }
+})
+
+async function untilOrEnded(container: Container, what: string, look: () => Promise<true | undefined>): Promise<void> {
+  let code: number | null | undefined
+  void container.ended.then((c) => (code = c))
+  await until(
+    what,
+    () => {
+      if (code !== undefined) return Promise.resolve(true as const)
+      return look()
+    },
+    PATIENCE_MS,
+  ).catch((e: unknown) => {
+    throw new Error(`${String(e)}\n${container.output()}`)
+  })
+  if (code !== undefined) throw new Error(`${what}: it ended with ${code}\n${container.output()}`)
+}
+
+async function freePort(): Promise<number> {
+  const listening = createServer()
+  await new Promise<void>((done) => listening.listen(0, '127.0.0.1', done))
+  const { port } = listening.address() as AddressInfo
+  await new Promise((done) => listening.close(done))
+  return port
+}
