@@ -9,10 +9,20 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     Promise.all([
       import('./program.ts'),
       import('./io.ts'),
+      import('./run/embedded-rules.ts'),
       import('#apiserver/run-api-server.ts'),
       import('#apiserver/api-server.ts'),
       import('#apiserver/auth/credentials.ts'),
       import('#apiserver/storage/sqlite.ts'),
+    ]),
+  local: () =>
+    Promise.all([
+      import('#local/up.ts'),
+      import('#local/screen.ts'),
+      import('#local/status.ts'),
+      import('./artifact/pack.ts'),
+      import('./until-ended.ts'),
+      import('isomorphic-git'),
     ]),
   roles: () =>
     Promise.all([
@@ -23,6 +33,12 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
       import('#lib/log-pino.ts'),
       import('#providers/providers-file.ts'),
       import('#providers/process/provider.ts'),
+      import('./run/role-connections.ts'),
+      import('./run/until-one-ends.ts'),
+      import('./run/listeners.ts'),
+      import('#runtime/outbound/places.ts'),
+      import('#declared/followed-agent-config.ts'),
+      import('#controllers/approver/reconcile.ts'),
       import('#controllers/controllers.ts'),
       import('#defender/role.ts'),
       import('#sync/role.ts'),

@@ -27,13 +27,14 @@ import {
   type Place,
 } from './built.ts'
 import { manifestsOf, type Manifests } from './install.ts'
+import { COMPILE_FLAGS } from './keeper.ts'
 
 export interface BuildOptions extends Place {
   readonly node: string
   readonly env: Readonly<Record<string, string>>
 }
 
-const PARTS = ['apiserver', 'roles'] as const
+const PARTS = ['apiserver', 'roles', 'local'] as const
 /** Bundled on its own: of what it shares with other programs it would load whole files, and each node has one. */
 const AGENT = 'agent-main'
 /** They look for files beside themselves, or are loaded by few and late. */
@@ -127,7 +128,7 @@ export async function buildApart(options: BuildOptions): Promise<Entries> {
 
 /** One process compiles for all what each of them would compile at the same moment. */
 async function warm(options: BuildOptions, built: Entries): Promise<void> {
-  await ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+  await ran(options, [...COMPILE_FLAGS, entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
   await ran(options, [entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
 }
 

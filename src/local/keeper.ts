@@ -26,6 +26,8 @@ export interface KeeperOptions {
 
 /** Young garbage is cleared often and in small pieces: a program that is mostly idle otherwise keeps tens of megabytes of it. */
 const SEMI_SPACE_MB = 8
+/** Compiled code is kept for each set of such flags: `bin/kubenode` and the build have the same ones, or every first start would compile everything again. */
+export const COMPILE_FLAGS = ['--expose-gc'] as const
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
 /** After a run of this length the restart counter is reset. */
@@ -37,11 +39,11 @@ const STOP_MS = 4_000
  * With `--expose-gc` a program may collect its garbage while it rests. Small heaps are collected by one thread: with more of them, twenty programs that start
  * at once spend a fifth of their time on waking and awaiting helpers.
  */
-const memoryFlags = (heapMb: number): readonly string[] => [
+export const memoryFlags = (heapMb: number): readonly string[] => [
   `--max-old-space-size=${heapMb}`,
   `--max-semi-space-size=${SEMI_SPACE_MB}`,
   '--single-threaded-gc',
-  '--expose-gc',
+  ...COMPILE_FLAGS,
 ]
 
 /** Undefined when the disk is full or the folder was deleted: the program then runs without a log. */
