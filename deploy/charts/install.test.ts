@@ -1,6 +1,8 @@
 // The objects of an installation: each pod as bounded as it can be, and whatever the settings, objects that fit together.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Io } from '#cli/io.ts'
+import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { anySettings, settingsOf, wholeValues } from './any-settings.ts'
@@ -126,6 +128,36 @@ describe.each(deployments.map((d) => [d.metadata.name ?? '', d] as const))('a po
     expect(Object.keys(template.metadata.labels)).not.toContain('cdk8s.io/metadata.addr')
   })
 })
+
+test('every program knows the flags that it is started with', () => {
+  const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+  const known = new Set(
+    buildProgram(io)
+      .commands.find((c) => c.name() === 'run')
+      ?.options.map((o) => o.long),
+  )
+  const flags = [anyOf({}), anyOf({ hub: false })].flatMap((settings) =>
+    installObjects(settings)
+      .filter(isDeployment)
+      .flatMap((d) => d.spec.template.spec.containers[0].args.filter((a) => a.startsWith('--'))),
+  )
+  expect([...new Set(flags)].filter((flag) => !known.has(flag))).toEqual([])
+})
+
+/** All that can be set is. */
+const anyOf = ({ hub = true }: { readonly hub?: boolean }): InstallSettings =>
+  settingsOf({
+    ...wholeValues,
+    roles: hub ? ['hub', 'business'] : ['business'],
+    apiServer: { url: 'https://api.example.org', ca: '-----BEGIN CERTIFICATE-----\nx' },
+    providers: { providers: [] },
+    trust: {},
+    certificateLife: '7d',
+    prometheus: 'http://prometheus:9090',
+    inspectionAllow: ['http://a'],
+    callAllow: ['https://b/c'],
+    metrics: { insecure: true },
+  })
 
 test('only those that repair nodes go before other pods, and a quota permits it', () => {
   const classes = deployments.map((d) => [d.metadata.name, d.spec.template.spec['priorityClassName']])

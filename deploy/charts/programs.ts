@@ -21,8 +21,9 @@ export const CACHE_FOLDER = '/var/cache/kubenode'
 /** A volume with artifacts. */
 export const ARTIFACTS_FOLDER = '/var/lib/kubenode/artifacts'
 
-/** On the address of the pod, with IPv4 and IPv6. */
-const listen = (port: number): string => `[::]:${port}`
+/** The kubelet puts the address of the pod in; in brackets it may be of either family. */
+const POD_ADDRESS = '$(POD_IP)'
+const listen = (port: number): string => `[${POD_ADDRESS}]:${port}`
 const inConfig = (file: string): string => `${CONFIG_FOLDER}/${file}`
 const given = (flag: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [flag, value])
 const joined = (flag: string, values: readonly string[]): readonly string[] =>
@@ -69,7 +70,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
           '--webhook-service',
           `${SYSTEM_NAMESPACE}/${WEBHOOK_SERVICE}`,
           '--webhook-listen',
-          '::',
+          POD_ADDRESS,
           '--webhook-port',
           String(PORTS.webhook),
         ]

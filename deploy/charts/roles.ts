@@ -119,6 +119,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
     apps(['controllerrevisions'], LOOK),
+    // Machines that run our own programs are disrupted one at a time.
+    core(['pods'], ['list', 'watch']),
   ],
 }
 

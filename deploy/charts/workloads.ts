@@ -5,6 +5,8 @@ import {
   Cpu,
   Deployment,
   DeploymentStrategy,
+  EnvFieldPaths,
+  EnvValue,
   ImagePullPolicy,
   k8s,
   LabelSelector,
@@ -157,7 +159,10 @@ export class WorkloadsChart extends Chart {
       imagePullPolicy: ImagePullPolicy.IF_NOT_PRESENT,
       args: [...argsOf(workload, settings)],
       ports: portsOf(workload, settings).map((port) => ({ name: port, number: PORTS[port] })),
-      envVariables: { NODE_OPTIONS: { value: `--max-old-space-size=${heapMiB}` } },
+      envVariables: {
+        NODE_OPTIONS: { value: `--max-old-space-size=${heapMiB}` },
+        POD_IP: EnvValue.fromFieldRef(EnvFieldPaths.POD_IP),
+      },
       volumeMounts: [
         { path: '/tmp', volume: temporary(deployment) },
         ...configMounts(this, workload, [...files.keys()]),

@@ -11,6 +11,8 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { messageOf } from '#lib/errors.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { podType } from '#nodes/objects.ts'
+import { OWN_PODS } from '#nodes/own-pods.ts'
 
 export const nodeType = coreKind('Node')
 
@@ -36,6 +38,8 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
     approvals: informers.of(approval),
     machines: informers.of(machine),
     nodes: informers.of(nodeType),
+    /** Without them it is unknown which machines may go together. */
+    pods: informers.of(podType, { selection: OWN_PODS }),
     sets: informers.of(machineComponentSet),
     components: informers.of(machineComponent, { indexes }),
     clusters: withClusters ? informers.of(cluster) : undefined,

@@ -5,6 +5,7 @@ export const GATES = [
   'Target',
   'Hold',
   'Protect',
+  'OwnPods',
   'Window',
   'HealthFloor',
   'Blame',

@@ -11,6 +11,7 @@ import { breakerGate } from './gates/breaker.ts'
 import { budgetGate } from './gates/budget.ts'
 import { healthFloorGate } from './gates/health-floor.ts'
 import { holdGate } from './gates/hold.ts'
+import { ownPodsGate } from './gates/own-pods.ts'
 import { protectGate } from './gates/protect.ts'
 import { rateGate } from './gates/rate.ts'
 import { ruleGate } from './gates/rule.ts'
@@ -38,6 +39,7 @@ export const auditorsOf = (
 
 const GATES_IN_ORDER = [
   protectGate,
+  ownPodsGate,
   exempting('Window', windowGate),
   exempting('HealthFloor', healthFloorGate),
   (question: Question, { ledger }: Ground) => blameGate(question, ledger.blames),

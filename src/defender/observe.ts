@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { CommittedContents } from '#declared/committed.ts'
+import { hostsOf } from '#nodes/own-pods.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import { BlameWatch } from './blame/watch.ts'
@@ -99,6 +100,7 @@ export class Observer {
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
       fleet,
+      hosts: hostsOf(caches.pods.list()),
       unknown,
       cluster,
       wall: clock.now(),

@@ -2,6 +2,7 @@
 import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Hosts } from '#nodes/own-pods.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import type { Suspicion } from './blame/suspicion.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -15,6 +16,8 @@ export interface Snapshot {
   readonly holds: readonly OperationalHold[]
   readonly approvals: readonly Approval[]
   readonly fleet: FleetView
+  /** Where our own programs run as pods. */
+  readonly hosts: Hosts
   /** Why what was read must not be decided upon (a cache that is incomplete or old), or undefined. */
   readonly unknown: string | undefined
   readonly cluster: string | undefined

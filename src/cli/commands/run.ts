@@ -1,5 +1,6 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
 import { realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
@@ -12,6 +13,8 @@ import type { Io } from '../io.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
 import { isLife } from '#identity/certificate-life.ts'
+import { isInPod } from '#kube/in-cluster.ts'
+import { holderName } from '#nodes/own-pods.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { RENDER_PLACES, renderImageOf } from '../run/render-place.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
@@ -171,7 +174,8 @@ export function register(program: Command, io: Io): void {
       const { providers: providersFile } = options
       if (providersFile !== undefined) requireTrustedFolder(providersFile)
       const providers = providersFile === undefined ? defaultProviders() : readProvidersFile(providersFile)
-      const copies = names.includes('sync') ? [options.cache] : []
+      // A kubelet makes volumes writable for everyone, and gives them to pods that have no other users.
+      const copies = names.includes('sync') && !isInPod(io.env) ? [options.cache] : []
       // Programs in them are run, and files believed.
       for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
       const { kubeconfig: files = [], context, sharedIdentity: mayShare = false } = options
@@ -201,7 +205,8 @@ export function register(program: Command, io: Io): void {
         node: process.execPath,
         entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
       }
-      const identity = `${process.pid}-${Date.now().toString(36)}`
+      // Every container counts processes from one: the name of the pod tells two of them apart, and where the leader is.
+      const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
       const ended = await untilOneEnds(names, shutdown.signal, async (name, signal) => {
         const connection = connectionFor(connections, name)
         const own = {

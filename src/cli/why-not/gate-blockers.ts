@@ -26,6 +26,7 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
     text: said(v),
     command: `kubenode repair node/${seen.node} --unprotect --reason "checked by hand"`,
   }),
+  OwnPods: (v) => ({ id: 'OwnPods', text: `${said(v)}; it continues when that operation ends` }),
   Window: (v, seen) => ({
     id: 'Window',
     text: `${said(v)}; it goes on by itself when times allow it`,

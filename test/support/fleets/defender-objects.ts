@@ -136,6 +136,7 @@ export function aSnapshot({ machines: list = machines(10), nodes = [], ...wish }
     holds: [],
     approvals: [],
     fleet: fleetView({ machines: list, nodes, clusters: [] }),
+    hosts: new Map(),
     unknown: undefined,
     cluster: undefined,
     wall: START_MS,

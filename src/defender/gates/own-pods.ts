@@ -1,0 +1,31 @@
+// Machines that host replicas of one of our own programs are disrupted one after the other: a rollout must not stop who could stop it.
+import type { GateVerdict } from '../gate.ts'
+import type { Ground, Question } from '../question.ts'
+import { wait } from '../say.ts'
+import { isOutOfService } from '../unit.ts'
+
+/** The other operation ends by its result, or by its lease. */
+const RETRY_MS = 15_000
+
+export function ownPodsGate({ unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
+  const { hosts, fleet } = snapshot
+  const roles = hosts.get(unit.nodeName ?? '')
+  // What serves nothing is not made worse, and its repair may bring a replica back.
+  if (roles === undefined || isOutOfService(unit)) return []
+  for (const grant of ledger.grants()) {
+    if (grant.exempt === 'NoDisruption') continue
+    const found = fleet.find({ ...grant, uid: grant.target })
+    if (found.kind !== 'Found' || found.unit.id === unit.id) continue
+    const shared = [...(hosts.get(found.unit.nodeName ?? '') ?? [])].find((role) => roles.has(role))
+    if (shared === undefined) continue
+    return [
+      wait('OwnPods', {
+        reason: 'WaitingForOther',
+        seen: `${unit.name} and ${found.unit.name} both run kubenode-${shared}, and ${found.unit.name} is being disrupted`,
+        limit: 'one machine of a KubeNode program at a time',
+        retryAfterMs: RETRY_MS,
+      }),
+    ]
+  }
+  return []
+}
