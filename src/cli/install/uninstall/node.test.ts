@@ -1,4 +1,4 @@
-// A Node after an uninstall: what others put there is as it was, and nothing of ours is left.
+// A Node after an uninstall: entries of other programs stay, entries of KubeNode are removed.
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { nodeWithoutUs, statusWithoutUs } from './node.ts'

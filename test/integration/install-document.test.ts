@@ -1,0 +1,99 @@
+// Every command of docs/install.md, in order, against an embedded server: with the settings, charts and texts that are shipped.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '#cli/program.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { shellBlocks } from '#test/support/tools/readme.ts'
+import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+
+const DOCUMENT = 'docs/install.md'
+let world: InstallWorld
+let folder = ''
+let answers: string[] = []
+
+beforeAll(async () => {
+  world = await startInstallWorld()
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-install-'))
+  const text = readFileSync(join(import.meta.dirname, '../..', DOCUMENT), 'utf8')
+  const [, values = ''] = /```yaml\n([\s\S]*?)```/.exec(text) ?? []
+  // The double does not serve the Defender's webhook.
+  writeFileSync(join(folder, 'values.yaml'), `${values}webhook: { enabled: false }\n`)
+  const nodes = coreKind('Node')
+  for (const name of ['n-1', 'n-2']) {
+    const made = await world.admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
+    const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }
+    const ready = await world.admin.update(nodes, { ...made, status }, { subresource: 'status' })
+    await world.admin.update(nodes, { ...ready, spec: {} })
+  }
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await world.stop()
+})
+
+async function kubenode(...argv: readonly string[]) {
+  let [out, err] = ['', '']
+  const io = {
+    out: (t: string) => void (out += t),
+    err: (t: string) => void (err += t),
+    cwd: folder,
+    env: { KUBECONFIG: world.server.kubeconfig },
+    isTerminal: false,
+    ...(answers.length > 0 && { ask: async () => answers.shift() ?? '' }),
+  }
+  return { code: await run(argv, io), out, err }
+}
+
+const commands = shellBlocks(DOCUMENT).flatMap((block) => block.trim().split('\n'))
+
+test('the document shows each of the four commands', () => {
+  const verbs = new Set(commands.map((c) => c.split(' ').slice(0, 2).join(' ')))
+  expect([...verbs].toSorted()).toEqual([
+    'kubenode check',
+    'kubenode install',
+    'kubenode uninstall',
+    'kubenode upgrade',
+  ])
+})
+
+test('all commands succeed in the order of the document', async () => {
+  const said = new Map<string, string>()
+  for (const command of commands) {
+    const { code, out, err } = await kubenode(...command.split(' ').slice(1))
+    expect(code, `${command}\n${out}\n${err}`).toBe(0)
+    said.set(command, `${out}${err}`)
+  }
+  expect(said.get('kubenode check --pre --values values.yaml')).toMatch(/^✔ server: Kubernetes v1\./m)
+  expect(said.get('kubenode install --values values.yaml --diff')).toMatch(
+    /^\+ Deployment\.apps\/kubenode-system\/kubenode-sync$/m,
+  )
+  expect(said.get('kubenode check')).toMatch(/^✔ leaders: each role has one$/m)
+  expect(said.get('kubenode upgrade --diff')).toBe('nothing would change\n')
+  expect(said.get('kubenode uninstall --yes hub')).toMatch(/KubeNode is uninstalled from hub\n/)
+  const namespaces = await world.admin.list(coreKind('Namespace'))
+  expect(namespaces.items.map((n) => n.metadata.name).filter((n) => n?.startsWith('kubenode'))).toEqual([])
+})
+
+test('wrong input is refused before anything is written', async () => {
+  const refused = async (...argv: readonly string[]) => {
+    const { code, err } = await kubenode(...argv)
+    return `${code} ${err.split('\n')[0]}`
+  }
+  expect(await refused('install', '--cluster', 'hub', '--roles', 'hub', '--image', 'kubenode:latest')).toMatch(
+    /^2 KN1421: cannot use --image: \/image has the wrong format/,
+  )
+  expect(await refused('install', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere\.yaml/)
+  expect(await refused('install', '--values', 'values.yaml', '--timeout', 'soon')).toMatch(
+    /^2 KN1421: cannot use --timeout soon/,
+  )
+  expect(await refused('upgrade', '--values', 'values.yaml')).toMatch(/^2 KN1422: KubeNode is not installed/)
+  expect(await refused('uninstall')).toMatch(/^2 no objects|^2 KN1423/)
+  expect(await refused('uninstall', '--yes', 'other')).toMatch(/^2 /)
+  answers = ['no']
+  expect((await kubenode('install', '--values', 'values.yaml')).code).toBe(0)
+  expect((await world.admin.list(coreKind('Namespace'))).items.map((n) => n.metadata.name)).not.toContain(
+    'kubenode-system',
+  )
+})
