@@ -5,8 +5,8 @@ import { requireTrustedWay, type WayOptions } from '#lib/trusted-way.ts'
 export const runningProgram = (): string | undefined => argv[1]
 
 /**
- * Of a container: every other process in it is a child of ours, and its volumes are those of our pod. The kubelet makes them writable for all users, which
- * none of the host can use.
+ * The first process of a container: the others are its children, and the volumes are those of its pod. The kubelet makes them writable for all users, but
+ * users of the host cannot reach them.
  */
 const FIRST_PROCESS = 1
 

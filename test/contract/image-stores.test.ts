@@ -1,6 +1,7 @@
 // A layout and a repository of a registry hold the same images: the one in memory, and Debian's docker-registry.
+import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -117,6 +118,24 @@ describe.each(STORES)('$name', ({ open, absent }) => {
     await expect(store.putBlob(bytesSource(wrong, bytes))).rejects.toThrow(/KN13/)
     expect(await store.hasBlob(wrong)).toBe(false)
   })
+})
+
+test('skopeo copies an image from docker-registry with the same digest', async (context) => {
+  if (!hasDockerRegistry()) context.skip('docker-registry is not installed here')
+  if (!existsSync('/usr/bin/skopeo')) context.skip('skopeo is not installed here')
+  const small = await smallLayout()
+  closing.push(small.remove)
+  const registry = await dockerRegistry()
+  closing.push(registry.stop)
+  const to = new RegistryStore({ host: registry.host, repository: 'acme/small' }, { isInsecure: true, mayWrite: true })
+  await copyImage({ from: small.store, to, reference: TAG, tag: 'x' })
+  const target = join(small.folder, 'copy')
+  const args = ['--insecure-policy', 'copy', '--all', '--src-tls-verify=false']
+  const skopeo = spawnSync('skopeo', [...args, `docker://${registry.host}/acme/small:x`, `oci:${target}:x`], {
+    encoding: 'utf8',
+  })
+  expect(skopeo.status, skopeo.stderr).toBe(0)
+  expect(LayoutStore.open(target).manifests[0]?.digest).toBe(small.digest)
 })
 
 const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' })

@@ -112,6 +112,16 @@ describe('in containerd', () => {
     })
   })
 
+  test('it makes the files for hosts without a bundler', async (context) => {
+    const engine = opened(context)
+    const container = engine.run('bundle', {
+      image: NAME,
+      args: ['kubenode', 'agent', 'bundle', '--out', '/tmp/agent'],
+    })
+    expect(await container.ended, container.output()).toBe(0)
+    expect(container.output()).toMatch(/"file":"\/tmp\/agent\/agent\.mjs","bytes":\d{5,}/)
+  })
+
   test('each role becomes leader with its own account, answers, and releases its lease at SIGTERM', async (context) => {
     const engine = opened(context)
     const { hostname, port } = new URL(server.url)

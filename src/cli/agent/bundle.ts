@@ -1,9 +1,9 @@
 // Makes the files that a host needs to run an agent: two files of plain JavaScript and the unit. Only a release build needs the bundler; no agent does.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { execFileSync } from 'node:child_process'
 import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { elfNeeds } from '#oci/elf.ts'
 import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -25,24 +25,18 @@ export interface Bundled {
 }
 
 const ENTRIES = { 'agent.mjs': 'agent-entry.ts', 'supervisor.mjs': 'supervisor-main.ts' } as const
+/** In an image, which has no bundler: the files that a build of it made. */
+export const READY_FOLDER = 'agent'
 export const AGENT_FOLDER = '/var/lib/kubenode'
 
 export async function bundleAgent({ root, out, prefix, node }: BundleOptions): Promise<readonly Bundled[]> {
-  const { rolldown } = await import('rolldown').catch((cause: unknown) => {
-    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
-  })
   mkdirSync(out, { recursive: true })
   const made: Bundled[] = []
   for (const [name, entry] of Object.entries(ENTRIES)) {
-    const build = await rolldown({
-      cwd: root,
-      input: join(root, 'src/cli/agent', entry),
-      platform: 'node',
-      logLevel: 'silent',
-    })
     const file = join(out, name)
-    await build.write({ file, format: 'esm', codeSplitting: false, comments: false })
-    await build.close()
+    const ready = join(root, READY_FOLDER, name)
+    if (existsSync(ready)) copyFileSync(ready, file)
+    else await bundleOne(root, entry, file)
     const bytes = readFileSync(file)
     made.push({ file, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
   }
@@ -59,18 +53,28 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
   return made
 }
 
+async function bundleOne(root: string, entry: string, file: string): Promise<void> {
+  const { rolldown } = await import('rolldown').catch((cause: unknown) => {
+    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
+  })
+  const input = join(root, 'src/cli/agent', entry)
+  const build = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' })
+  await build.write({ file, format: 'esm', codeSplitting: false, comments: false })
+  await build.close()
+}
+
 /** Small systems lack them; the C library itself is always the host's. */
 const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/
 
+const LIBRARY_FOLDERS = ['', '/usr'].flatMap((top) =>
+  ['lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu', 'lib64', 'lib'].map((folder) => `${top}/${folder}`),
+)
+
 /** Paths of the libraries that Node.js needs: it must start on a host with nothing but a C library. */
 function rareLibraries(node: string): readonly string[] {
-  try {
-    const said = execFileSync('ldd', [node], { encoding: 'utf8' })
-    return [...said.matchAll(/^\s*(\S+) => (\/\S+)/gm)].flatMap(([, name, path]) =>
-      name !== undefined && path !== undefined && RARE.test(name) ? [path] : [],
-    )
-  } catch {
-    // Linked statically, or not for this system.
-    return []
-  }
+  // None where it is linked statically, or not for this system.
+  const { libraries = [] } = elfNeeds(readFileSync(node)) ?? {}
+  return libraries
+    .filter((name) => RARE.test(name))
+    .flatMap((name) => LIBRARY_FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? [])
 }

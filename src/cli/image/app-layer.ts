@@ -5,6 +5,7 @@ import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { FILE_MODE, PROGRAM_MODE, textFile, type TarEntry } from '#oci/tar-entry.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { READY_FOLDER } from '../agent/bundle.ts'
 import { NODE_PATH } from './node-layer.ts'
 import { isAsLocked, readNpmPackages } from './npm-packages.ts'
 
@@ -12,8 +13,6 @@ const APP = 'app'
 export const PROGRAM_PATH = 'usr/local/bin/kubenode'
 /** Of `src/local/build.ts`. */
 const PROGRAMS = 'program'
-/** What `kubenode agent bundle` makes; the image has no bundler. */
-const AGENT = 'agent'
 
 export interface AppFolders {
   /** Of the checkout. */
@@ -26,7 +25,7 @@ export interface AppFolders {
 
 export const appLayer = ({ root, programs, agent }: AppFolders): readonly TarEntry[] => [
   ...filesOf(programs, `${APP}/${PROGRAMS}`),
-  ...filesOf(agent, `${APP}/${AGENT}`),
+  ...filesOf(agent, `${APP}/${READY_FOLDER}`),
   ...sourcesOf(root),
   ...packagesOf(root),
   fileAt(join(root, 'package.json'), `${APP}/package.json`),
