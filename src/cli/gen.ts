@@ -20,9 +20,13 @@ interface ReleaseCharts {
   readonly SETTINGS_COMPONENT: string
   readonly releaseFiles: () => ReadonlyMap<string, string>
 }
+interface MonitoringCharts {
+  readonly monitoringFiles: (root: string) => ReadonlyMap<string, string>
+}
 const charted = (file: string): Promise<unknown> => import(pathToFileURL(join(root, 'deploy/charts', file)).href)
 const { INSTALL_DIRECTORY, HUB_DIRECTORY, installFiles } = (await charted('install.ts')) as InstallCharts
 const { KUSTOMIZE_DIRECTORY, SETTINGS_COMPONENT, releaseFiles } = (await charted('release-files.ts')) as ReleaseCharts
+const { monitoringFiles } = (await charted('monitoring.ts')) as MonitoringCharts
 const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
   readonly benchErrors: ErrorPart['tables'][number]
 }
@@ -31,6 +35,7 @@ const files = new Map([
   ...generatedFiles(),
   ...installFiles(),
   ...releaseFiles(),
+  ...monitoringFiles(root),
   [ERROR_PAGE, errors],
   [PROVIDER_PAGE, providerPage()],
 ])
