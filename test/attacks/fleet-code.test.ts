@@ -10,6 +10,7 @@ import { atOnce } from '#lib/slices.ts'
 import { answered } from '#sync/render/answered.ts'
 import { checkingRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, tryHere } from '#test/support/worlds/attack-world.ts'
+import { isFull } from '#test/support/tools/full.ts'
 import { cagedCode, type Files, type Strength } from '#test/support/faults/caged-code.ts'
 
 const SECRET = 'secret-of-a-database'
@@ -31,7 +32,8 @@ const report = (what: unknown) => { throw new Error('GOT ' + String(what)) }
 `
 
 const inBoth = (name: string, text: string, refused: RegExp, more: Files = {}): readonly Attempt<void>[] =>
-  (['weakest', 'strongest'] as const).map((strength) => ({
+  // What the weakest cage refuses is refused by code that the strongest has too.
+  (isFull ? (['weakest', 'strongest'] as const) : (['weakest'] as const)).map((strength) => ({
     name: `${name} (${strength} cage)`,
     attempt: () => cagedCode(`${SYMBOLS}${text.replaceAll('FOLDER', folder)}`, strength, more),
     refused,

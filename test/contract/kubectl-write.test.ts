@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { inFullAll } from '#test/support/tools/full.ts'
 import { documents, fresh, Kubectl } from '#test/support/tools/kubectl.ts'
 
 const configMap = (name: string, data: Readonly<Record<string, string>> = {}, metadata = {}) => ({
@@ -95,7 +96,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
   afterAll(() => server.stop())
 
   describe('create', () => {
-    test.concurrent.each(CREATIONS)('%s', async (words, wanted, expected) => {
+    test.concurrent.each(inFullAll(CREATIONS, 4))('%s', async (words, wanted, expected) => {
       const [kind = ''] = words.split(' ')
       expect(await kubectl.ok(`create ${words} ${N}`)).toMatch(/ created$/m)
       expect({ kind, read: await kubectl.ok(`get ${wanted} ${N}`) }).toEqual({ kind, read: expected })

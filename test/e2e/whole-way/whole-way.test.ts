@@ -1,7 +1,7 @@
 // The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
-// and none of it minds that any process is killed in the middle.
-import { appendFileSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// and none of it minds that any process is killed in the middle. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
+import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -12,6 +12,7 @@ import { shellBlocks } from '#test/support/tools/readme.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
+import { openTo, pathsIn } from './open-paths.ts'
 import { observe } from './watching.ts'
 import type { Observer } from './watching.ts'
 
@@ -41,7 +42,9 @@ function isOnProbation({ command }: Found): boolean {
 beforeAll(async () => {
   console.log(`seed ${seed}; run again with KUBENODE_SEED=${seed}`)
   fleet = new TestFleet()
-  fleet.start('--nodes', String(NODES))
+  mkdirSync(fleet.data)
+  chmodSync(fleet.data, 0o777)
+  fleet.startWithUmask('000', '--nodes', String(NODES))
   await fleet.settled()
   for (const cluster of ['test', 'prod']) observers.set(cluster, observe(fleet.kubeconfig(cluster)))
   await until(
@@ -65,6 +68,26 @@ describe('the whole way', () => {
     }
     const agents = fleet.processes('agent-main.')
     expect(agents.length).toBe(2 * NODES)
+  })
+
+  test('S31 with umask 000 in a folder that was open to all it leaves nothing open', () => {
+    const seen = [...pathsIn(fleet.data)].map((path) => relative(fleet.data, path))
+    for (const file of [
+      'lock',
+      'fleet.json',
+      'logs/apiservers.log',
+      'hub/apiserver/objects.db',
+      'hub/apiserver/objects.db-wal',
+      'hub/apiserver/objects.db-shm',
+      'hub/apiserver/pki/ca.key',
+      'hub/apiserver/admin.kubeconfig',
+      'hub/sync.kubeconfig',
+      'test/controllers.kubeconfig',
+      'fleet/.git/config',
+    ])
+      expect(seen).toContain(file)
+    expect(seen.some((path) => /^test\/nodes\/[^/]+$/.test(path))).toBe(true)
+    expect(openTo(fleet.data)).toEqual([])
   })
 
   test('the story of the README runs as it is printed', { timeout: PATIENCE_MS }, async () => {
@@ -226,11 +249,24 @@ describe('the whole way', () => {
     await fleet.settled()
   })
 
-  test('an interrupt ends every process, and the next start goes on', { timeout: PATIENCE_MS }, async () => {
-    expect(await fleet.end('SIGINT')).toBe(130)
-    expect(fleet.processes()).toEqual([])
-    fleet.start()
-    await fleet.settled()
-    await until('agents run again', () => fleet.processes('agent-main.').length === 2 * NODES || undefined, 60_000)
-  })
+  test(
+    'an interrupt ends every process, and the next start goes on; S31 what was opened meanwhile it closes, and says so',
+    { timeout: PATIENCE_MS },
+    async () => {
+      expect(await fleet.end('SIGINT')).toBe(130)
+      expect(fleet.processes()).toEqual([])
+      const opened = ['hub/apiserver', 'hub/apiserver/objects.db']
+      for (const path of ['', ...opened]) chmodSync(join(fleet.data, path), 0o777)
+      const said = fleet.said.length
+      fleet.startWithUmask('000')
+      await fleet.settled()
+      // People's own commits in the fleet's repository are open to read by their umask, and are closed with the rest.
+      const [, closed] = /closed (\d+) files and folders of (\S+) to other users/.exec(fleet.said.slice(said)) ?? []
+      expect(Number(closed)).toBeGreaterThanOrEqual(opened.length + 1)
+      expect(
+        openTo(fleet.data).filter((line) => opened.some((path) => line.endsWith(` ${path}`)) || line.endsWith(' ')),
+      ).toEqual([])
+      await until('agents run again', () => fleet.processes('agent-main.').length === 2 * NODES || undefined, 60_000)
+    },
+  )
 })

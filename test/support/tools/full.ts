@@ -3,4 +3,8 @@ export const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 
 export const inFull = (full: number, quick: number): number => (isFull ? full : quick)
 
+/** All cases of a table, or in the quick run every `nth`: for tables whose cases differ in their data only. */
+export const inFullAll = <T>(all: readonly T[], nth: number): readonly T[] =>
+  isFull ? all : all.filter((_, i) => i % nth === 0)
+
 export const ONLY_IN_FULL = 'it takes minutes: npm run ok:full, or KUBENODE_TEST_FULL=1'
