@@ -1,19 +1,21 @@
 // One vitest project a layer of tests, so that `npm run ok` can run the quick layers alone.
+import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { isFull } from '#test/support/tools/full.ts'
 
 const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.ts'])]
 
-const project = (name: string, include: string[], testTimeout = 10_000) => ({
-  test: { name, include, exclude, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
+/** `shares`: files run one after the other in the same few processes and load the sources once, not each on its own. */
+const project = (name: string, include: string[], testTimeout = 10_000, shares = false) => ({
+  test: { name, include, exclude, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const, isolate: !shares },
 })
 
 export default defineConfig({
   test: {
     allowOnly: false,
     passWithNoTests: false,
-    // A file a core: most of the long ones wait for processes, and each has folders and ports of its own.
-    maxWorkers: '100%',
+    // One more than there are cores: the long files wait for processes part of their time, and each has folders and ports of its own.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './test/support/tools/honest-reporter.ts'],
     projects: [
       project(
@@ -27,6 +29,7 @@ export default defineConfig({
           'test/doubles/**/*.test.ts',
         ],
         60_000,
+        true,
       ),
       project('repo', ['test/repo/**/*.test.ts'], 60_000),
       project('contract', ['test/contract/**/*.test.ts'], 120_000),

@@ -9,6 +9,8 @@ import {
   type KeyObject,
   type webcrypto,
 } from 'node:crypto'
+// Before any toLegacyObject(): without it Node's own tls stays half loaded, also for the files after this one in the same process.
+import 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { bitString, der, objectId, octets, pem, sequence, TAG } from './der.ts'
 import { newPrivateKey, signingRequest } from './signing-request.ts'
