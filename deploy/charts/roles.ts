@@ -3,6 +3,7 @@ import { AGENT_CONFIG_NAME } from '#api/agent-config/agent-config-map.ts'
 import {
   AGENT_SIGNER,
   AGENTS_GROUP,
+  ARTIFACTS_SECRET,
   BOOTSTRAP_GROUP,
   CLUSTERS_NAMESPACE,
   DECLARE_VERB,
@@ -11,6 +12,7 @@ import {
   METRICS_READER,
   metricsSecretName,
   PROBES_NAMESPACE,
+  programUser,
   RENDER_NAMESPACE,
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
@@ -176,6 +178,17 @@ const renders: RoleEntry = {
     // Why a Job has no pod.
     core(['events'], ['list']),
   ],
+}
+
+/** The certificate of its own, which controllers read, too. */
+const artifacts: RoleEntry = {
+  name: 'kubenode:artifacts',
+  namespace: SYSTEM_NAMESPACE,
+  subjects: [
+    { kind: 'User', name: programUser('artifacts') },
+    { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
+  ],
+  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', 'update'], [ARTIFACTS_SECRET])],
 }
 
 const controllers: RoleEntry = {
@@ -404,6 +417,7 @@ export const ROLES: readonly RoleEntry[] = [
   syncOnHub,
   kubeconfigs,
   renders,
+  artifacts,
   controllers,
   approver,
   joinTokens,

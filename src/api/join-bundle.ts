@@ -18,6 +18,8 @@ export interface JoinBundle {
   readonly certificateSeconds?: number
   /** Relative artifact URLs are resolved against it. */
   readonly artifactBase: string
+  /** PEM, in base64: the authorities to trust for it, and no others; those of the system when left out. */
+  readonly artifactCaData?: string | undefined
   /** Whose components may be installed; with the current document, where there is one. */
   readonly trust: TrustAnchor | { readonly anchor: TrustAnchor; readonly document: SignedTrust }
 }

@@ -27,6 +27,9 @@ export const OWN_NAMESPACES = [
 /** The account of the pods that render. */
 export const RENDER_ACCOUNT = 'kubenode-render'
 
+/** The Secret of the system namespace with the authority that hosts pin, and what the artifact servers serve with. */
+export const ARTIFACTS_SECRET = 'kubenode-artifacts-tls'
+
 /** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
 export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)
 

@@ -278,6 +278,14 @@ export const cliErrors = errorTable({
     text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
     next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
   },
+  KN1328: {
+    text: 'cannot serve artifacts: {what}',
+    next: 'correct the options of role artifacts; kubenode run --help lists them',
+  },
+  KN1329: {
+    text: 'cannot use {file} as the authority of artifacts: {why}',
+    next: 'give --artifact-ca a file with certificates in PEM',
+  },
   KN1330: {
     text: 'cannot freeze {what}',
     next: 'name it as {Object}, or leave it out for the whole cluster',

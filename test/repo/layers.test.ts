@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sync: ['delivery', ...BELOW_PARTS],
   controllers: BELOW_PARTS,
   defender: BELOW_PARTS,
+  artifacts: ['runtime', ...BASE],
   agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],
   console: ['sync', 'delivery', ...BELOW_PARTS],
   local: ['*'],

@@ -20,6 +20,8 @@ export interface Fetcher {
 export interface FetcherOptions {
   /** Ends with a slash: `https://…/`, `http://…/`, `file:///…/`. */
   readonly base: string
+  /** PEM: the only authorities for the origin of the base; those of the system when left out. */
+  readonly ca?: string
   /** Further origins from which absolute URLs may fetch, such as `https://mirror.example.org`. */
   readonly allowedOrigins?: readonly string[]
   readonly idleMs?: number
@@ -39,7 +41,7 @@ const failed = (place: string, why: string, cause?: unknown) =>
   })
 
 export function createFetcher(options: FetcherOptions): Fetcher {
-  const { base, allowedOrigins = [], idleMs = IDLE_MS, clock = systemClock } = options
+  const { base, ca, allowedOrigins = [], idleMs = IDLE_MS, clock = systemClock } = options
   const root = new URL(base.endsWith('/') ? base : `${base}/`)
   const resolve = (place: string): URL => {
     const url = URL.parse(place, root)
@@ -81,7 +83,8 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         let next = at
         let range = from
         for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-          const response = await send(next, { signal, idleMs, clock, from: range })
+          const pinned = ca !== undefined && next.origin === root.origin ? { ca } : {}
+          const response = await send(next, { signal, idleMs, clock, from: range, ...pinned })
           const { statusCode = 0, headers } = response
           if (statusCode === 206 && beginsAt(headers['content-range']) === from) return response
           if (statusCode === 200) {
@@ -116,17 +119,22 @@ const beginsAt = (range: string | undefined): number | undefined => {
 interface Asked {
   readonly signal: AbortSignal
   readonly from: number
+  readonly ca?: string
 }
 
 function send(
   url: URL,
-  { signal, idleMs, clock, from }: Required<Pick<FetcherOptions, 'idleMs' | 'clock'>> & Asked,
+  { signal, idleMs, clock, from, ca }: Required<Pick<FetcherOptions, 'idleMs' | 'clock'>> & Asked,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : nodeHttp
     const request = client.get(
       url,
-      { signal, headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) } },
+      {
+        signal,
+        ...(ca !== undefined && { ca }),
+        headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) },
+      },
       resolve,
     )
     request.setTimeout(idleMs, () => request.destroy(new Error(`no data within ${idleMs} ms`)))

@@ -22,6 +22,8 @@ export interface JoinBundle {
   readonly certificateSeconds?: number
   /** Where relative URLs of artifacts begin. */
   readonly artifactBase: string
+  /** PEM. */
+  readonly artifactCa?: string
   readonly trust: TrustAnchor
   /** A first document; newer ones are fetched from below the artifact base. */
   readonly trustDocument: SignedTrust | undefined
@@ -47,6 +49,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     node: typeof value['node'] === 'string' ? value['node'] : machine,
     cluster: text('cluster'),
     artifactBase: text('artifactBase'),
+    ...(typeof value['artifactCaData'] === 'string' && { artifactCa: pemOf(text('artifactCaData'), 'artifactCaData') }),
     // Anything but an explicit yes leaves the Node to its current owner: two writers would fight over it.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),
@@ -55,9 +58,9 @@ export function parseJoinBundle(value: unknown): JoinBundle {
 }
 
 /** As in a kubeconfig, base64 of PEM; plain PEM is accepted too. */
-function pemOf(data: string): string {
+function pemOf(data: string, name = 'caData'): string {
   const text = data.startsWith('-----BEGIN') ? data : Buffer.from(data, 'base64').toString('utf8')
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong('caData is not a certificate')
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong(`${name} is not a certificate`)
   return text
 }
 

@@ -24,6 +24,8 @@ export interface Identity {
   /** Whether the agent creates and keeps the Node, as decided at the join; true by default. */
   readonly registerNode?: boolean
   readonly artifactBase: string
+  /** PEM: whom to trust there; the authorities of the system when left out. */
+  readonly artifactCa?: string
   readonly trust: TrustAnchor
   /** Distinguishes this host from a copy of its disk. */
   readonly host: string

@@ -83,7 +83,11 @@ export function groundOf(o: PartsOptions): Ground {
     },
     platform: { os: facts.os, arch: facts.arch },
     systemctl: o.isHost ? systemctlOf() : undefined,
-    fetcher: createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins }),
+    fetcher: createFetcher({
+      base: identity.artifactBase,
+      allowedOrigins: config.allowedOrigins,
+      ...(identity.artifactCa !== undefined && { ca: identity.artifactCa }),
+    }),
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
     known: new KnownFields(log),
     target: { machineUid: undefined, isLeaving: false, deletedNode: undefined },

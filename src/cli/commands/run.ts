@@ -16,10 +16,11 @@ import { isLife } from '#identity/certificate-life.ts'
 import { isInPod } from '#kube/in-cluster.ts'
 import { holderName } from '#nodes/own-pods.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from '../run/artifacts-options.ts'
 import { RENDER_PLACES, renderImageOf } from '../run/render-place.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 
-interface Options {
+interface Options extends ArtifactsOptions {
   readonly roles: string
   readonly kubeconfig?: readonly string[]
   readonly sharedIdentity?: boolean
@@ -27,6 +28,7 @@ interface Options {
   readonly cluster?: string
   readonly providers?: string
   readonly artifactBase?: string
+  readonly artifactCa?: string
   readonly trust?: string
   readonly hub?: boolean
   readonly webhookHost?: string
@@ -58,7 +60,7 @@ interface Options {
 export function register(program: Command, io: Io): void {
   program
     .command('run')
-    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender')
+    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender, artifacts')
     .requiredOption('--roles <list>', 'roles, joined by commas')
     .option(
       '--kubeconfig <file>',
@@ -75,6 +77,21 @@ export function register(program: Command, io: Io): void {
     .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
     .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
+    .option(
+      '--artifact-ca <file>',
+      'authorities, in PEM, that hosts trust for artifacts and no others; those of role artifacts when left out',
+    )
+    .option('--artifacts-folder <dir>', 'what role artifacts serves')
+    .option(
+      '--artifacts-listen <address:port>',
+      'where role artifacts serves it; a free port of 127.0.0.1 when left out',
+    )
+    .option(
+      '--artifacts-host <names>',
+      'names and addresses, joined by commas, by which hosts reach role artifacts; its certificate has them',
+    )
+    .option('--artifacts-cert <file>', 'certificate of role artifacts, in PEM; one of an own authority when left out')
+    .option('--artifacts-key <file>', 'key of that certificate, in PEM')
     .option('--trust <file>', 'trust document that agents start from')
     .option('--hub', 'Clusters are targets of this defender too')
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
@@ -170,6 +187,8 @@ export function register(program: Command, io: Io): void {
       const listening = listeningOf(options, names)
       // Impossible options are reported before any request.
       const renderImage = names.includes('sync') ? renderImageOf({ ...options, env: io.env }) : undefined
+      const artifacts = names.includes('artifacts') ? artifactsConfigOf(options) : undefined
+      const artifactCaData = options.artifactCa === undefined ? undefined : authorityIn(options.artifactCa)
       const outbound = parsePlaces(listOf(options.callAllow))
       const { providers: providersFile } = options
       if (providersFile !== undefined) requireTrustedFolder(providersFile)
@@ -191,6 +210,8 @@ export function register(program: Command, io: Io): void {
       const config = {
         providers,
         artifactBase: options.artifactBase ?? '',
+        ...(artifactCaData !== undefined && { artifactCaData }),
+        ...(artifacts !== undefined && { artifacts }),
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...webhookOf(options),
         inspections: inspectionsOf(options),

@@ -13,6 +13,7 @@ import { localErrors } from '#local/local-errors.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { deliveryErrors } from '#delivery/delivery-errors.ts'
 import { secretsErrors } from '#secrets/secrets-errors.ts'
+import { artifactsErrors } from '#artifacts/artifacts-errors.ts'
 import { ociErrors } from '#oci/oci-errors.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
 import { providersErrors } from '#providers/providers-errors.ts'
@@ -50,6 +51,7 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   { thousands: 11, name: 'infra providers', tables: [providersErrors] },
   { thousands: 12, name: 'controllers', tables: [remedyjobErrors] },
   { thousands: 13, name: 'images', tables: [ociErrors] },
+  { thousands: 14, name: 'artifacts', tables: [artifactsErrors] },
 ]
 
 export const ERROR_PAGE = 'docs/reference/errors.md'

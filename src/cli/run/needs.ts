@@ -31,4 +31,6 @@ export const NEEDS = {
     ours('update', 'defenderledgers'),
     ours('update', 'operationpermits/status'),
   ],
+  // Serves without a leader; its certificate may be given as files.
+  artifacts: [],
 } as const satisfies Readonly<Record<string, readonly Right[]>>

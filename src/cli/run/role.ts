@@ -55,6 +55,8 @@ export interface Role {
   readonly name: string
   /** The rights that it needs to lead. */
   readonly needs?: readonly Right[]
+  /** It has no leader: every replica does all of it. */
+  readonly isEverywhere?: true
   /** What every replica runs, leader or not. */
   readonly standing?: (context: StandingContext) => Promise<Standing>
   /** Creates caches and loops; starts nothing. */
@@ -124,20 +126,22 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
     log,
     http: options.listeners({ client, health, metrics, log }),
     caches: standing === undefined ? [] : [standing.part],
-    election: supervision.election(
-      (events) =>
-        (election = new LeaderElection({
-          client: leaseClient,
-          clock,
-          random,
-          log,
-          lease: { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role.name}` },
-          identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
-          ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
-          ...events,
-          onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
-        })),
-    ),
+    ...(role.isEverywhere !== true && {
+      election: supervision.election(
+        (events) =>
+          (election = new LeaderElection({
+            client: leaseClient,
+            clock,
+            random,
+            log,
+            lease: { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role.name}` },
+            identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
+            ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
+            ...events,
+            onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
+          })),
+      ),
+    }),
     controllers: (leader) => [
       {
         name: role.name,
@@ -185,7 +189,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
     ],
   })
   const running: Part[] = []
-  health.readyWhen('role', readiness({ manager, election: () => election, standing, isWorking: () => isWorking }))
+  health.readyWhen('role', readiness({ role, manager, election: () => election, standing, isWorking: () => isWorking }))
   try {
     const ended = await manager.run(signal)
     return lost === undefined ? ended : { ...ended, reason: 'RightLost', error: lost }
@@ -195,6 +199,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
 }
 
 interface Ready {
+  readonly role: Pick<Role, 'isEverywhere'>
   readonly manager: Pick<Manager, 'phase'>
   readonly election: () => LeaderElection | undefined
   readonly standing: { readonly problem: () => string | undefined } | undefined
@@ -202,15 +207,16 @@ interface Ready {
 }
 
 /** A standby is ready: it can take over, and may serve already. What every replica serves does not wait for the leader's work to begin. */
-function readiness({ manager, election, standing, isWorking }: Ready): () => string | undefined {
-  let hasReadLease = false
+function readiness({ role, manager, election, standing, isWorking }: Ready): () => string | undefined {
+  let hasReadLease = role.isEverywhere === true
   return () => {
     const { phase } = manager
     if (phase === 'Draining' || phase === 'Ended') return 'shutting down'
     hasReadLease ||= election()?.holder() !== undefined
     if (!hasReadLease) return 'cannot read its lease yet'
     if (standing !== undefined) return standing.problem()
-    return phase === 'Leading' && !isWorking() ? 'taking over: its caches are not complete' : undefined
+    if (phase === 'Leading' && !isWorking()) return 'taking over: its caches are not complete'
+    return role.isEverywhere === true && phase !== 'Leading' ? 'not serving yet' : undefined
   }
 }
 

@@ -10,14 +10,16 @@ import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
+import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import { NEEDS } from './needs.ts'
+import { PinnedAuthority } from './pinned-authority.ts'
 import type { Role } from './role.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { VERSION } from '../version.ts'
 
-export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender'] as const
+export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
 export interface RolesConfig {
@@ -28,6 +30,10 @@ export interface RolesConfig {
   /** Providers whose hosts Machines may have. */
   readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
+  /** PEM in base64: whom hosts trust there; that of our own artifact servers when left out. */
+  readonly artifactCaData?: string
+  /** What role artifacts serves. */
+  readonly artifacts?: ArtifactsConfig
   /** The trust document that hosts start with; they get its keys and the document itself. */
   readonly trust?: string
   /** Clusters are targets too. */
@@ -103,6 +109,9 @@ const controllersRole = (config: RolesConfig): Role => ({
     }
     const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
+    // Role artifacts serves HTTPS alone.
+    const isPinned = config.artifactCaData === undefined && config.artifactBase.startsWith('https:')
+    const pinned = isPinned ? new PinnedAuthority(context) : undefined
     // An invalid document stops the start; later ones are read as machines join.
     trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>
@@ -123,6 +132,9 @@ const controllersRole = (config: RolesConfig): Role => ({
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),
             artifactBase: config.artifactBase,
+            get artifactCaData() {
+              return config.artifactCaData ?? pinned?.value
+            },
             get trust() {
               return trustOf(config.trust)
             },
@@ -130,7 +142,11 @@ const controllersRole = (config: RolesConfig): Role => ({
         },
       }),
     )
-    return [...all.map(({ part }) => part), ...running.flatMap((m) => partsOf(m, supervision))]
+    return [
+      ...(pinned === undefined ? [] : [pinned]),
+      ...all.map(({ part }) => part),
+      ...running.flatMap((m) => partsOf(m, supervision)),
+    ]
   },
 })
 
@@ -191,6 +207,16 @@ const syncRole = (config: RolesConfig): Role => ({
   },
 })
 
+const artifactsRole = ({ artifacts }: RolesConfig): Role => ({
+  name: 'artifacts',
+  isEverywhere: true,
+  async setup({ client, clock, log }) {
+    const { ArtifactsPart } = await import('#artifacts/role.ts')
+    if (artifacts === undefined) throw new Error('role artifacts has no options')
+    return [new ArtifactsPart({ ...artifacts, client, clock, log })]
+  },
+})
+
 /** `identity` is unique to this process; it is recorded where two of them must be distinguished. */
 export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
   switch (name) {
@@ -202,6 +228,8 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
       return defenderRole(config, identity)
     case 'sync':
       return syncRole(config)
+    case 'artifacts':
+      return artifactsRole(config)
     default:
       return assertNever(name)
   }

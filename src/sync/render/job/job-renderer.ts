@@ -39,7 +39,7 @@ import {
 import { MAX_LOG_BYTES, resultIn } from './log-lines.ts'
 import { packInput, unpackEnd } from './packed.ts'
 import { progressOf, tooLate, type Awaited, type Progress } from './progress.ts'
-import { Turns } from './turns.ts'
+import { Turns } from '#lib/turns.ts'
 
 const JOB = coreKind('Job')
 const POD = coreKind('Pod')

@@ -1,0 +1,21 @@
+// The numbered errors of the artifact server.
+import { errorTable } from '#lib/error-table.ts'
+
+export const artifactsErrors = errorTable({
+  KN14001: {
+    text: 'cannot agree on a certificate for artifacts: the Secret {secret} keeps changing',
+    next: 'let nothing else write it; tried again automatically',
+  },
+  KN14002: {
+    text: 'cannot serve artifacts with {file}: {why}',
+    next: 'give --artifacts-cert and --artifacts-key a certificate and its key in PEM that belong together',
+  },
+  KN14003: {
+    text: 'cannot serve the artifacts in {folder}: {why}',
+    next: 'mount the volume with the artifacts there, or correct --artifacts-folder',
+  },
+  KN14004: {
+    text: 'cannot serve artifacts on {host} port {port}: {why}',
+    next: 'give --artifacts-listen another address or port',
+  },
+})

@@ -1,0 +1,33 @@
+// Digests of files that are served, each computed once for a version of it.
+import { createHash } from 'node:crypto'
+import { Turns } from '#lib/turns.ts'
+import type { OpenFile } from './served-file.ts'
+
+/** More files than any fleet has versions; a digest of one that was forgotten is computed again. */
+const MAX_KNOWN = 10_000
+/** Reading two large files keeps a disk busy. */
+const MAX_AT_ONCE = 2
+
+export class Digests {
+  readonly #known = new Map<string, Promise<string>>()
+  readonly #turns = new Turns(MAX_AT_ONCE)
+
+  /** SHA-256 in hexadecimal digits. */
+  async of(file: OpenFile): Promise<string> {
+    const { dev, ino, size, mtimeNs, ctimeNs } = file.stats
+    const version = [dev, ino, size, mtimeNs, ctimeNs].join(':')
+    const known = this.#known.get(version)
+    if (known !== undefined) return known
+    const made = this.#turns.take(() => digestOf(file))
+    this.#known.set(version, made)
+    made.catch(() => this.#known.delete(version))
+    for (const old of [...this.#known.keys()].slice(0, -MAX_KNOWN)) this.#known.delete(old)
+    return made
+  }
+}
+
+async function digestOf({ handle }: OpenFile): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false })) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,0 +1,99 @@
+// The certificate of the artifact server where none is given: an authority that hosts pin when they join, and that therefore stays the same for ten
+// years, and what it signs, which all replicas share and any of them renews. Both are in one Secret.
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import { ARTIFACTS_SECRET, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
+import { readSecret, writeSecret } from '#runtime/tls/shared-secret.ts'
+import { artifactsErrors } from './artifacts-errors.ts'
+import type { ServingPair } from './server.ts'
+
+export interface Authority {
+  readonly ca: string
+  readonly caKey: string
+}
+export type Held = Authority & ServingPair
+
+const DAY_MS = 86_400_000
+const AUTHORITY_DAYS = 3_650
+const LIFE_DAYS = 90
+const RENEW_BEFORE_MS = 30 * DAY_MS
+/** A host whose clock is behind by hours still accepts it. */
+const EARLIER_MS = DAY_MS
+const ATTEMPTS = 3
+const SECRET_KEY = { namespace: SYSTEM_NAMESPACE, name: ARTIFACTS_SECRET }
+
+/** What to hold; the same object when there is nothing to do. A new authority only where there is none: every host would have to join again. */
+export function planned(held: Partial<Held>, hosts: readonly string[], now: number): Held {
+  const authority = authorityIn(held) ?? madeAuthority(now)
+  const { cert, key } = held
+  if (
+    authority.ca === held.ca &&
+    cert !== undefined &&
+    key !== undefined &&
+    isGood({ ca: authority.ca, cert, key }, hosts, now)
+  )
+    return held as Held
+  const issued = issueCertificate(
+    { certificate: authority.ca, key: authority.caKey },
+    {
+      subject: { commonName: 'kubenode-artifacts' },
+      validity: { now, days: LIFE_DAYS, earlierMs: EARLIER_MS },
+      usage: 'server',
+      hosts,
+    },
+  )
+  return { ...authority, cert: issued.certificate, key: issued.key }
+}
+
+function madeAuthority(now: number): Authority {
+  const made = newAuthority('kubenode-artifacts-ca', { now, days: AUTHORITY_DAYS, earlierMs: EARLIER_MS })
+  return { ca: made.certificate, caKey: made.key }
+}
+
+function authorityIn({ ca, caKey }: Partial<Held>): Authority | undefined {
+  try {
+    return ca !== undefined && caKey !== undefined && new X509Certificate(ca).ca ? { ca, caKey } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isGood({ ca, cert, key }: Pick<Held, 'ca' | 'cert' | 'key'>, hosts: readonly string[], now: number): boolean {
+  try {
+    const own = new X509Certificate(cert)
+    if (!own.verify(new X509Certificate(ca).publicKey) || !own.checkPrivateKey(createPrivateKey(key))) return false
+    const isFor = (host: string) => (isIP(host) !== 0 ? own.checkIP(host) : own.checkHost(host)) !== undefined
+    return hosts.every(isFor) && own.validToDate.getTime() - now > RENEW_BEFORE_MS
+  } catch {
+    return false
+  }
+}
+
+const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> => ({
+  ...(data['ca.crt'] !== undefined && { ca: data['ca.crt'] }),
+  ...(data['ca.key'] !== undefined && { caKey: data['ca.key'] }),
+  ...(data['tls.crt'] !== undefined && { cert: data['tls.crt'] }),
+  ...(data['tls.key'] !== undefined && { key: data['tls.key'] }),
+})
+
+/** Reads the Secret and writes what is due. Of two replicas that write at once the first wins. */
+export async function ownPair(client: KubeClient, hosts: readonly string[], now: number): Promise<ServingPair> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const found = await readSecret(client, SECRET_KEY)
+    const before = heldIn(found.data)
+    const wanted = planned(before, hosts, now)
+    const data = { 'ca.crt': wanted.ca, 'ca.key': wanted.caKey, 'tls.crt': wanted.cert, 'tls.key': wanted.key }
+    if (wanted === before || (await writeSecret(client, SECRET_KEY, found, data))) return wanted
+  }
+  throw new KubeNodeError(artifactsErrors.KN14001({ secret: `${SYSTEM_NAMESPACE}/${ARTIFACTS_SECRET}` }), {
+    retry: 'later',
+  })
+}
+
+/** For the join bundles of hosts; undefined while there is none. */
+export async function ownAuthority(client: KubeClient): Promise<string | undefined> {
+  return (await readSecret(client, SECRET_KEY)).data['ca.crt']
+}

@@ -1,0 +1,93 @@
+// The role `artifacts`: serves on every replica, with a certificate that it follows while it runs. There is no leader: replicas share nothing but the Secret.
+import { stat } from 'node:fs/promises'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Part } from '#runtime/manager.ts'
+import { artifactsErrors } from './artifacts-errors.ts'
+import { ownPair } from './own-authority.ts'
+import { pairIn, type PairFiles } from './pair-files.ts'
+import { ArtifactServer, type ServingPair } from './server.ts'
+
+export interface ArtifactsConfig {
+  readonly folder: string
+  readonly host: string
+  readonly port: number
+  /** Given, or names for one that is signed by an authority of our own. */
+  readonly certificate: PairFiles | { readonly hosts: readonly string[] }
+}
+
+export interface ArtifactsOptions extends ArtifactsConfig {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** A mounted Secret follows within two minutes; ours is renewed a month before its end. */
+const FOLLOW_MS = 60_000
+
+export class ArtifactsPart implements Part {
+  readonly name = 'artifact-server'
+  readonly #options: ArtifactsOptions
+  readonly #end = new AbortController()
+  #server: ArtifactServer | undefined
+  #pair: ServingPair | undefined
+  #following: Promise<void> = Promise.resolve()
+  /** In use; undefined while not listening. */
+  port: number | undefined
+
+  constructor(options: ArtifactsOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const { folder, host, port, log } = this.#options
+    const why = await stat(folder).then(
+      (s) => (s.isDirectory() ? undefined : 'it is no folder'),
+      (error: unknown) => messageOf(error),
+    )
+    if (why !== undefined) throw new KubeNodeError(artifactsErrors.KN14003({ folder, why }), { retry: 'later' })
+    this.#pair = await this.#newestPair()
+    this.#server = new ArtifactServer({ ...this.#options, pair: this.#pair })
+    this.port = await this.#server.start().catch((cause: unknown) => {
+      throw new KubeNodeError(artifactsErrors.KN14004({ host, port, why: messageOf(cause) }), { cause })
+    })
+    log.info('serving artifacts', { port: this.port })
+    this.#following = this.#follow()
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort()
+    await this.#following
+    await this.#server?.stop()
+  }
+
+  #newestPair(): Promise<ServingPair> {
+    const { certificate, client, clock } = this.#options
+    return 'hosts' in certificate ? ownPair(client, certificate.hosts, clock.now()) : pairIn(certificate)
+  }
+
+  async #follow(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await clock.sleep(FOLLOW_MS, signal).catch(() => undefined)
+      if (!signal.aborted) await this.look()
+    }
+  }
+
+  /** The certificate in use stays until there is a good one. */
+  async look(): Promise<void> {
+    const { log } = this.#options
+    try {
+      const pair = await this.#newestPair()
+      if (pair.cert === this.#pair?.cert && pair.key === this.#pair.key) return
+      this.#server?.renew(pair)
+      this.#pair = pair
+      log.info('artifacts are served with a new certificate')
+    } catch (error) {
+      log.error('cannot renew the certificate for artifacts', { error: messageOf(error) })
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// The HTTPS server of artifacts: GET and HEAD of files, with digests as ETags and single ranges, for many slow hosts at once. It lists nothing, writes
+// nothing and asks for no identity.
+import https from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { wantedBytes } from './byte-range.ts'
+import { Digests } from './digests.ts'
+import { namesIn, openServed, type OpenFile } from './served-file.ts'
+
+export interface ServingPair {
+  /** PEM. */
+  readonly cert: string
+  readonly key: string
+}
+
+export interface ArtifactServerOptions {
+  readonly folder: string
+  readonly pair: ServingPair
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** A batch of joining hosts, each with one or two. */
+const MOST_CONNECTIONS = 512
+/** A host that takes nothing for this long has gone; agents give up sooner. */
+const STALLED_MS = 60_000
+/** The largest artifacts over slow lines. */
+const LONGEST_REQUEST_MS = 3_600_000
+
+const TYPES: Readonly<Record<string, string>> = { json: 'application/json', sh: 'text/plain; charset=utf-8' }
+
+export class ArtifactServer {
+  readonly #options: ArtifactServerOptions
+  readonly #digests = new Digests()
+  readonly #server: https.Server
+
+  constructor(options: ArtifactServerOptions) {
+    const { pair, clock, log } = options
+    this.#options = options
+    this.#server = https.createServer(
+      { ...pair, minVersion: 'TLSv1.2', headersTimeout: SILENT_MS, handshakeTimeout: SILENT_MS },
+      (request, response) => {
+        this.#answer(request, response).catch((error: unknown) => {
+          if (!isGoneClient(error)) log.warn('cannot serve an artifact', { error: messageOf(error) })
+          response.destroy()
+        })
+      },
+    )
+    this.#server.on('tlsClientError', (_, socket) => socket.destroy())
+    boundConnections(this.#server, { most: MOST_CONNECTIONS, longestRequestMs: LONGEST_REQUEST_MS, clock, log })
+  }
+
+  /** For connections from now on. */
+  renew(pair: ServingPair): void {
+    this.#server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })
+  }
+
+  /** The port in use. */
+  start(): Promise<number> {
+    const { host, port } = this.#options
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, () => resolve((this.#server.address() as AddressInfo).port))
+    })
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setTimeout(STALLED_MS, () => response.destroy())
+    response.setHeader('x-content-type-options', 'nosniff')
+    const { method = '', url = '/' } = request
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      return say(response, 405, 'method not allowed; use GET')
+    }
+    const names = namesIn(url)
+    const file = names === undefined ? undefined : await openServed(this.#options.folder, names)
+    if (names === undefined || file === undefined) return say(response, 404, 'not found')
+    try {
+      await this.#send(request, response, { file, name: names.at(-1) ?? '' })
+    } finally {
+      await file.handle.close()
+    }
+    return undefined
+  }
+
+  async #send(
+    { method, headers }: IncomingMessage,
+    response: ServerResponse,
+    { file, name }: { readonly file: OpenFile; readonly name: string },
+  ): Promise<void> {
+    const size = Number(file.stats.size)
+    const etag = `"sha256-${await this.#digests.of(file)}"`
+    response.setHeader('etag', etag)
+    response.setHeader('cache-control', 'no-cache')
+    response.setHeader('accept-ranges', 'bytes')
+    if (headers['if-none-match']?.split(',').some((tag) => isSame(tag, etag)) === true) {
+      response.writeHead(304).end()
+      return
+    }
+    const isRangeOfThis = headers['if-range'] === undefined || headers['if-range'] === etag
+    const wanted = wantedBytes(isRangeOfThis ? headers.range : undefined, size)
+    if (wanted.kind === 'Unsatisfiable') {
+      response.setHeader('content-range', `bytes */${size}`)
+      return say(response, 416, 'the file is shorter')
+    }
+    const [from, to] = wanted.kind === 'Part' ? [wanted.from, wanted.to] : [0, size - 1]
+    if (wanted.kind === 'Part') response.setHeader('content-range', `bytes ${from}-${to}/${size}`)
+    const length = to - from + 1
+    response.setHeader('content-type', TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream')
+    response.setHeader('content-length', length)
+    response.writeHead(wanted.kind === 'Part' ? 206 : 200)
+    if (method === 'HEAD' || length === 0) {
+      response.end()
+      return
+    }
+    const bytes = file.handle.createReadStream({ start: from, end: to, autoClose: false })
+    await pipeline(bytes, response, { end: false })
+    // A file that became shorter: the host must not take the next answer for its rest.
+    if (bytes.bytesRead === length) response.end()
+    else response.destroy()
+  }
+}
+
+const isSame = (tag: string, etag: string): boolean => [etag, `W/${etag}`, '*'].includes(tag.trim())
+
+function say(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`)
+}
+
+const isGoneClient = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_DESTROYED'].includes(String(error.code))

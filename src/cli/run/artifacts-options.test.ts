@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { artifactsConfigOf } from './artifacts-options.ts'
+
+const folder = { artifactsFolder: '/srv' }
+
+test('a folder and the names that hosts use are enough', () => {
+  expect(
+    artifactsConfigOf({ ...folder, artifactsHost: 'a.example.org, 10.0.0.7', artifactsListen: '[::]:8444' }),
+  ).toEqual({ folder: '/srv', host: '::', port: 8444, certificate: { hosts: ['a.example.org', '10.0.0.7'] } })
+})
+
+test('a certificate that is given needs no names', () => {
+  const { certificate } = artifactsConfigOf({ ...folder, artifactsCert: 'c', artifactsKey: 'k' })
+  expect(certificate).toEqual({ cert: 'c', key: 'k' })
+})
+
+test.each([
+  ['no folder', { artifactsHost: 'a' }, /KN1328.*--artifacts-folder/],
+  ['no names', folder, /KN1328.*--artifacts-host/],
+  ['a certificate without its key', { ...folder, artifactsCert: 'c' }, /KN1328.*belong together/],
+  ['an address that is none', { ...folder, artifactsHost: 'a', artifactsListen: 'x' }, /KN1306/],
+])('%s is refused', (_, options, wanted) => {
+  expect(() => artifactsConfigOf(options)).toThrow(wanted)
+})

@@ -1,0 +1,42 @@
+// The options of role artifacts, and which authority hosts pin. Impossible ones are reported before any request.
+import { readFileSync } from 'node:fs'
+import type { ArtifactsConfig } from '#artifacts/role.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { addressIn } from './listeners.ts'
+
+export interface ArtifactsOptions {
+  readonly artifactsFolder?: string
+  readonly artifactsListen?: string
+  readonly artifactsHost?: string
+  readonly artifactsCert?: string
+  readonly artifactsKey?: string
+}
+
+const DEFAULT_LISTEN = '127.0.0.1:0'
+
+export function artifactsConfigOf(options: ArtifactsOptions): ArtifactsConfig {
+  const { artifactsFolder: folder, artifactsListen: listen = DEFAULT_LISTEN, artifactsCert: cert } = options
+  const { artifactsKey: key, artifactsHost = '' } = options
+  const wrong = (what: string) => new KubeNodeError(cliErrors.KN1328({ what }))
+  if (folder === undefined) throw wrong('--artifacts-folder is missing')
+  if ((cert === undefined) !== (key === undefined)) throw wrong('--artifacts-cert and --artifacts-key belong together')
+  const hosts = artifactsHost
+    .split(',')
+    .map((h) => h.trim())
+    .filter((h) => h !== '')
+  if (cert === undefined && hosts.length === 0) throw wrong('--artifacts-host is missing: the names that hosts use')
+  const certificate = cert === undefined || key === undefined ? { hosts } : { cert, key }
+  return { folder, ...addressIn('--artifacts-listen', listen), certificate }
+}
+
+/** PEM of a file, in base64. */
+export function authorityIn(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8')
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return Buffer.from(text).toString('base64')
+  } catch (error) {
+    throw new KubeNodeError(cliErrors.KN1329({ file, why: messageOf(error) }), { cause: error })
+  }
+  throw new KubeNodeError(cliErrors.KN1329({ file, why: 'it holds no certificate in PEM' }))
+}
