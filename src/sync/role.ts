@@ -6,7 +6,7 @@ import { isLocal } from './git/locate.ts'
 import type { SyncContext } from './hub/context.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
 import { reconcileRelease } from './hub/release.ts'
-import { reconcileSource } from './hub/source.ts'
+import { reconcileSource } from './hub/source/reconcile.ts'
 
 export type { SyncConfig, SyncContext } from './hub/context.ts'
 

@@ -1,0 +1,116 @@
+// Reads what a FleetSource is decided from: fetches and renders its commit, and finds the tracks that it no longer has.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { type Inventory, inventory } from '#api/kinds/inventory.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { listAll } from '#kube/list-all.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { revertedCommit } from '../../git/revision.ts'
+import { retiredTracks } from '../../release/retired-tracks.ts'
+import { splitByTrack } from '../../release/tracks.ts'
+import { refuseImpossible } from '../../render/problems.ts'
+import { standingProblem, withinScope } from '../../sources/scope.ts'
+import { actingUser, approvedDigests, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
+import { type Commit, type Declared, type Failure, HUB, type Seen, isHubDue } from './seen.ts'
+
+export async function observe(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<Seen> {
+  const now = parts.context.clock.now()
+  const paused = pausedBy(parts, source, now)
+  const { namespace } = source.metadata
+  const seen: Seen = {
+    source,
+    ...(paused !== undefined && { paused }),
+    releases: releasesIn(parts, namespace),
+    pipelines: parts.pipelines,
+    clusters: parts.clusters,
+    approved: new Set(approvedDigests(parts, now).keys()),
+    hubDone: parts.hubDone,
+  }
+  if (paused !== undefined) return seen
+  // Of two sources that could overwrite each other only one is followed.
+  const standing = standingProblem(source, parts.sources.list())
+  if (standing !== undefined) return { ...seen, declared: failure('Rendered', 'InvalidSpec', numbered(standing)) }
+  const commit = await fetch(parts, source)
+  if ('kind' in commit) return { ...seen, declared: commit }
+  return { ...seen, commit, declared: await render(parts, source, commit, signal) }
+}
+
+const failure = (type: Failure['type'], reason: string, message: string): Failure => ({
+  kind: 'Failed',
+  type,
+  reason,
+  message,
+})
+
+async function fetch(parts: HubParts, source: FleetSource): Promise<Commit | Failure> {
+  const { mode } = source.spec.verify ?? { mode: 'None' }
+  if (mode !== 'None') {
+    // Unknown blocks: an unchecked signature counts as none.
+    const text = `signature verification (mode ${mode}) is not supported yet; set verify.mode to None to follow unsigned commits`
+    return failure('Fetched', 'UnverifiedCommit', text)
+  }
+  try {
+    const { repository, commit: id } = await parts.renders.fetch(source)
+    const revertOf = revertedCommit((await repository.commit(id)).message)
+    return { id, ...(revertOf !== undefined && { revertOf }) }
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    return failure('Fetched', 'FetchError', messageOf(error))
+  }
+}
+
+async function render(
+  parts: HubParts,
+  source: FleetSource,
+  commit: Commit,
+  signal: AbortSignal,
+): Promise<Declared | Failure> {
+  try {
+    const result = await parts.renders.renderNewest(source, commit.id)
+    refuseImpossible(commit.id, result)
+    const { targets: all, cage } = result
+    const targets = withinScope(all, source)
+    const { tracks, unmatched } = splitByTrack(targets, source.spec.tracks)
+    const problems = [
+      ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),
+      ...unmatched.map((u) => `${u}: no track of the source matches it`),
+    ]
+    const hub = targets.get(HUB)
+    return {
+      kind: 'Declared',
+      commit,
+      tracks,
+      ...(hub !== undefined && { hub }),
+      targets: targets.size,
+      objects: [...targets.values()].reduce((n, t) => n + t.objects.length, 0),
+      problems,
+      isCageWeak: !cage.includes('namespaces'),
+      ...(await retired(parts, source, signal)),
+    }
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    return failure('Rendered', 'RenderFailed', messageOf(error))
+  }
+}
+
+/** The declared tracks do not wait for a hub that does not list what earlier tracks left. */
+async function retired(
+  parts: HubParts,
+  source: FleetSource,
+  signal: AbortSignal,
+): Promise<Pick<Declared, 'retired' | 'retiredUnread'>> {
+  try {
+    return { retired: retiredTracks(source, parts.releases.list(), await shardsOnHub(parts, source, signal)) }
+  } catch (retiredUnread) {
+    return { retired: [], retiredUnread }
+  }
+}
+
+/** Read when the source changed, and otherwise as often as the hub is compared: a removed track leaves its objects until they are deleted. */
+async function shardsOnHub(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<readonly Inventory[]> {
+  const { clock } = parts.context
+  const [done, stamp] = [`${keyOf(source)}/`, String(source.metadata.generation ?? 0)]
+  if (!isHubDue(parts.hubDone.get(done), stamp, clock.monotonic())) return []
+  const shards = await listAll(parts.hub.as(actingUser(source)).program, inventory, { signal })
+  if (retiredTracks(source, [], shards).length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
+  return shards
+}

@@ -1,0 +1,174 @@
+// What becomes of a commit, track by track: every decision of a FleetSource without git, a server or a clock.
+import { describe, expect, test } from 'vitest'
+import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { targetDigest } from '../../release/tracks.ts'
+import { plan, type ReleasePlan } from './plan.ts'
+import { conditionsOf, type TrackResult } from './status.ts'
+import type { Declared, Seen } from './seen.ts'
+
+const COMMIT = 'a'.repeat(40)
+const source = {
+  ...fleetSource.example,
+  metadata: { name: 'fleet', namespace: 'infra', uid: 'u', generation: 1 },
+  spec: { ...fleetSource.example.spec, tracks: [{ name: 'base', match: {}, pipelineRef: { name: 'all' } }] },
+} as unknown as FleetSource
+
+const target = (name: string): RenderedTarget => ({
+  objects: [
+    {
+      ref: { group: '', kind: 'ConfigMap', name, namespace: 'x' },
+      digest: name,
+      object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+    } as unknown as RenderedTarget['objects'][number],
+  ],
+  rejected: [],
+})
+const content = (targets: Readonly<Record<string, RenderedTarget>>): Targets => new Map(Object.entries(targets))
+
+const declared = (more: Partial<Declared> = {}): Declared => ({
+  kind: 'Declared',
+  commit: { id: COMMIT },
+  tracks: new Map([['base', content({ east: target('a') })]]),
+  targets: 1,
+  objects: 1,
+  problems: [],
+  isCageWeak: false,
+  retired: [],
+  ...more,
+})
+const made = (name: string, digests: Readonly<Record<string, string>>): Release =>
+  ({
+    metadata: { name, namespace: 'infra' },
+    spec: { source: 'fleet', track: 'base', pipeline: 'all', commit: 'b'.repeat(40), digests },
+    status: { phase: 'Succeeded' },
+  }) as unknown as Release
+const pipeline = (keep = 10) => ({ spec: { keep } }) as unknown as ReleasePipeline
+
+const seen = (more: Partial<Seen> = {}): Seen => ({
+  source,
+  commit: { id: COMMIT },
+  declared: declared(),
+  releases: [],
+  pipelines: { get: ({ name }) => (name === 'all' ? pipeline() : undefined) },
+  clusters: { get: () => undefined },
+  approved: new Set(),
+  hubDone: new Map(),
+  ...more,
+})
+const east = targetDigest(target('a'))
+const doneAt = (at: number, stamp = `${COMMIT} 1`) => new Map([['infra/fleet/base', { stamp, at }]])
+
+describe('the hub', () => {
+  test.each<[string, Seen, number, boolean]>([
+    ['is compared with a commit for the first time', seen(), 0, true],
+    ['is left alone for a minute after that', seen({ hubDone: doneAt(0) }), 59_999, false],
+    ['is compared again after a minute', seen({ hubDone: doneAt(0) }), 60_000, true],
+    ['is compared with another commit at once', seen({ hubDone: doneAt(0, 'b 1') }), 1, true],
+    ['is compared at once after the source changed', seen({ hubDone: doneAt(0, `${COMMIT} 0`) }), 1, true],
+  ])('%s', (_, s, monotonic, isDue) => expect(plan(s, monotonic).tracks[0]?.hub !== undefined).toBe(isDue))
+
+  test('gets the objects of its track, and knows those of the others', () => {
+    const tracks = new Map([
+      ['base', content({ hub: target('a') })],
+      ['apps', content({ hub: target('b') })],
+    ])
+    const [base] = plan(seen({ declared: declared({ tracks }) }), 0).tracks
+    expect(base?.hub?.target).toEqual(target('a'))
+    expect([...(base?.hub?.elsewhere ?? [])]).toEqual([expect.stringContaining('/b')])
+  })
+})
+
+const releaseOf = (s: Seen): ReleasePlan | undefined => plan(s, 0).tracks[0]?.release
+
+describe('a Release', () => {
+  test.each<[string, Partial<Seen>, string]>([
+    ['is created for the first content', {}, 'Create'],
+    ['is not created twice for the same content', { releases: [made('base-b', { east })] }, 'Keep'],
+    ['is created for changed content', { releases: [made('base-b', { east: 'other' })] }, 'Create'],
+    ['is not created for a track without content', { declared: declared({ tracks: new Map() }) }, 'Keep'],
+    ['is not created without its pipeline', { pipelines: { get: () => undefined } }, 'NoPipeline'],
+  ])('%s', (_, more, kind) => expect(releaseOf(seen(more))?.kind).toBe(kind))
+
+  test('names the one before it, what changed, and what its commit reverts', () => {
+    const before = made('base-b', { east: 'other', west: 'w' })
+    const planned = releaseOf(
+      seen({ releases: [before], declared: declared({ commit: { id: COMMIT, revertOf: 'c'.repeat(40) } }) }),
+    )
+    expect(planned).toMatchObject({
+      kind: 'Create',
+      release: {
+        metadata: { name: `base-${COMMIT.slice(0, 12)}`, namespace: 'infra' },
+        spec: { digests: { east }, changed: 1, previous: 'base-b', revertOf: 'c'.repeat(40) },
+      },
+    })
+  })
+
+  test('empties a cluster that is still in the fleet and gets nothing now', () => {
+    const clusters = { get: () => ({ metadata: { name: 'west' } }) as never }
+    const planned = releaseOf(seen({ releases: [made('base-b', { east, west: 'w' })], clusters }))
+    expect(planned?.kind === 'Create' && Object.keys(planned.release.spec.digests)).toEqual(['east', 'west'])
+  })
+
+  test('that the pipeline no longer keeps is deleted, the oldest first', () => {
+    const chain = ['r1', 'r2', 'r3'].map((name, i) => ({
+      ...made(name, { east }),
+      spec: { ...made(name, { east }).spec, ...(i > 0 && { previous: `r${i}` }) },
+    }))
+    const planned = releaseOf(seen({ releases: chain, pipelines: { get: () => pipeline(1) } }))
+    expect(planned?.kind === 'Keep' && planned.forget.map((r) => r.metadata.name)).toEqual(['r1'])
+  })
+})
+
+describe('a track that the source no longer has', () => {
+  const retired = [
+    { name: 'old', pipeline: 'all' },
+    { name: 'hub-only', pipeline: undefined },
+  ]
+
+  test('comes after the others, declares nothing, and is marked for a second look', () => {
+    const { tracks } = plan(seen({ declared: declared({ retired }) }), 0)
+    expect(tracks.map((t) => [t.track, t.isRetired, t.release.kind])).toEqual([
+      ['base', false, 'Create'],
+      ['old', true, 'Keep'],
+      ['hub-only', true, 'None'],
+    ])
+    expect(tracks[1]?.hub?.target).toEqual({ objects: [], rejected: [] })
+  })
+})
+
+describe('nothing is planned', () => {
+  test.each<[string, Partial<Seen>, string]>([
+    ['while a hold pauses it', { paused: 'ann holds it' }, 'HoldPause'],
+    [
+      'for a commit that cannot be fetched',
+      { declared: { kind: 'Failed', type: 'Fetched', reason: 'FetchError', message: 'away' } },
+      'FetchError',
+    ],
+    [
+      'for a commit that cannot be rendered',
+      { declared: { kind: 'Failed', type: 'Rendered', reason: 'RenderFailed', message: 'throws' } },
+      'RenderFailed',
+    ],
+  ])('%s', (_, more, reason) => {
+    const { declared: _declared, commit: _commit, ...rest } = seen()
+    const s: Seen = { ...rest, ...more }
+    expect(plan(s, 0).tracks).toEqual([])
+    expect(conditionsOf(s, []).find((c) => c.type === 'Ready')).toMatchObject({ status: 'False', reason })
+  })
+})
+
+test('the first problem of a track is the one that the status names', () => {
+  const results: readonly TrackResult[] = [
+    { track: 'base', report: undefined, release: { kind: 'NoPipeline', pipeline: 'infra/all' } },
+    { track: 'apps', report: undefined, release: { kind: 'NoPipeline', pipeline: 'infra/other' } },
+  ]
+  const applied = conditionsOf(seen(), results).find((c) => c.type === 'Applied')
+  expect(applied).toMatchObject({
+    status: 'False',
+    reason: 'ReferenceMissing',
+    message: 'track base: ReleasePipeline infra/all not found',
+  })
+})

@@ -1,0 +1,139 @@
+// Decides, track by track, what of a commit is applied on the hub, and which Release it becomes. Pure.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release, ReleaseInput } from '#api/kinds/release.ts'
+import type { Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+import type { LookOrder } from '../../cluster/look.ts'
+import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
+import { isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
+import { clusterConfig, keyOf } from '../parts.ts'
+import { type Declared, HUB, type Seen, isHubDue } from './seen.ts'
+
+/** Without the time, which is that of the pass over the hub. */
+export interface HubOrder extends Pick<LookOrder, 'target' | 'owner' | 'config' | 'elsewhere' | 'approved' | 'needs'> {
+  readonly commit: string
+  readonly track: string
+  /** Of the completed state; the hub is not compared again for a while. */
+  readonly stamp: string
+}
+
+export type ReleasePlan =
+  | { readonly kind: 'Create'; readonly release: ReleaseInput }
+  /** The objects are those of the newest Release; old ones are deleted. */
+  | { readonly kind: 'Keep'; readonly forget: readonly Release[] }
+  | { readonly kind: 'NoPipeline'; readonly pipeline: string }
+  /** A track that had objects on the hub only. */
+  | { readonly kind: 'None' }
+
+export interface TrackPlan {
+  readonly track: string
+  /** Undefined: the hub was compared with this commit a moment ago. */
+  readonly hub: HubOrder | undefined
+  readonly release: ReleasePlan
+  /** The source no longer has it: nothing of it is deleted unless the source is still the one that was read. */
+  readonly isRetired: boolean
+}
+
+export interface SourcePlan {
+  readonly tracks: readonly TrackPlan[]
+}
+
+export const hubKey = (source: FleetSource, track: string): string => `${keyOf(source)}/${track}`
+
+export function plan(seen: Seen, monotonic: number): SourcePlan {
+  const { source, declared } = seen
+  if (declared?.kind !== 'Declared') return { tracks: [] }
+  const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
+  const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
+    const hub = hubOrder(seen, declared, track, monotonic)
+    const release =
+      pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { track, pipeline, taken })
+    if (release.kind === 'Create') taken.add(release.release.metadata.name ?? '')
+    return { track, hub, release, isRetired }
+  }
+  return {
+    tracks: [
+      ...source.spec.tracks.map(({ name, pipelineRef }) => planOf(name, pipelineRef.name, false)),
+      ...declared.retired.map(({ name, pipeline }) => planOf(name, pipeline, true)),
+    ],
+  }
+}
+
+function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: number): HubOrder | undefined {
+  const { source, hubDone, approved } = seen
+  const { commit, tracks } = declared
+  const stamp = `${commit.id} ${source.metadata.generation ?? 0}`
+  if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
+  const others = [...tracks].filter(([name]) => name !== track)
+  return {
+    track,
+    commit: commit.id,
+    stamp,
+    target: tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] },
+    owner: { source: keyOf(source), track },
+    config: clusterConfig(source, commit.id),
+    elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
+    approved,
+    needs: { machines: false, repairs: false },
+  }
+}
+
+interface TrackOf {
+  readonly track: string
+  readonly pipeline: string
+  readonly taken: ReadonlySet<string>
+}
+
+/** A Release when the objects differ from those of the newest one; planning it twice gives the same one. */
+function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }: TrackOf): ReleasePlan {
+  const { source, releases, pipelines } = seen
+  const { commit, tracks, hub } = declared
+  const { namespace = '', name: sourceName = '' } = source.metadata
+  const chain = chainOf(releases, { source: sourceName, track })
+  const newest = chain.at(-1)
+  const digests = digestsOf(seen, { targets: tracks.get(track) ?? new Map(), hub }, newest)
+  const known = pipelines.get({ namespace, name: pipeline })
+  if (newest === undefined ? Object.keys(digests).length === 0 : sameDigests(newest.spec.digests, digests)) {
+    const keep = known?.spec.keep
+    return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
+  }
+  if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
+  return {
+    kind: 'Create',
+    release: {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Release',
+      metadata: { name: releaseName(track, commit.id, (n) => taken.has(n)), namespace },
+      spec: {
+        source: sourceName,
+        track,
+        pipeline,
+        commit: commit.id,
+        digests,
+        changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
+        ...(commit.revertOf === undefined ? {} : { revertOf: commit.revertOf }),
+        ...(newest?.metadata.name === undefined ? {} : { previous: newest.metadata.name }),
+      },
+    },
+  }
+}
+
+interface Content {
+  readonly targets: Targets
+  readonly hub: Declared['hub']
+}
+
+function digestsOf(
+  { source, clusters }: Seen,
+  { targets, hub }: Content,
+  newest: Release | undefined,
+): Readonly<Record<string, string>> {
+  const { namespace = '' } = source.metadata
+  const isStill = (name: string) =>
+    isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: keyOf(source) })
+  const all = withEmptied(targets, newest?.spec.digests ?? {}, isStill)
+  return Object.fromEntries(
+    [...all].filter(([target]) => target !== HUB).map(([name, t]) => [name, targetDigest(t)] as const),
+  )
+}

@@ -1,0 +1,38 @@
+// Follows one FleetSource: fetch, render, apply what belongs on the hub, and make a Release for each track whose objects changed.
+// On any failure the last applied state stays in force, and the status reports the failure.
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
+import { keyParts, releasesIn, type HubParts } from '../parts.ts'
+import { act } from './act.ts'
+import { observe } from './observe.ts'
+import { plan } from './plan.ts'
+import { conditionsOf, statusOf, troubleIn } from './status.ts'
+
+/** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
+const AT_LEAST_MS = 1_000
+
+export async function reconcileSource(
+  parts: HubParts,
+  key: string,
+  { signal, log }: ReconcileContext,
+): Promise<Outcome> {
+  const source = parts.sources.get(keyParts(key))
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
+  const { clock, client } = parts.context
+  const seen = await observe(parts, source, signal)
+  const results = await act(parts, seen, plan(seen, clock.monotonic()), signal)
+  if (seen.declared?.kind === 'Declared' && 'retiredUnread' in seen.declared) throw seen.declared.retiredUnread
+  const releases = releasesIn(parts, source.metadata.namespace)
+  const status = statusOf(seen, results, { releases, now: clock.now() })
+  const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources }
+  writtenOrThrow(await writeStatus({ ...own, object: source, status, signal }))
+  const trouble = troubleIn(conditionsOf(seen, results))
+  const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
+  if (trouble !== undefined && told !== trouble.message)
+    log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })
+  return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
+}

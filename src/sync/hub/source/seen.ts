@@ -1,0 +1,76 @@
+// What a FleetSource is decided from: its commit, what that declares, and what of it was declared before.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import type { RetiredTrack } from '../../release/retired-tracks.ts'
+
+/** The target that is the hub itself: it has no stages, since everything else rests on it. */
+export const HUB = 'hub'
+
+/** A step towards the declared objects that could not be done, with the condition that says so. */
+export interface Failure {
+  readonly kind: 'Failed'
+  readonly type: 'Fetched' | 'Rendered'
+  readonly reason: string
+  readonly message: string
+}
+
+export interface Commit {
+  readonly id: string
+  /** The commit that its message says it reverts. */
+  readonly revertOf?: string
+}
+
+/** What a commit declares. */
+export interface Declared {
+  readonly kind: 'Declared'
+  readonly commit: Commit
+  /** By track, then by target. */
+  readonly tracks: ReadonlyMap<string, Targets>
+  /** The combined declarations of all tracks for the hub. */
+  readonly hub?: RenderedTarget
+  readonly targets: number
+  readonly objects: number
+  /** Objects that are not used, and why. */
+  readonly problems: readonly string[]
+  readonly isCageWeak: boolean
+  /** Tracks that the source no longer has, but that left objects. */
+  readonly retired: readonly RetiredTrack[]
+  /** Why they could not be read: what is known of them is not all. */
+  readonly retiredUnread?: unknown
+}
+
+interface Lookup<T> {
+  get(id: { readonly namespace: string; readonly name: string }): T | undefined
+}
+
+export interface Seen {
+  readonly source: FleetSource
+  /** Why a hold pauses it; nothing else was read then. */
+  readonly paused?: string
+  /** Fetched also where rendering failed. */
+  readonly commit?: Commit
+  readonly declared?: Declared | Failure
+  /** Of its namespace. */
+  readonly releases: readonly Release[]
+  readonly pipelines: Lookup<ReleasePipeline>
+  readonly clusters: Lookup<Cluster>
+  /** Digests of approved deletions. */
+  readonly approved: ReadonlySet<string>
+  /** By source and track: the last completed state of the hub. */
+  readonly hubDone: ReadonlyMap<string, HubDone>
+}
+
+export interface HubDone {
+  readonly stamp: string
+  /** Of a clock that is never set. */
+  readonly at: number
+}
+
+/** How often the hub is compared with its commit, for changes by other clients. */
+const LOOK_AGAIN_MS = 60_000
+
+export const isHubDue = (last: HubDone | undefined, stamp: string, monotonic: number): boolean =>
+  last?.stamp !== stamp || monotonic - last.at >= LOOK_AGAIN_MS

@@ -1,0 +1,157 @@
+// The status of a FleetSource, also when a step failed. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import type { HeldPrune } from '#delivery/plan.ts'
+import type { LookReport } from '../../cluster/look.ts'
+import { chainOf } from '../../release/chain.ts'
+import { pruneText } from '../../release/cluster-phase.ts'
+import type { ReleasePlan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+export interface TrackResult {
+  readonly track: string
+  /** Undefined: the hub was not due. */
+  readonly report: LookReport | undefined
+  readonly release: ReleasePlan
+}
+
+type Condition = Omit<WantedCondition, 'observedGeneration'>
+/** A message may quote a commit or a server: other programs print it, too. */
+const condition =
+  (status: 'True' | 'False') =>
+  (type: string, reason: string, message: string): Condition => ({
+    type,
+    status,
+    reason,
+    message: printableLine(message),
+  })
+const good = condition('True')
+const bad = condition('False')
+
+export function conditionsOf(seen: Seen, results: readonly TrackResult[]): readonly Condition[] {
+  const all = [...readConditions(seen), ...appliedConditions(seen, results)]
+  return [...all, overall(all)]
+}
+
+function readConditions({ paused, commit, declared }: Seen): readonly Condition[] {
+  if (paused !== undefined) return [good('Paused', 'HoldPause', paused)]
+  const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
+  if (commit !== undefined) out.push(good('Fetched', 'UpToDate', `at commit ${commit.id.slice(0, 12)}`))
+  if (declared === undefined) return out
+  if (declared.kind === 'Failed') return [...out, bad(declared.type, declared.reason, declared.message)]
+  const { problems, objects, targets, isCageWeak } = declared
+  const weak = isCageWeak ? '; in a weak cage: no namespaces on this machine' : ''
+  const [first] = problems
+  const text =
+    first === undefined
+      ? `${objects} objects for ${targets} targets${weak}`
+      : `${problems.length} of ${objects + problems.length} objects are not used: ${first}`
+  return [...out, first === undefined ? good('Rendered', 'AsDeclared', text) : bad('Rendered', 'InvalidSpec', text)]
+}
+
+/** Nothing is said of what was not tried. */
+function appliedConditions({ source, declared }: Seen, results: readonly TrackResult[]): readonly Condition[] {
+  if (declared?.kind !== 'Declared') return []
+  const { name = '' } = source.metadata
+  const found = results.flatMap((r) => [
+    ...(r.report === undefined ? [] : hubConditions(r.report, name)),
+    ...(r.release.kind === 'NoPipeline'
+      ? [bad('Applied', 'ReferenceMissing', `track ${r.track}: ReleasePipeline ${r.release.pipeline} not found`)]
+      : []),
+  ])
+  const failed = found.find((c) => c.type === 'Applied')
+  const blocked = found.find((c) => c.type === 'PruneBlocked')
+  return [
+    failed ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'),
+    blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'),
+  ]
+}
+
+function hubConditions({ look, plan }: LookReport, source: string): readonly Condition[] {
+  const out: Condition[] = []
+  if (look.kind === 'Unreachable') out.push(bad('Applied', look.because, `hub: ${look.message}`))
+  else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
+  const blocked = plan?.blocked
+  if (blocked !== undefined) {
+    const text = `hub: ${pruneText(blocked)}; to allow it: kubenode approve source/${source} (digest ${blocked.digest})`
+    out.push(good('PruneBlocked', 'PruneGuard', text))
+  }
+  return out
+}
+
+/** The hub is as the commit declares it, and no deletion is blocked. */
+export const isHubDone = (report: LookReport): boolean => hubConditions(report, '').length === 0
+
+/** Lists in a status are short: the first entries are enough to start with. */
+const MAX_ERRORS = 10
+const MAX_ERROR_CHARS = 1_024
+
+/** `releases`: of the namespace, with those that were created a moment ago. */
+export function statusOf(
+  seen: Seen,
+  results: readonly TrackResult[],
+  { releases, now }: { readonly releases: readonly Release[]; readonly now: number },
+): NonNullable<FleetSource['status']> {
+  const { source, commit: fetched } = seen
+  const { generation } = source.metadata
+  const before = source.status
+  const wanted = conditionsOf(seen, results).map((c) =>
+    generation === undefined ? c : { ...c, observedGeneration: generation },
+  )
+  const commit = fetched?.id ?? before?.commit
+  const isNew = fetched !== undefined && fetched.id !== before?.commit
+  const prunes = prunesOf(results)
+  const errors = errorsOf(seen)
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(commit === undefined ? {} : { commit }),
+    ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
+    tracks: tracksOf(seen, releases),
+    ...(prunes.length === 0 ? {} : { prunes }),
+    ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
+    conditions: setConditions(before?.conditions, wanted, now),
+  }
+}
+
+/** Deletions on the hub that the guard blocks. */
+const prunesOf = (results: readonly TrackResult[]): readonly { readonly name: string; readonly held: HeldPrune }[] =>
+  results.flatMap(({ track, report }) => (report?.plan?.blocked ? [{ name: track, held: report.plan.blocked }] : []))
+
+function errorsOf({ source, commit, declared }: Seen): readonly string[] {
+  if (commit === undefined || declared === undefined) return source.status?.renderErrors ?? []
+  return declared.kind === 'Failed' ? [declared.message] : declared.problems.slice(0, MAX_ERRORS)
+}
+
+const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'Rendered', 'Applied'])
+export const troubleIn = (conditions: readonly Condition[]): Condition | undefined =>
+  conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type))
+
+function overall(conditions: readonly Condition[]): Condition {
+  const trouble = troubleIn(conditions)
+  if (trouble !== undefined) return bad('Ready', trouble.reason, trouble.message)
+  const paused = conditions.find((c) => c.type === 'Paused' && c.status === 'True')
+  return paused === undefined
+    ? good('Ready', 'UpToDate', 'the newest commit is rendered and has its Releases')
+    : bad('Ready', paused.reason, paused.message)
+}
+
+function tracksOf({ source, declared }: Seen, releases: readonly Release[]) {
+  const { name: sourceName = '' } = source.metadata
+  return source.spec.tracks.map(({ name }) => {
+    const chain = chainOf(releases, { source: sourceName, track: name })
+    const newest = chain.at(-1)
+    const last = chain.findLast((r) => r.status?.phase === 'Succeeded')
+    const targets = declared?.kind === 'Declared' ? declared.tracks.get(name) : undefined
+    const before = source.status?.tracks?.find((t) => t.name === name)?.objects
+    const objects = targets === undefined ? before : [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
+    return {
+      name,
+      ...(newest === undefined ? {} : { commit: newest.spec.commit, release: newest.metadata.name ?? '' }),
+      ...(last === undefined ? {} : { appliedCommit: last.spec.commit }),
+      ...(objects === undefined ? {} : { objects }),
+    }
+  })
+}
