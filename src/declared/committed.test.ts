@@ -1,3 +1,4 @@
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { machineSet, type MachineSet } from '#api/kinds/machine-set.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
@@ -46,18 +47,8 @@ const make = (spec: Spec, { kept = declared, managedFields, generation = 1 }: Ma
 })
 
 const allow = (to: string, more: Partial<OperationalHold['spec']> = {}): OperationalHold => ({
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'OperationalHold',
+  ...holdOn('MachineSet', 'workers', { effect: 'AllowEdit', to, reason: 'git is away', until: LATER, ...more }),
   metadata: { name: 'night' },
-  spec: {
-    target: { kind: 'MachineSet', name: 'workers' },
-    effect: 'AllowEdit',
-    to,
-    reason: 'git is away',
-    author: 'ada',
-    until: LATER,
-    ...more,
-  },
 })
 const editDigestOf = (set: MachineSet) => viewOf(set, [content(declared)], [], NOW).edit?.digest ?? ''
 const before = { ...declared, deleteOrder: 'Random' } as const

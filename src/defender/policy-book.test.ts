@@ -1,4 +1,5 @@
 // An edited or deleted policy permits nothing more before it is restored.
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { expect, test } from 'vitest'
 import { defenderPolicy, type DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -96,18 +97,8 @@ test('a policy that git no longer declares is gone with its deletion, and one th
 
 test('a hold lets a policy stay deleted for a while', () => {
   const { inForce, state } = world(DECLARED)
-  state.holds.push({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'OperationalHold',
-    metadata: { name: 'h' },
-    spec: {
-      target: { kind: 'DefenderPolicy', name: 'careful' },
-      effect: 'AllowEdit',
-      to: 'deleted',
-      reason: 'r',
-      author: 'a',
-      until: '2026-01-31T13:00:00Z',
-    },
-  })
+  state.holds.push(
+    holdOn('DefenderPolicy', 'careful', { effect: 'AllowEdit', to: 'deleted', until: '2026-01-31T13:00:00Z' }),
+  )
   expect(inForce([])).toEqual([])
 })

@@ -1,5 +1,6 @@
 // The agent dies, or the power fails, before every single disk change during a repair, and its job is delivered twice: no step is done twice, each
 // has a reported outcome, and a requested reboot happens once and is reported once.
+import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -35,18 +36,7 @@ class World {
       apiVersion: 'kubenode.io/v1alpha1',
       kind: 'RemedyOperationJob',
       metadata: { name: 'j', uid: 'job-uid' },
-      spec: {
-        machine: 'm',
-        node: { name: 'm', uid: 'node-uid' },
-        remedierRef: { name: 'r', generation: 1 },
-        incident: '0123456789abcdef',
-        rung: 0,
-        attempt: 1,
-        operations: [operation],
-        timeout: '30m',
-        stableFor: '5m',
-        dryRun: false,
-      },
+      spec: repairSpec([operation]),
       status: { phase: 'Running', permitRef: 'p' },
     }
   }

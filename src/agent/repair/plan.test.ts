@@ -1,3 +1,4 @@
+import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { planJob, type JobSeen } from './plan.ts'
@@ -5,18 +6,7 @@ import type { JobRecord, StepRecord } from './record.ts'
 
 type Status = NonNullable<RemedyOperationJob['status']>
 
-const spec: RemedyOperationJob['spec'] = {
-  machine: 'm',
-  node: { name: 'm', uid: 'node-uid' },
-  remedierRef: { name: 'r', generation: 1 },
-  incident: '0123456789abcdef',
-  rung: 0,
-  attempt: 1,
-  operations: [{ cordon: {} }, { restartComponent: { component: 'b' } }, { reboot: { timeout: '1m' } }],
-  timeout: '30m',
-  stableFor: '5m',
-  dryRun: false,
-}
+const spec = repairSpec([{ cordon: {} }, { restartComponent: { component: 'b' } }, { reboot: { timeout: '1m' } }])
 
 const cordoned = { index: 0, operation: 'cordon', executor: 'Controller', attempts: 1, outcome: 'Succeeded' } as const
 

@@ -276,17 +276,7 @@ export const cronJob: BuiltinKind = {
       ),
       status: s.always(
         s.struct('CronJobStatus', {
-          active: s.listOf(
-            s.struct('ObjectReference', {
-              kind: s.str,
-              namespace: s.str,
-              name: s.str,
-              uid: s.str,
-              apiVersion: s.str,
-              resourceVersion: s.str,
-              fieldPath: s.str,
-            }),
-          ),
+          active: s.listOf(s.objectReference()),
           lastScheduleTime: s.time,
           lastSuccessfulTime: s.time,
         }),

@@ -6,21 +6,7 @@ import type { BuiltinKind } from './kind.ts'
 import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-const objectReference = s.pointer(
-  s.struct(
-    'ObjectReference',
-    {
-      kind: s.str,
-      namespace: s.str,
-      name: s.str,
-      uid: s.str,
-      apiVersion: s.str,
-      resourceVersion: s.str,
-      fieldPath: s.str,
-    },
-    { 'x-kubernetes-map-type': 'atomic' },
-  ),
-)
+const objectReference = s.pointer(s.objectReference({ 'x-kubernetes-map-type': 'atomic' }))
 const endpointAddress = s.struct(
   'EndpointAddress',
   { ip: s.always(s.str), hostname: s.str, nodeName: s.pointer(s.str), targetRef: objectReference },

@@ -9,19 +9,7 @@ import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'
 import * as s from './shape.ts'
 
 const reference = (always_: boolean): BuiltinSchema =>
-  s.struct(
-    'ObjectReference',
-    {
-      kind: s.str,
-      namespace: s.str,
-      name: s.str,
-      uid: s.str,
-      apiVersion: s.str,
-      resourceVersion: s.str,
-      fieldPath: s.str,
-    },
-    { 'x-kubernetes-map-type': 'atomic', 'x-go-field': always_ ? 'always' : 'pointer' },
-  )
+  s.objectReference({ 'x-kubernetes-map-type': 'atomic', 'x-go-field': always_ ? 'always' : 'pointer' })
 const source = s.struct('EventSource', { component: s.str, host: s.str })
 const series = s.struct(
   'EventSeries',

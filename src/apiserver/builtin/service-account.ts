@@ -3,15 +3,7 @@ import { ageColumn, nameColumn } from './core-columns.ts'
 import type { BuiltinKind } from './kind.ts'
 import * as s from './shape.ts'
 
-const reference = s.struct('ObjectReference', {
-  kind: s.str,
-  namespace: s.str,
-  name: s.str,
-  uid: s.str,
-  apiVersion: s.str,
-  resourceVersion: s.str,
-  fieldPath: s.str,
-})
+const reference = s.objectReference()
 
 export const serviceAccount: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },

@@ -77,6 +77,22 @@ export const labelSelector: BuiltinSchema = struct(
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
 )
 
+/** corev1.ObjectReference; its marks differ from field to field. */
+export const objectReference = (more: Partial<BuiltinSchema> = {}): BuiltinSchema =>
+  struct(
+    'ObjectReference',
+    {
+      kind: str,
+      namespace: str,
+      name: str,
+      uid: str,
+      apiVersion: str,
+      resourceVersion: str,
+      fieldPath: str,
+    },
+    more,
+  )
+
 /** metav1.Condition. */
 export const condition: BuiltinSchema = struct('Condition', {
   type: always(str),

@@ -1,4 +1,5 @@
 // Canaries told as cases: picked, switched batch by batch under permits, watched, passed, failed, promoted, aborted.
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
@@ -328,18 +329,8 @@ describe('a canary', () => {
   })
 
   test('that is paused takes back what nobody has begun, asks for nothing, and says so', () => {
-    const hold = (effect: 'Pause' | 'Abort'): OperationalHold => ({
-      apiVersion: API_GROUP_VERSION,
-      kind: 'OperationalHold',
-      metadata: { name: 'h' },
-      spec: {
-        target: { kind: 'ComponentCanary', name: 'try' },
-        effect,
-        reason: 'r',
-        author: 'ada',
-        until: '2026-01-06T00:00:00Z',
-      },
-    })
+    const hold = (effect: 'Pause' | 'Abort'): OperationalHold =>
+      holdOn('ComponentCanary', 'try', { effect, until: '2026-01-06T00:00:00Z' })
     const paused = plan(
       seen({ canary: canary({}, rolling), permits: [permit(['m-0'], 'Requested')], holds: [hold('Pause')] }),
       START,

@@ -1,4 +1,5 @@
 // What was changed on nodes: a fresh copy comes in slices like any other, and not for ever.
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { MOST_FRESH_COPIES } from '#api/protocol/fresh-copy.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -102,20 +103,7 @@ describe('a machine on which somebody changed a component', () => {
   test('gets none while a hold pauses the set', () => {
     const model = fleet(5)
     change(model, ['m-0001'])
-    model.holds = [
-      {
-        apiVersion: 'kubenode.io/v1alpha1',
-        kind: 'OperationalHold',
-        metadata: { name: 'h' },
-        spec: {
-          target: { kind: 'MachineComponentSet', name: 'base' },
-          effect: 'Pause',
-          reason: 'a story',
-          author: 'ada',
-          until: new Date(model.now + 60_000).toISOString(),
-        },
-      },
-    ]
+    model.holds = [holdOn('MachineComponentSet', 'base', { until: new Date(model.now + 60_000).toISOString() })]
     for (let n = 0; n < 20; n++) model.round()
     expect(model.permits.size).toBe(0)
     expect(model.set.status?.waitingFor?.predicate).toBe('HoldPause')

@@ -1,7 +1,7 @@
+import { holdOn } from '#test/support/fleets/holds.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, type Pod, isNodeReady } from '#nodes/objects.ts'
@@ -133,16 +133,7 @@ const definition = (disruption: string) =>
     spec: { component: 'beacon', version: '1.1.0', type: 'Package', disruption, drainOn: 'Always' },
   }) as MachineComponent
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'd', uid: 'web' } } as Pod
-const hold = {
-  metadata: { name: 'h' },
-  spec: {
-    target: { kind: 'Machine', name: 'm' },
-    effect: 'Pause',
-    reason: 'x',
-    author: 'ada',
-    until: timestamp(NOW + 90_000),
-  },
-} as OperationalHold
+const hold = holdOn('Machine', 'm', { until: timestamp(NOW + 90_000) })
 
 const slice = {
   component: 'beacon',

@@ -1,8 +1,8 @@
+import { holdOn } from '#test/support/fleets/holds.ts'
 import fc from 'fast-check'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
@@ -114,18 +114,7 @@ const seen = (s: MachineSet, machines: readonly Machine[], permits: readonly Ope
   hold: undefined,
   others: [],
 })
-const pause = {
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'OperationalHold',
-  metadata: { name: 'h' },
-  spec: {
-    target: { kind: 'MachineSet', name: 'w' },
-    effect: 'Pause',
-    reason: 'why',
-    author: 'ada',
-    until: timestamp(NOW + 90_000),
-  },
-} as OperationalHold
+const pause = holdOn('MachineSet', 'w', { reason: 'why', until: timestamp(NOW + 90_000) })
 const heldSeen = (s: Seen): Seen => ({ ...s, hold: pause })
 
 const refused = (code: number): ApiError =>

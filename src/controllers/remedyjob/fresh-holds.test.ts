@@ -1,3 +1,4 @@
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -10,18 +11,7 @@ import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
 import { Observer } from './observe.ts'
 
 const signal = new AbortController().signal
-const hold = {
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'OperationalHold',
-  metadata: { name: 'wait' },
-  spec: {
-    target: { kind: 'Node', name: 'n' },
-    effect: 'Pause',
-    reason: 'x',
-    author: 'sam',
-    until: '2030-01-01T00:00:00Z',
-  },
-} as const
+const hold = { ...holdOn('Node', 'n'), metadata: { name: 'wait' } }
 
 function world() {
   const clock = new VirtualClock()

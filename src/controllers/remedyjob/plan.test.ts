@@ -1,4 +1,5 @@
 // The plan of a repair, case by case: each row is a world, and the whole of what matters in the plan that follows.
+import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -35,19 +36,14 @@ function seen({
       finalizers: ['kubenode.io/incident-record'],
       ...meta,
     },
-    spec: {
+    spec: repairSpec([{ cordon: {} }, { restartComponent: { component: 'beacon' } }], {
       machine: 'n',
       node: { name: 'n', uid: 'u' },
-      remedierRef: { name: 'r', generation: 1 },
       incident: 'abcdefabcdefabcd',
-      rung: 0,
-      attempt: 1,
-      operations: [{ cordon: {} }, { restartComponent: { component: 'beacon' } }],
       timeout: '10m',
       stableFor: '30s',
-      dryRun: false,
       ...spec,
-    },
+    }),
     status,
   }
   return {
