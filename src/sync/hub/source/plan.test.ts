@@ -22,7 +22,7 @@ const target = (name: string): RenderedTarget => ({
       ref: { group: '', kind: 'ConfigMap', name, namespace: 'x' },
       digest: name,
       object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
-    } as unknown as RenderedTarget['objects'][number],
+    },
   ],
   rejected: [],
 })
