@@ -10,7 +10,7 @@ import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
 import { orderFor } from './order.ts'
 import type { Missing } from './plan.ts'
-import type { WorkerDeps } from './worker.ts'
+import type { WorkerDeps } from './worker-deps.ts'
 import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {

@@ -45,6 +45,30 @@ export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot
     isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
   )
 
+/** The definition in one slot, read once; one that is not there is looked for again. */
+export class KeptSpec {
+  readonly #deps: SlotDeps
+  readonly #component: string
+  #kept: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
+
+  constructor(deps: SlotDeps, component: string) {
+    this.#deps = deps
+    this.#component = component
+  }
+
+  isOf(slot: string): boolean {
+    return this.#kept?.slot === slot
+  }
+
+  async read(slot: string): Promise<MachineComponentSpec | undefined> {
+    if (!this.isOf(slot)) {
+      const spec = await readSlot(this.#deps, this.#component, slot)
+      this.#kept = spec && { slot, spec }
+    }
+    return this.#kept?.spec
+  }
+}
+
 /** Finds a complete slot by its folder alone, after a journal was lost. */
 export async function slotByFolder({ files, dir }: SlotDeps, component: string, id: string): Promise<Slot | undefined> {
   return readState(files, join(slotFolder(dir, component, id), MARK), (v) => {

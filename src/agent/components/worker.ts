@@ -1,14 +1,12 @@
 // The loop of one component: read, plan, act, one action at a time. Fetching runs beside it, so that a crashed process never waits for a download.
-import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import type { Random } from '#lib/random.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { lastLines } from '../last-lines.ts'
 import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
 import { withOutput, type Cause } from './cause.ts'
-import { Journal, type JournalDeps } from './journal.ts'
+import { Journal } from './journal.ts'
 import { type ComponentOrder, UNREAD } from './order.ts'
 import {
   planComponent,
@@ -18,30 +16,13 @@ import {
   type PermitReading,
   type ProbeReading,
 } from './plan.ts'
-import type { Probe, ProbeAnswer } from './probe.ts'
-import { Prober } from './prober.ts'
+import { Probing } from './probing.ts'
 import { generationAfter, type ComponentRecord, type Attempt } from './record.ts'
-import { readSlot } from './slot.ts'
-import type { StageRequest, Staged } from './stage.ts'
+import { KeptSpec } from './slot.ts'
 import { Staging } from './staging.ts'
-import { isPowerLoss, Switcher, type SwitchDeps } from './switch.ts'
-
-export interface WorkerDeps extends JournalDeps, SwitchDeps {
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
-  readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
-  readonly readPermit: (permit: string) => Promise<PermitReading>
-  /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
-  readonly readNodePending: () => Promise<boolean | undefined>
-  readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
-  /** Whether a user on the node forbids every disruption; absent where that is not possible. */
-  readonly isNodeFrozen?: () => Promise<boolean>
-  /** The first requirement on other components that is not met. */
-  readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
-  /** Called when a change may matter to other components. */
-  readonly onChange: () => void
-}
+import { StartTries } from './start-tries.ts'
+import { Switcher } from './switch.ts'
+import type { WorkerDeps } from './worker-deps.ts'
 
 interface Visit {
   readonly run: () => Promise<void>
@@ -50,14 +31,11 @@ interface Visit {
 
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
-/** Delay between two failed starts. */
-const START_MOST_MS = 60_000
 /** A change by an action is reported when the action ends, or after this time. */
 const TOLD_AFTER_MS = 1_000
 const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
 const SHOWN_LINES = 3
-const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
 export class ComponentWorker {
   readonly component: string
@@ -65,12 +43,13 @@ export class ComponentWorker {
   readonly #journal: Journal
   readonly #switcher: Switcher
   readonly #staging: Staging
+  readonly #probing: Probing
+  readonly #starts: StartTries
   readonly #asks = new Asks()
   readonly #log: Logger
   #order: ComponentOrder = UNREAD
-  #spec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
-  #stagedSpec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
-  #prober: Prober | undefined
+  readonly #inUse: KeptSpec
+  readonly #staged: KeptSpec
   #permit: PermitReading | undefined
   #isNodePending: boolean | undefined
   #waiting: string | undefined
@@ -82,7 +61,6 @@ export class ComponentWorker {
   #visits: Visit[] = []
   #drift: string | undefined
   #foreign: readonly string[] = []
-  #notStarted: { readonly problem: string; readonly times: number; readonly until: number } | undefined
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -90,6 +68,18 @@ export class ComponentWorker {
     this.#log = deps.log.with({ component })
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
+    this.#inUse = new KeptSpec(deps, component)
+    this.#staged = new KeptSpec(deps, component)
+    this.#starts = new StartTries(deps.clock, this.#log)
+    this.#probing = new Probing({
+      clock: deps.clock,
+      random: deps.random,
+      look: (probe) => deps.look(probe, component),
+      onChange: () => {
+        this.wake()
+        deps.onChange()
+      },
+    })
     this.#staging = new Staging({
       ...deps,
       log: this.#log,
@@ -117,11 +107,11 @@ export class ComponentWorker {
 
   /** Why the version in use cannot be started. */
   get startProblem(): string | undefined {
-    return this.#notStarted?.problem
+    return this.#starts.failure?.problem
   }
 
   get probes(): ProbeReading {
-    return this.#prober?.reading() ?? NO_PROBES
+    return this.#probing.reading
   }
 
   /** Differences from what was installed that wait for a switch order. */
@@ -190,7 +180,7 @@ export class ComponentWorker {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
-    this.#prober?.close()
+    this.#probing.stop()
     this.#staging.stop('the agent is stopping')
     await this.#busy
     for (const visit of this.#visits.splice(0)) visit.drop()
@@ -248,13 +238,13 @@ export class ComponentWorker {
   }
 
   async #observe(): Promise<ComponentSeen> {
-    const { processes, clock } = this.#deps
+    const { processes } = this.#deps
     const { record } = this
     const spec = await this.#specInUse(record)
     const reading = spec?.service === undefined ? 'NoService' : processes.reading(this.component)
-    this.#watchProbes(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
-    if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#notStarted = undefined
-    const failure = this.#notStarted
+    this.#probing.watch(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
+    if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#starts.noteUp()
+    const startFailure = this.#starts.failure
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {
@@ -263,9 +253,7 @@ export class ComponentWorker {
       process: reading,
       end: processes.end(this.component),
       brakeMs: processes.brakeMs(this.component),
-      ...(failure !== undefined && {
-        startFailure: { problem: failure.problem, backoffMs: Math.max(0, failure.until - clock.monotonic()) },
-      }),
+      startFailure,
       probes: this.probes,
       permit: this.#permit,
       isNodePending: this.#isNodePending,
@@ -281,44 +269,15 @@ export class ComponentWorker {
   async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
     const slot = record?.current?.id
     if (slot === undefined) return undefined
-    if (this.#spec?.slot !== slot) {
-      const spec = await readSlot(this.#deps, this.component, slot)
-      this.#stopProbes()
-      this.#spec = spec === undefined ? undefined : { slot, spec }
-    }
-    return this.#spec?.spec
+    if (!this.#inUse.isOf(slot)) this.#probing.stop()
+    return this.#inUse.read(slot)
   }
 
   async #missing(record: ComponentRecord | undefined): Promise<Missing | undefined> {
     const slot = record?.staged?.id
     if (slot === undefined || record?.state !== 'Staged') return undefined
-    if (this.#stagedSpec?.slot !== slot) {
-      const spec = await readSlot(this.#deps, this.component, slot)
-      this.#stagedSpec = spec === undefined ? undefined : { slot, spec }
-    }
-    return this.#stagedSpec === undefined ? undefined : this.#deps.missingRequirement(this.#stagedSpec.spec)
-  }
-
-  #watchProbes(spec: MachineComponentSpec | undefined, isUp: boolean): void {
-    if (spec === undefined || !isUp) return this.#stopProbes()
-    const { clock, random, look, onChange } = this.#deps
-    this.#prober ??= new Prober(
-      {
-        clock,
-        random,
-        look: (probe) => look(probe, this.component),
-        onChange: () => {
-          this.wake()
-          onChange()
-        },
-      },
-      spec.probes ?? [],
-    )
-  }
-
-  #stopProbes(): void {
-    this.#prober?.close()
-    this.#prober = undefined
+    const spec = await this.#staged.read(slot)
+    return spec && this.#deps.missingRequirement(spec)
   }
 
   async #act(action: ComponentAction): Promise<void> {
@@ -334,10 +293,10 @@ export class ComponentWorker {
         if (this.#isNodePending === undefined) await this.#deps.clock.sleep(ACT_RETRY_MS)
         return
       case 'Switch':
-        this.#stopProbes()
+        this.#probing.stop()
         return this.#switcher.begin(action.to, action.permit)
       case 'ContinueSwitch':
-        this.#stopProbes()
+        this.#probing.stop()
         return this.#switcher.go()
       case 'UseInPlace':
         await this.#useInPlace()
@@ -350,20 +309,20 @@ export class ComponentWorker {
         return this.#asks.switched({ kind: 'Done' })
       case 'StartAgain':
         // Another settle window begins with the next start.
-        this.#stopProbes()
+        this.#probing.stop()
         return this.#switcher.startAgain(action.how)
       case 'RollBack':
-        this.#stopProbes()
+        this.#probing.stop()
         await this.#switcher.goBack(await this.#causeOf(action))
         return this.#asks.switched(failed(action.reason))
       case 'Start':
-        this.#stopProbes()
-        return this.#tryStart(() => this.#switcher.start())
+        this.#probing.stop()
+        return this.#starts.try(() => this.#switcher.start())
       case 'Restart':
-        this.#stopProbes()
-        return this.#tryStart(() => this.#restart())
+        this.#probing.stop()
+        return this.#starts.try(() => this.#restart())
       case 'Reinstall':
-        this.#stopProbes()
+        this.#probing.stop()
         return this.#reinstall()
       case 'Degrade':
         await this.#degrade(await this.#causeOf(action))
@@ -372,7 +331,7 @@ export class ComponentWorker {
         await this.#journal.step('recover', { probesPass: true }, {})
         return
       case 'Uninstall':
-        this.#stopProbes()
+        this.#probing.stop()
         this.#staging.stop('no longer desired')
         return this.#switcher.uninstall()
       default:
@@ -393,21 +352,6 @@ export class ComponentWorker {
       return ''
     })
     return withOutput(cause, lastLines(log ?? '', SHOWN_LINES))
-  }
-
-  /** A failing start is retried with growing delays and blocks nothing else: the next version may fix it. */
-  async #tryStart(start: () => Promise<void>): Promise<void> {
-    const { clock } = this.#deps
-    try {
-      await start()
-      this.#notStarted = undefined
-    } catch (e) {
-      if (isPowerLoss(e)) throw e
-      const times = this.#notStarted?.times ?? 0
-      const backoffMs = Math.min(START_MOST_MS, ACT_RETRY_MS * 2 ** times)
-      this.#notStarted = { problem: messageOf(e), times: times + 1, until: clock.monotonic() + backoffMs }
-      this.#log.warn('cannot start the component', { error: e, retryInMs: backoffMs })
-    }
   }
 
   /** The order names the version in use again, for example after a revert: nothing to switch. */

@@ -1,0 +1,39 @@
+// The probes of the version in use: they run while its process may answer, and begin anew with each start and each version.
+import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { ProbeReading } from './plan.ts'
+import type { Probe, ProbeAnswer } from './probe.ts'
+import { Prober } from './prober.ts'
+
+export interface ProbingDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly look: (probe: Probe) => Promise<ProbeAnswer>
+  readonly onChange: () => void
+}
+
+const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
+
+export class Probing {
+  readonly #deps: ProbingDeps
+  #prober: Prober | undefined
+
+  constructor(deps: ProbingDeps) {
+    this.#deps = deps
+  }
+
+  get reading(): ProbeReading {
+    return this.#prober?.reading() ?? NO_PROBES
+  }
+
+  watch(spec: MachineComponentSpec | undefined, isUp: boolean): void {
+    if (spec === undefined || !isUp) return this.stop()
+    this.#prober ??= new Prober(this.#deps, spec.probes ?? [])
+  }
+
+  stop(): void {
+    this.#prober?.close()
+    this.#prober = undefined
+  }
+}

@@ -1,0 +1,27 @@
+// What the loop of one component may read and do.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { JournalDeps } from './journal.ts'
+import type { Missing, PermitReading } from './plan.ts'
+import type { Probe, ProbeAnswer } from './probe.ts'
+import type { StageRequest, Staged } from './stage.ts'
+import type { SwitchDeps } from './switch.ts'
+
+export interface WorkerDeps extends JournalDeps, SwitchDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
+  readonly readPermit: (permit: string) => Promise<PermitReading>
+  /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
+  readonly readNodePending: () => Promise<boolean | undefined>
+  readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
+  /** Whether a user on the node forbids every disruption; absent where that is not possible. */
+  readonly isNodeFrozen?: () => Promise<boolean>
+  /** The first requirement on other components that is not met. */
+  readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
+  /** Called when a change may matter to other components. */
+  readonly onChange: () => void
+}
