@@ -28,7 +28,7 @@ export default defineConfig({
           'test/support/**/*.test.ts',
           'test/doubles/**/*.test.ts',
         ],
-        60_000,
+        120_000,
         true,
       ),
       project('repo', ['test/repo/**/*.test.ts'], 60_000),

@@ -94,6 +94,7 @@ export const mutants: readonly RolloutMutant[] = [
     story: 'pause and resume',
     faults: ['Stale', 'TimeTravel'],
     within: 20,
+    shownBy: 10,
     parts: { sets: { act: freeing(async ({ results }) => results) } },
   },
   {
@@ -101,6 +102,7 @@ export const mutants: readonly RolloutMutant[] = [
     story: 'pause and resume',
     faults: ['Stale', 'TimeTravel'],
     within: 40,
+    shownBy: 4,
     parts: {
       sets: {
         act: freeing(async ({ results }, { client }) => {
