@@ -13,6 +13,8 @@ import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
+import { OWN_PODS, hostsOf, leadingNodes } from '#nodes/own-pods.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { type SecretValues, hasSecretRefs } from '#secrets/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './revisions/configs.ts'
@@ -35,6 +37,7 @@ export function cachesOf(informers: Informers) {
     machines: informers.of(machine),
     machineSets: informers.of(machineSet),
     nodes: informers.of(nodeType),
+    ownPods: informers.of(podType, { selection: OWN_PODS }),
     permits: informers.of(operationPermit, { indexes: { [BY_REQUESTER]: (p) => [requesterUid(p) ?? ''] } }),
     holds: informers.of(operationalHold),
     components: informers.of(machineComponent),
@@ -90,6 +93,7 @@ export async function observe(
     machines: caches.machines.list(),
     machineSets: caches.machineSets,
     nodes: caches.nodes,
+    ...(await ownHosts(caches.ownPods.list(), client, signal)),
     permits,
     holds: caches.holds.list(),
     sets: contents.all(caches.sets.list(), now()),
@@ -104,6 +108,24 @@ export async function observe(
     ...(apiServer !== undefined && { apiServer }),
     ...(probePods !== undefined && { probePods }),
   }
+}
+
+/** Where no program of ours runs as a pod, no lease is read. */
+async function ownHosts(
+  pods: readonly Pod[],
+  client: KubeClient,
+  signal: AbortSignal | undefined,
+): Promise<Pick<Seen, 'hosts' | 'leading'>> {
+  const hosts = hostsOf(pods)
+  if (hosts.size === 0) return {}
+  const roles = new Set([...hosts.values()].flatMap((of) => [...of]))
+  const leases = await Promise.all(
+    [...roles].map((role) =>
+      client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role}` }, signal && { signal }),
+    ),
+  )
+  const holders = leases.flatMap((lease) => lease?.spec?.holderIdentity ?? [])
+  return { hosts, leading: leadingNodes(pods, holders) }
 }
 
 /** The current secret values are part of the declaration: another value makes another revision. A deleted value leaves the revision unchanged. */

@@ -7,6 +7,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Edit } from '#declared/committed.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
+import type { Hosts } from '#nodes/own-pods.ts'
 import type { Abilities, Look } from './inspection/inspections.ts'
 import type { Lookup } from './members/lookup.ts'
 import type { ReadingMemo } from './members/members.ts'
@@ -25,6 +26,10 @@ export interface Seen {
   /** All machines of the cluster: the selector is applied by the plan. */
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
+  /** Where our own programs run as pods; nowhere when it is absent. */
+  readonly hosts?: Hosts
+  /** Nodes of their leaders. */
+  readonly leading?: ReadonlySet<string>
   /** Permits requested for the set, by name. */
   readonly permits: ReadonlyMap<string, OperationPermit>
   readonly holds: readonly OperationalHold[]

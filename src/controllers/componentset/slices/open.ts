@@ -9,6 +9,7 @@ import type { PermitRequest } from '#permits/permits.ts'
 import type { SetAction } from '../actions.ts'
 import { isPermitEnded } from './advance.ts'
 import type { Survey } from '../members/candidates.ts'
+import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
 import { writeAssignment } from '#api/protocol/assignment.ts'
@@ -113,7 +114,8 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
-  const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken })
+  const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
+  const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken: out })
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
@@ -138,6 +140,19 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
     isRecovery: planned.recovery !== undefined,
   })
   return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
+}
+
+/** Of machines that serve: what is broken comes first all the same. */
+function ownHostsForLater(
+  { hosts, leading = new Set() }: Seen,
+  { sound }: Survey,
+  taken: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (hosts === undefined) return new Set()
+  const candidates = sound
+    .filter((r) => !taken.has(r.name))
+    .map((r) => ({ name: r.name, node: r.node?.metadata.name ?? '' }))
+  return hostsForLater(candidates, { hosts, leading })
 }
 
 /** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
