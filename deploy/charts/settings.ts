@@ -145,10 +145,10 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
         ),
       }),
       exposure: fallback(
-        choice('How hosts outside of the pod network reach the Service.', ['NodePort', 'LoadBalancer', 'HostPort']),
+        choice('How hosts outside of the pod network reach the Service.', ['NodePort', 'LoadBalancer']),
         'NodePort',
       ),
-      port: optional(int('Node port, port of the load balancer, or host port.', { min: 1, max: 65_535 })),
+      port: optional(int('Node port, or port of the load balancer.', { min: 1, max: 65_535 })),
       address: str('Host and port under which hosts reach it, such as artifacts.example.org:30844.', {
         min: 1,
         max: 261,
@@ -289,7 +289,6 @@ function findingsOf(value: unknown): readonly Finding[] {
     add('/artifacts/source', 'exactly one of claim, oci must be set')
   if (exposure === 'NodePort' && at !== undefined && (at < 30_000 || at > 32_767))
     add('/artifacts/port', 'a node port is between 30000 and 32767')
-  if (exposure === 'HostPort' && at === undefined) add('/artifacts/port', 'is required for HostPort')
   s.tolerations.forEach((t, i) => {
     if (t.key.startsWith(RESERVED_TAINT_PREFIX))
       add(`/tolerations/${i}/key`, 'taints of KubeNode are not tolerated: its pods must leave the nodes that it drains')

@@ -110,7 +110,7 @@ export async function observe(
   }
 }
 
-/** Where no program of ours runs as a pod, no lease is read. */
+/** Without pods of KubeNode programs no lease is read. */
 async function ownHosts(
   pods: readonly Pod[],
   client: KubeClient,

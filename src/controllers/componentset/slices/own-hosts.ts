@@ -1,5 +1,5 @@
 // Which machines wait for a later slice because pods of our own programs run on them: no slice holds two hosts of one program, and the hosts of leaders come
-// last, so that what is switched is watched by a program that stays. The Defender holds what no plan can see, such as slices of other sets.
+// last, so that a leader stays where it is until its set is nearly complete. The Defender holds what no plan can see, such as slices of other sets.
 import type { Hosts } from '#nodes/own-pods.ts'
 
 export interface Candidate {
