@@ -45,8 +45,13 @@ export function releasedSettings(): InstallSettings {
 
 const yamlOf = (objects: readonly unknown[]): string => HEAD + objects.map((o) => stringify(o, FORM)).join('---\n')
 
+/** An empty Secret waits for a program to fill it: it is part of the cluster, before the workloads. */
+const isEmptySecret = (o: KubeObject): boolean => o.kind === 'Secret' && !('data' in o) && !('stringData' in o)
+
 const isWorkload = (o: KubeObject): boolean =>
-  o.metadata.namespace !== undefined && ['Deployment', 'Service', 'PodDisruptionBudget', 'Secret'].includes(o.kind)
+  o.metadata.namespace !== undefined &&
+  ['Deployment', 'Service', 'PodDisruptionBudget', 'Secret'].includes(o.kind) &&
+  !isEmptySecret(o)
 
 export function releaseFiles(): ReadonlyMap<string, string> {
   const definitions = KINDS.map((kind) => crdOf(kind) as unknown as KubeObject)
