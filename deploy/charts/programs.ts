@@ -78,7 +78,8 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
   ],
   artifacts: ({ artifacts }) => [
     '--artifacts-folder',
-    ARTIFACTS_FOLDER,
+    artifacts?.source.oci === undefined ? ARTIFACTS_FOLDER : CACHE_FOLDER,
+    ...given('--artifacts-oci', artifacts?.source.oci),
     '--artifacts-listen',
     listen(PORTS.artifacts),
     ...joined('--artifacts-host', artifacts === undefined ? [] : [hostOf(artifacts.address)]),

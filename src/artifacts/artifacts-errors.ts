@@ -18,4 +18,8 @@ export const artifactsErrors = errorTable({
     text: 'cannot serve artifacts on {host} port {port}: {why}',
     next: 'give --artifacts-listen another address or port',
   },
+  KN14005: {
+    text: 'cannot serve the artifacts {digest} of {place}: {why}',
+    next: 'push them as an OCI artifact whose layers have titles, and name its digest in --artifacts-oci',
+  },
 })

@@ -81,7 +81,14 @@ export function register(program: Command, io: Io): void {
       '--artifact-ca <file>',
       'authorities, in PEM, that hosts trust for artifacts and no others; those of role artifacts when left out',
     )
-    .option('--artifacts-folder <dir>', 'what role artifacts serves')
+    .option(
+      '--artifacts-folder <dir>',
+      'what role artifacts serves; with --artifacts-oci, where it keeps what it brings',
+    )
+    .option(
+      '--artifacts-oci <reference>',
+      'OCI artifact that role artifacts serves, by digest; each layer is the file of its title',
+    )
     .option(
       '--artifacts-listen <address:port>',
       'where role artifacts serves it; a free port of 127.0.0.1 when left out',

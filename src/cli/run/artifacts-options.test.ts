@@ -18,6 +18,7 @@ test.each([
   ['no folder', { artifactsHost: 'a' }, /KN1328.*--artifacts-folder/],
   ['no names', folder, /KN1328.*--artifacts-host/],
   ['a certificate without its key', { ...folder, artifactsCert: 'c' }, /KN1328.*belong together/],
+  ['artifacts by a tag', { ...folder, artifactsHost: 'a', artifactsOci: 'r.example.org/a:1' }, /KN1328.*digest/],
   ['an address that is none', { ...folder, artifactsHost: 'a', artifactsListen: 'x' }, /KN1306/],
 ])('%s is refused', (_, options, wanted) => {
   expect(() => artifactsConfigOf(options)).toThrow(wanted)

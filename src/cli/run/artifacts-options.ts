@@ -7,6 +7,7 @@ import { addressIn } from './listeners.ts'
 
 export interface ArtifactsOptions {
   readonly artifactsFolder?: string
+  readonly artifactsOci?: string
   readonly artifactsListen?: string
   readonly artifactsHost?: string
   readonly artifactsCert?: string
@@ -15,7 +16,12 @@ export interface ArtifactsOptions {
 
 const DEFAULT_LISTEN = '127.0.0.1:0'
 
-export function artifactsConfigOf(options: ArtifactsOptions): ArtifactsConfig {
+/** With the digest of what is to be brought into the folder first. */
+export type ServedArtifacts = ArtifactsConfig & {
+  readonly oci?: { readonly reference: string; readonly digest: string }
+}
+
+export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   const { artifactsFolder: folder, artifactsListen: listen = DEFAULT_LISTEN, artifactsCert: cert } = options
   const { artifactsKey: key, artifactsHost = '' } = options
   const wrong = (what: string) => new KubeNodeError(cliErrors.KN1328({ what }))
@@ -27,7 +33,11 @@ export function artifactsConfigOf(options: ArtifactsOptions): ArtifactsConfig {
     .filter((h) => h !== '')
   if (cert === undefined && hosts.length === 0) throw wrong('--artifacts-host is missing: the names that hosts use')
   const certificate = cert === undefined || key === undefined ? { hosts } : { cert, key }
-  return { folder, ...addressIn('--artifacts-listen', listen), certificate }
+  const { artifactsOci: reference } = options
+  const digest = reference?.split('@')[1]
+  if (reference !== undefined && digest === undefined) throw wrong('--artifacts-oci has no digest (HOST/NAME@sha256:…)')
+  const oci = reference === undefined || digest === undefined ? {} : { oci: { reference, digest } }
+  return { folder, ...addressIn('--artifacts-listen', listen), certificate, ...oci }
 }
 
 /** PEM of a file, in base64. */

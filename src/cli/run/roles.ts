@@ -10,9 +10,9 @@ import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
-import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
+import type { ServedArtifacts } from './artifacts-options.ts'
 import { NEEDS } from './needs.ts'
 import { PinnedAuthority } from './pinned-authority.ts'
 import type { Role } from './role.ts'
@@ -33,7 +33,7 @@ export interface RolesConfig {
   /** PEM in base64: whom hosts trust there; that of our own artifact servers when left out. */
   readonly artifactCaData?: string
   /** What role artifacts serves. */
-  readonly artifacts?: ArtifactsConfig
+  readonly artifacts?: ServedArtifacts
   /** The trust document that hosts start with; they get its keys and the document itself. */
   readonly trust?: string
   /** Clusters are targets too. */
@@ -207,13 +207,28 @@ const syncRole = (config: RolesConfig): Role => ({
   },
 })
 
-const artifactsRole = ({ artifacts }: RolesConfig): Role => ({
+/** From the registry, with the login that a mounted file has, into a folder of the cache. */
+async function pulled(
+  { reference, digest }: NonNullable<ServedArtifacts['oci']>,
+  cache: string,
+  env: RolesConfig['gitEnv'],
+): Promise<string> {
+  const [{ registryFor }, { pulledArtifacts }] = await Promise.all([
+    import('../image/registry-for.ts'),
+    import('#artifacts/pull.ts'),
+  ])
+  return pulledArtifacts(registryFor(reference, { env }).store, digest, cache)
+}
+
+const artifactsRole = ({ artifacts, gitEnv }: RolesConfig): Role => ({
   name: 'artifacts',
   isEverywhere: true,
   async setup({ client, clock, log }) {
     const { ArtifactsPart } = await import('#artifacts/role.ts')
     if (artifacts === undefined) throw new Error('role artifacts has no options')
-    return [new ArtifactsPart({ ...artifacts, client, clock, log })]
+    const { oci, folder: given, ...rest } = artifacts
+    const folder = oci === undefined ? given : await pulled(oci, given, gitEnv)
+    return [new ArtifactsPart({ ...rest, folder, client, clock, log })]
   },
 })
 
