@@ -1,5 +1,6 @@
-// Keeps the namespaces without which a cluster does not work, also while the Defender cannot be reached: its webhook then lets namespaces pass, and a policy
+// Keeps the namespaces without which a cluster does not work and our definitions, also while the Defender cannot be reached: its webhook then lets namespaces pass, and a policy
 // needs no network. Everything that the deletion guard counts stays with the guard.
+import { API_GROUP } from '#api/kind.ts'
 import { ANNOTATIONS, KEPT_NAMESPACES } from '#api/names.ts'
 import { any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
@@ -18,6 +19,32 @@ export const keptNamespaces: AdmissionPolicy = {
         `${valueOf('oldObject', 'annotations', ANNOTATIONS.uninstalling)} == 'true'`,
       ),
       message: `the cluster does not live without this namespace; to delete it nevertheless, first annotate it with ${ANNOTATIONS.uninstalling}=true`,
+    },
+  ],
+}
+
+/** A file that is deleted as a whole would otherwise delete objects whose finalizers no program removes any more: such a deletion never ends. */
+export const keptDefinitions: AdmissionPolicy = {
+  name: 'kubenode-definitions',
+  rules: [
+    {
+      apiGroups: ['apiextensions.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['DELETE'],
+      resources: ['customresourcedefinitions'],
+    },
+  ],
+  matchConditions: [
+    { name: 'of-kubenode', expression: `oldObject != null && oldObject.spec.group == ${quoted(API_GROUP)}` },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: any(
+        'has(oldObject.metadata.deletionTimestamp)',
+        `${valueOf('oldObject', 'annotations', ANNOTATIONS.uninstalling)} == 'true'`,
+      ),
+      message: `with a definition all its objects are deleted; use kubenode uninstall --delete-crds, or first annotate it with ${ANNOTATIONS.uninstalling}=true`,
     },
   ],
 }

@@ -19,7 +19,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
 import { leasePolicies } from './lease-policies.ts'
-import { keptNamespaces } from './namespace-policy.ts'
+import { keptDefinitions, keptNamespaces } from './namespace-policy.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
@@ -349,6 +349,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   allowedEdits,
   certificates,
   keptNamespaces,
+  keptDefinitions,
   ...accountPolicies,
   ...eventPolicies,
   ...leasePolicies,

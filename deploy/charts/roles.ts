@@ -319,6 +319,8 @@ const defender: RoleEntry = {
     on('apiextensions.k8s.io')(['customresourcedefinitions'], ['get']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', ...CHANGE], [API_GROUP]),
+    // The owner of that configuration: they are deleted together.
+    on('rbac.authorization.k8s.io')(['clusterroles'], ['get'], [userOf('defender')]),
     events,
   ],
 }

@@ -27,6 +27,7 @@ const CORE_KINDS = {
   Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),
   CertificateSigningRequest: cluster('certificates.k8s.io', 'CertificateSigningRequest', 'certificatesigningrequests'),
   CustomResourceDefinition: cluster('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions'),
+  ClusterRole: cluster('rbac.authorization.k8s.io', 'ClusterRole', 'clusterroles'),
   ValidatingWebhookConfiguration: cluster(
     'admissionregistration.k8s.io',
     'ValidatingWebhookConfiguration',

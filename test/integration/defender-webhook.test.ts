@@ -253,13 +253,23 @@ test('a registration that is deleted while KubeNode is uninstalled stays away', 
 const definitionOf = (group: string, plural: string): KubeObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.${group}`, labels: { of: 'test' } },
+  // A policy keeps ours without it; here it is about the webhook.
+  metadata: {
+    name: `${plural}.${group}`,
+    labels: { of: 'test' },
+    annotations: { [ANNOTATIONS.uninstalling]: 'true' },
+  },
   spec: {
     group,
     scope: 'Cluster',
     names: { plural, singular: plural.slice(0, -1), kind: `K${plural}`, listKind: `K${plural}List` },
     versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
   },
+})
+
+test('the registration is deleted together with the role of the Defender', async () => {
+  const found = await admin.get(webhookConfigurationType, { name: API_GROUP })
+  expect(found?.metadata.ownerReferences).toMatchObject([{ kind: 'ClusterRole', name: 'kubenode:defender' }])
 })
 
 test('definitions of others can be deleted while the Defender is away, ours cannot; also as a collection', async () => {
@@ -281,7 +291,10 @@ test('a collection of what keeps the cluster alive is not deleted either', async
   const path =
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?fieldSelector=metadata.name%3Dmachines.kubenode.io'
   const { status, text } = await admin.raw({ method: 'DELETE', path })
-  expect([status, text]).toEqual([403, expect.stringContaining('keeps the cluster alive')])
+  expect([status, text]).toEqual([
+    403,
+    expect.stringMatching(/keeps the cluster alive|with a definition all its objects/),
+  ])
   expect(await admin.get(definitions, { name: 'machines.kubenode.io' })).toBeDefined()
 })
 

@@ -3,7 +3,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -33,6 +33,9 @@ export const REGISTRATION_CHECK_MS = 5_000
 const KEYS_CHECK_MS = 60_000
 
 const namespaceType = coreKind('Namespace')
+const clusterRoleType = coreKind('ClusterRole')
+/** Of the installation. Without it the Defender has no rights, so its webhook must not outlive it. */
+const OWN_ROLE = programUser('defender')
 
 export class WebhookRegistrar implements Part {
   readonly name = 'webhook'
@@ -125,13 +128,30 @@ export class WebhookRegistrar implements Part {
       return undefined
     }
     const { bundle, token } = this.#keeper.wanted(this.#keys)
-    const registered = await client.apply(webhookConfigurationType, webhookConfiguration(address, bundle, token), {
+    const configuration = await this.#owned(webhookConfiguration(address, bundle, token))
+    const registered = await client.apply(webhookConfigurationType, configuration, {
       fieldManager: FIELD_MANAGERS.defender,
       force: true,
     })
     this.#keeper.registered(this.#keys, token)
     this.#registered = registered.metadata.resourceVersion
     return registered
+  }
+
+  /** `kubectl delete -f` removes the role, and the garbage collector then the registration: it would refuse deletions forever. */
+  async #owned(configuration: KubeObject): Promise<KubeObject> {
+    const { client, log } = this.#options
+    try {
+      const role = await client.get(clusterRoleType, { name: OWN_ROLE })
+      const uid = role?.metadata.uid
+      if (uid === undefined) return configuration
+      const owner = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: OWN_ROLE, uid }
+      return { ...configuration, metadata: { ...configuration.metadata, ownerReferences: [owner] } }
+    } catch (error) {
+      // Roles of an older release: the webhook is more important than its owner.
+      log.warn('cannot read the role of the Defender', { error: messageOf(error) })
+      return configuration
+    }
   }
 }
 
