@@ -1,4 +1,4 @@
-// Two replicas of each role: the one that stands by is ready, takes over when the leader ends, and a leader is not ready before it can work.
+// Two replicas of each role: the standby is ready, takes over when the leader ends, and a leader is not ready before it can work.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { clientOf, connectionOf } from '#cli/run/connect.ts'
