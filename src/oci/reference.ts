@@ -38,8 +38,6 @@ export function parseReference(text: string): ImageReference {
   }
 }
 
-export const isTag = (text: string): boolean => TAG.test(text)
-
 const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
 
 export const isLoopbackHost = (host: string): boolean => LOOPBACK.test(host)

@@ -120,6 +120,13 @@ describe.each(STORES)('$name', ({ open, absent }) => {
   })
 })
 
+test('the same image made twice has one digest', async () => {
+  const made = await Promise.all([smallLayout(), smallLayout()])
+  for (const { remove } of made) closing.push(remove)
+  expect(made[0]?.digest).toBe(made[1]?.digest)
+  expect(made[0]?.digest).toMatch(/^sha256:/)
+})
+
 test('skopeo copies an image from docker-registry with the same digest', async (context) => {
   if (!hasDockerRegistry()) context.skip('docker-registry is not installed here')
   if (!existsSync('/usr/bin/skopeo')) context.skip('skopeo is not installed here')

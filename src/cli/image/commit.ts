@@ -7,6 +7,8 @@ export interface BuiltCommit {
   readonly revision?: string
 }
 
+/** Files that are in no commit count, too. */
+const SHIPPED = ['src', 'deploy', 'package.json', 'package-lock.json']
 const EPOCH = new Date(0)
 
 /** `epoch` is SOURCE_DATE_EPOCH, for builds without a repository. */
@@ -15,7 +17,7 @@ export function builtCommit(root: string, epoch: string | undefined): BuiltCommi
   const [revision, seconds] = git(root, 'log', '-1', '--no-show-signature', '--format=%H %ct').split(' ')
   if (revision === undefined || seconds === undefined) return given ?? { time: EPOCH }
   const time = given?.time ?? new Date(Number(seconds) * 1_000)
-  const isClean = git(root, 'status', '--porcelain', '--untracked-files=no') === ''
+  const isClean = git(root, 'status', '--porcelain', '--', ...SHIPPED) === ''
   return isClean ? { time, revision } : { time }
 }
 
