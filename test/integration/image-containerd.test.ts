@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
-import { ROLE_NAMES } from '#cli/run/roles.ts'
+import { ROLE_NAMES, type RoleName } from '#cli/run/roles.ts'
 import { readIndex, readManifest } from '#oci/descriptor.ts'
 import { LayoutStore } from '#oci/layout-store.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
@@ -19,6 +19,14 @@ const NAME = 'kubenode.test/kubenode:trial'
 /** sync renders in Jobs of it. */
 const IMAGE = `kubenode.test/kubenode@sha256:${'0'.repeat(64)}`
 const CACHE = '/var/cache/kubenode'
+const MORE: Readonly<
+  Partial<Record<RoleName, { readonly args: readonly string[]; readonly empty: readonly string[] }>>
+> = {
+  sync: { args: ['--cache', `${CACHE}/git`, '--render-image', IMAGE], empty: [CACHE] },
+  artifacts: { args: ['--artifacts-folder', CACHE, '--artifacts-host', 'artifacts.test'], empty: [CACHE] },
+}
+/** All its replicas serve, so it has no leader. */
+const LEADERLESS: readonly RoleName[] = ['artifacts']
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Under load a program takes some seconds to start. */
 const PATIENCE_MS = 90_000
@@ -141,16 +149,17 @@ describe('in containerd', () => {
         ]
         const container = engine.run(`role-${role}`, {
           image: NAME,
-          args: [...args, ...(role === 'sync' ? ['--cache', `${CACHE}/git`, '--render-image', IMAGE] : [])],
+          args: [...args, ...(MORE[role]?.args ?? [])],
           env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
           folders: { [ACCOUNT]: account },
-          ...(role === 'sync' && { empty: [CACHE] }),
+          empty: MORE[role]?.empty ?? [],
         })
         return { role, health, container }
       }),
     )
     for (const { role, health, container } of started) {
-      await untilOrEnded(container, `${role} leads`, async () => ((await holderOf(role)) === '' ? undefined : true))
+      const leads = async () => (LEADERLESS.includes(role) || (await holderOf(role)) !== '' ? true : undefined)
+      await untilOrEnded(container, `${role} leads`, leads)
       await untilOrEnded(container, `${role} is ready`, async () => {
         const answers = await Promise.all(['healthz', 'readyz'].map((p) => fetch(`http://127.0.0.1:${health}/${p}`)))
         return answers.every((a) => a.status === 200) ? true : undefined
