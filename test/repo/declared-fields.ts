@@ -15,7 +15,8 @@ const KINDS_FOLDER = 'src/api/kinds'
 /** Hold no kinds: examples of what is refused. */
 const NO_KINDS = new Set(['rejected.ts'])
 /** A type in a list of parameters is no builder. */
-const FIELD = /(?<=^\s+|[{,] )(\w+): (?!(?:string|number|boolean|unknown|readonly)\b)(?=[a-z]\w*(?:\(|,|$))/g
+const FIELD =
+  /(?<=^\s+|[{,] )(\w+): (?!(?:string|number|boolean|unknown|readonly)\b)(?=(?:[a-z]\w*\.)?[a-z]\w*(?:\(|,|$))/g
 const CONSTANT = /^(?:export )?(?:const|let) (\w+) = /
 
 export const declaredFields = (): readonly DeclaredField[] =>
@@ -30,7 +31,8 @@ interface Around {
 }
 
 /** Marked by itself, however it is wrapped. */
-const isMarked = (rest: string): boolean => /^(?:optional|fallback|immutable|\(|\s)*unserved\(/.test(rest)
+const isMarked = (rest: string): boolean =>
+  /^(?:(?:s\.)?(?:optional|fallback|immutable)|\(|\s)*(?:s\.)?unserved\(/.test(rest)
 
 function fieldsOf(file: string, text: string): DeclaredField[] {
   const kind = /([\w-]+)\.ts$/.exec(file)?.[1] ?? ''

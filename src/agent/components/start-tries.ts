@@ -27,7 +27,7 @@ export class StartTries {
     return { problem, backoffMs: Math.max(0, until - this.#clock.monotonic()) }
   }
 
-  /** The component runs, whoever started it. */
+  /** The component runs, no matter which program started it. */
   noteUp(): void {
     this.#failed = undefined
   }
