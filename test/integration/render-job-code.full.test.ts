@@ -1,5 +1,9 @@
 // What the code of a fleet may try in the pod of a render Job: it ends as in a process.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { findCage } from '#sync/render/cage.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
 import { fleetOf, renderJobWorld, type RenderJobWorld } from '#test/support/worlds/render-job-world.ts'
 
 let world: RenderJobWorld
@@ -18,4 +22,15 @@ test.each([
   ['too much output', `for (let i = 0; i < 5e6; i++) console.log('x'.repeat(100))`, 'KN7105'],
 ])('the code of a fleet tries %s: as in a process', async (_, code, wanted) => {
   expect(await world.outcome(fleetOf(code), { deadlineMs: 8_000 })).toContain(wanted)
+})
+
+const ROOT = join(import.meta.dirname, '../..')
+
+test('the fleet of this repository is the same from a Job and from a process, byte by byte', async () => {
+  const paths = globSync('{fleet,rules}/**/*.{ts,json}', { cwd: ROOT })
+  const files = Object.fromEntries(paths.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
+  const inProcess = await world.render(files, {}, processRenderer(await findCage('allow')))
+  const inJob = await world.render(files)
+  expect(inJob.targets.size).toBeGreaterThan(0)
+  expect(JSON.stringify([...inJob.targets])).toBe(JSON.stringify([...inProcess.targets]))
 })
