@@ -82,12 +82,18 @@ test('wrong input is refused before anything is written', async () => {
     return `${code} ${err.split('\n')[0]}`
   }
   expect(await refused('install', '--cluster', 'hub', '--roles', 'hub', '--image', 'kubenode:latest')).toMatch(
-    /^2 KN1421: cannot use --image: \/image has the wrong format/,
+    /^2 KN1433: cannot use these settings: image has the wrong format \(found "kubenode:latest"\)/,
   )
   expect(await refused('install', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere\.yaml/)
   expect(await refused('install', '--values', 'values.yaml', '--timeout', 'soon')).toMatch(
     /^2 KN1421: cannot use --timeout soon/,
   )
+  expect(await refused('check', '--pre', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere/)
+  expect(await refused('install', '--values', 'values.yaml', '--ignore', 'nodez')).toMatch(
+    /^2 KN1434: there is no check named "nodez"; give --ignore some of: server, /,
+  )
+  expect(await refused('upgrade')).toMatch(/^2 KN1422: KubeNode is not installed/)
+  expect((await kubenode('check')).out).toMatch(/^✗ versions: KN1422: KubeNode is not installed/m)
   expect(await refused('upgrade', '--values', 'values.yaml')).toMatch(/^2 KN1422: KubeNode is not installed/)
   expect(await refused('uninstall')).toMatch(/^2 no objects|^2 KN1423/)
   expect(await refused('uninstall', '--yes', 'other')).toMatch(/^2 /)

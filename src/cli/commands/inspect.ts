@@ -23,11 +23,17 @@ export const withServer = (command: Command): Command =>
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out, in a pod its own account')
     .option('--context <name>', 'context of the kubeconfig')
 
-export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
+export const connect = async (options: ServerOptions, io: Io): Promise<KubeClient> =>
+  (await connectionTo(options, io)).client
+
+export async function connectionTo(
+  { kubeconfig, context }: ServerOptions,
+  io: Io,
+): Promise<{ readonly client: KubeClient; readonly server: string }> {
   const { talkingClientOf, chosenConnection } = await import('../run/connect.ts')
   const { config, warnings } = await chosenConnection({ file: kubeconfig, context, env: io.env })
   for (const w of warnings) io.err(shownLine(w))
-  return talkingClientOf(config, (line) => io.err(shownLine(line)))
+  return { client: talkingClientOf(config, (line) => io.err(shownLine(line))), server: config.server }
 }
 
 interface GetOptions extends ServerOptions {

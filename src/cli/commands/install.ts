@@ -5,14 +5,14 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { InstallContext } from '../install/context.ts'
-import type { SettingFlags } from '../install/load.ts'
+import type { SettingFlags, Values } from '../install/load.ts'
 import type { Finding } from '../install/checks/finding.ts'
 import type { InstallPlan } from '../install/plan.ts'
 import type { Release } from '../install/release.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
-import { connect, type ServerOptions, withServer } from './inspect.ts'
+import { connectionTo, type ServerOptions, withServer } from './inspect.ts'
 import { installErrors } from '../install/install-errors.ts'
 
 interface Waiting {
@@ -65,7 +65,9 @@ export function register(program: Command, io: Io): void {
     withTimeout(withSettings(withServer(command)), '5m')
       .option('--export', 'print the objects as YAML; needs no cluster')
       .addOption(
-        new Option('--dry-run <where>', 'try everything on the API server and write nothing').choices(['server']),
+        new Option('--dry-run [where]', 'try everything on the API server and write nothing')
+          .choices(['server'])
+          .preset('server'),
       )
       .option('--diff', 'show what would change and write nothing')
       .option('--no-wait', 'do not wait until the programs work')
@@ -89,7 +91,6 @@ export function register(program: Command, io: Io): void {
 }
 
 async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Promise<InstallContext> {
-  const [client, { ResourceTypes }] = await Promise.all([connect(options, io), import('#delivery/resource-types.ts')])
   const timeoutMs = durationMs(options.timeout ?? '5m')
   if (timeoutMs === undefined)
     throw new KubeNodeError(
@@ -99,8 +100,13 @@ async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Pro
         command: 'install',
       }),
     )
+  const [{ client, server }, { ResourceTypes }] = await Promise.all([
+    connectionTo(options, io),
+    import('#delivery/resource-types.ts'),
+  ])
   return {
     client,
+    server,
     types: new ResourceTypes(client, () => systemClock.monotonic()),
     clock: systemClock,
     say: (line) => io.err(shownLine(line)),
@@ -108,15 +114,36 @@ async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Pro
   }
 }
 
+/** Nothing where no setting is chosen at all. */
+async function chosenValues(options: SettingFlags, io: Io, context?: InstallContext): Promise<Values | undefined> {
+  const [{ mergedValues, storedValues, valuesFile }, { withHostServer }] = await Promise.all([
+    import('../install/load.ts'),
+    import('../install/host-server.ts'),
+  ])
+  const own = options.values === undefined ? undefined : valuesFile(options.values, io.cwd)
+  const stored = context === undefined ? {} : await storedValues(context.client)
+  const merged = mergedValues(own ?? stored, options)
+  if (Object.keys(merged).length === 0) return undefined
+  const { values, chosen } = withHostServer(merged, stored, context?.server)
+  if (chosen !== undefined)
+    io.err(
+      shownLine(
+        `hosts reach the API server at ${chosen}, as this kubeconfig does; apiServer.url in --values names another`,
+      ),
+    )
+  return values
+}
+
 async function loaded(options: SettingFlags, io: Io, context?: InstallContext): Promise<Release> {
-  const { mergedValues, releaseOf, storedValues, valuesFile } = await import('../install/load.ts')
-  const base =
-    options.values !== undefined
-      ? valuesFile(options.values, io.cwd)
-      : context === undefined
-        ? {}
-        : await storedValues(context.client)
-  return releaseOf(mergedValues(base, options))
+  const { releaseOf } = await import('../install/load.ts')
+  return releaseOf((await chosenValues(options, io, context)) ?? {})
+}
+
+/** Without settings, a check is about what every installation needs. */
+async function checkedRelease(options: SettingFlags, io: Io, context: InstallContext): Promise<Release> {
+  const values = await chosenValues(options, io, context)
+  if (values === undefined) return (await import('../install/release-without-settings.ts')).releaseWithoutSettings()
+  return (await import('../install/load.ts')).releaseOf(values)
 }
 
 async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<void> {
@@ -124,7 +151,9 @@ async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promi
     const { yamlOf } = await import('../install/export.ts')
     return io.out(yamlOf(await loaded(options, io)))
   }
+  const ignored = await ignoredChecks(options.ignore)
   const context = await contextOf(options, io)
+  if (isUpgrade) await refuseAbsent(context)
   const release = await loaded(options, io, context)
   const [{ observeInstalled }, { planInstall }, { runInstall }, { nextSteps }] = await Promise.all([
     import('../install/observe.ts'),
@@ -142,12 +171,28 @@ async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promi
   const isDone = await runInstall(context, release, {
     isUpgrade,
     wait: options.wait,
-    ignored: new Set((options.ignore ?? '').split(',').map((c) => c.trim())),
+    ignored,
     needsSigner: release.objects.some((o) => o.metadata.name === 'kubenode-approver' && o.kind === 'Deployment'),
     confirm: (plan) => agreed(plan, options.yes === true, io),
     show: (findings) => showProblems(findings, io),
   })
   if (isDone) for (const line of nextSteps(release)) io.out(shownLine(line))
+}
+
+/** Before settings are asked for, which an installation that is there would bring. */
+async function refuseAbsent(context: InstallContext): Promise<void> {
+  const { observeInstalled } = await import('../install/observe.ts')
+  const { installed } = await observeInstalled(context)
+  if (installed === undefined) throw new KubeNodeError(installErrors.KN1422())
+}
+
+async function ignoredChecks(names = ''): Promise<ReadonlySet<string>> {
+  const { CHECKS } = await import('../install/checks/judge.ts')
+  const ignored = new Set(names.split(',').flatMap((c) => c.trim() || []))
+  const [unknown] = ignored.difference(new Set<string>(CHECKS))
+  if (unknown !== undefined)
+    throw new KubeNodeError(installErrors.KN1434({ name: JSON.stringify(unknown), known: CHECKS.join(', ') }))
+  return ignored
 }
 
 async function showProblems(findings: readonly Finding[], io: Io): Promise<void> {
@@ -169,12 +214,11 @@ async function agreed({ from, to, prunes }: InstallPlan, isAgreed: boolean, io: 
 
 async function check(options: CheckFlags, io: Io): Promise<void> {
   const context = await contextOf(options, io)
-  const [{ checkCluster }, { failures, lineOf }, { checkedRelease }] = await Promise.all([
+  const [{ checkCluster }, { failures, lineOf }] = await Promise.all([
     import('../install/install.ts'),
     import('../install/checks/finding.ts'),
-    import('../install/checked-release.ts'),
   ])
-  const release = await checkedRelease(() => loaded(options, io, context))
+  const release = await checkedRelease(options, io, context)
   const needsSigner = options.pre === true || release.objects.some((o) => o.metadata.name === 'kubenode-approver')
   const findings = await checkCluster(context, release, { isInstalled: options.pre !== true, needsSigner })
   if (options.output === 'json') io.out(`${JSON.stringify(findings, undefined, 2)}\n`)

@@ -8,6 +8,8 @@ import { installErrors } from './install-errors.ts'
 
 export interface InstallContext {
   readonly client: KubeClient
+  /** Its address, as this machine reaches it. */
+  readonly server?: string
   readonly types: ResourceTypes
   readonly clock: Clock
   /** Progress for users, one line each. */

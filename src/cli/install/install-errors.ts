@@ -27,8 +27,8 @@ export const installErrors = errorTable({
     next: 'install a release between the two first; it rewrites them',
   },
   KN1407: {
-    text: '{ready} of {total} nodes take ordinary pods, and two replicas of a role need 2',
-    next: 'add a node, or install with --replicas 1',
+    text: '{ready} of {total} take ordinary pods; {needed}',
+    next: '{remedy}',
   },
   KN1408: {
     text: 'the clock of this machine and that of the API server are {seconds} s apart (limit 5 s)',
@@ -88,7 +88,7 @@ export const installErrors = errorTable({
   },
   KN1422: {
     text: 'KubeNode is not installed in this cluster',
-    next: 'run kubenode install',
+    next: 'run kubenode check --pre, then kubenode install',
   },
   KN1423: {
     text: 'cannot ask for confirmation: this is not a terminal',
@@ -125,5 +125,13 @@ export const installErrors = errorTable({
   KN1432: {
     text: 'not ready: {why}',
     next: 'kubectl -n {namespace} describe pods shows why',
+  },
+  KN1433: {
+    text: 'cannot use these settings: {why}',
+    next: 'a hub needs: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; other settings come from a file with --values (docs/install.md)',
+  },
+  KN1434: {
+    text: 'there is no check named {name}',
+    next: 'give --ignore some of: {known}',
   },
 })

@@ -14,6 +14,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { VERSION } from '../version.ts'
 import { installErrors } from './install-errors.ts'
 import { definitionsIn, labelled, labelValue, type Release } from './release.ts'
+import { settingProblems } from './setting-problems.ts'
 
 export interface SettingFlags {
   readonly cluster?: string
@@ -51,11 +52,22 @@ function parsedValues(text: string, flag: string): Values {
   try {
     value = parse(text) ?? {}
   } catch (cause) {
-    throw new KubeNodeError(installErrors.KN1421({ flag, why: messageOf(cause), command: 'install' }), { cause })
+    throw new KubeNodeError(installErrors.KN1421({ flag, why: firstLine(messageOf(cause)), command: 'install' }), {
+      cause,
+    })
   }
   if (isObject(value)) return value
-  throw new KubeNodeError(installErrors.KN1421({ flag, why: 'it holds no map', command: 'install' }))
+  throw new KubeNodeError(
+    installErrors.KN1421({
+      flag,
+      why: 'the file must be a map of settings, such as cluster: prod-1',
+      command: 'install',
+    }),
+  )
 }
+
+/** The parser adds an excerpt over several lines. */
+const firstLine = (text: string): string => text.split('\n', 1)[0]?.replace(/:$/, '') ?? text
 
 export function valuesFile(file: string, cwd: string): Values {
   const flag = `--values ${file}`
@@ -63,7 +75,9 @@ export function valuesFile(file: string, cwd: string): Values {
     return parsedValues(readFileSync(resolve(cwd, file), 'utf8'), flag)
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(installErrors.KN1421({ flag, why: messageOf(cause), command: 'install' }), { cause })
+    const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    const why = isAbsent ? 'there is no such file' : messageOf(cause)
+    throw new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }), { cause })
   }
 }
 
@@ -84,19 +98,9 @@ export function mergedValues(values: Values, flags: SettingFlags): Values {
     ...(roles !== undefined && { roles: roles.split(',').map((r) => r.trim()) }),
     ...(image !== undefined && { image }),
     ...(registry !== undefined && { registry }),
-    ...(replicas !== undefined && { replicas: Number(replicas) }),
+    ...(replicas !== undefined && { replicas: /^\d+$/.test(replicas) ? Number(replicas) : replicas }),
   }
 }
-
-const FLAG_OF: Readonly<Record<string, string>> = {
-  '/cluster': '--cluster',
-  '/roles': '--roles',
-  '/image': '--image',
-  '/registry': '--registry',
-  '/replicas': '--replicas',
-}
-
-const MOST_PROBLEMS = 5
 
 export async function releaseOf(values: Values, version: string = VERSION): Promise<Release> {
   const [{ readSettings }, { installObjects }] = await Promise.all([
@@ -104,7 +108,7 @@ export async function releaseOf(values: Values, version: string = VERSION): Prom
     load<Charts>('install.ts'),
   ])
   const read = readSettings(structuredClone({ ...values, version: labelValue(version) }))
-  if (read.kind === 'Problems') throw wrong(read.problems)
+  if (read.kind === 'Problems') throw new KubeNodeError(installErrors.KN1433({ why: settingProblems(read.problems) }))
   const chosen: KubeObject = {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -118,14 +122,4 @@ export async function releaseOf(values: Values, version: string = VERSION): Prom
     definitions: definitionsIn(join(releaseRoot(), 'deploy/crds')).map(mark),
     objects: [...installObjects(read.value as never), chosen].map(mark),
   }
-}
-
-function wrong(problems: readonly Problem[]): KubeNodeError {
-  const [first] = problems
-  const flag = FLAG_OF[first?.pointer ?? ''] ?? '--values'
-  const why = problems
-    .slice(0, MOST_PROBLEMS)
-    .map(({ pointer, message }) => `${pointer} ${message}`.trim())
-    .join('; ')
-  return new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }))
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { labelled, type Release } from '../release.ts'
 import { failures, withIgnored } from './finding.ts'
-import { judge, type Wanted } from './judge.ts'
+import { CHECKS, judge, type Wanted } from './judge.ts'
 import { remediatorsIn } from './remediators.ts'
 import type { CheckSeen } from './seen.ts'
 
@@ -67,6 +67,30 @@ test.each<[string, Partial<CheckSeen>, string]>([
 test('few nodes are a warning with a number: one replica works on one node', () => {
   const found = judge({ ...healthy, nodes: { value: { ready: 1, total: 4 } } }, wanted)
   expect(found.find((f) => f.check === 'nodes')).toMatchObject({ verdict: 'Warning', code: 'KN1407' })
+})
+
+test.each([
+  ['no nodes and no settings yet', 0, [], /0 of 0 nodes take ordinary pods; the programs need one; add a node, or unc/],
+  ['no nodes', 0, release.objects, /two replicas of a role need 2; add a node, or unc/],
+  ['one replica and no node', 0, [deployment('kubenode-sync', 'n', { replicas: 1 })], /the programs need one; add/],
+])('%s is a warning whose remedy helps', (_, total, objects, text) => {
+  const found = judge(
+    { ...healthy, nodes: { value: { ready: 0, total } } },
+    { ...wanted, release: { ...release, objects } },
+  )
+  expect(found.find((f) => f.check === 'nodes')).toMatchObject({ verdict: 'Warning', code: 'KN1407' })
+  expect(found.find((f) => f.check === 'nodes')?.text).toMatch(text)
+})
+
+test('a check of an installation fails once where there is none', () => {
+  const running = { unready: { value: [] }, leaderless: { value: [] }, webhook: 'NotAsked' } as const
+  const found = judge({ ...healthy, running }, wanted)
+  expect(failures(found).map((f) => f.code)).toEqual(['KN1422'])
+  expect(found.filter((f) => f.check === 'leaders' || f.check === 'workloads')).toEqual([])
+})
+
+test('every check has a name that --ignore knows', () => {
+  for (const { check } of judge(healthy, wanted)) expect(CHECKS).toContain(check)
 })
 
 test('a volume needs a claim that is there, or a class that can make it', () => {

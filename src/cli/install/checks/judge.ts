@@ -10,6 +10,8 @@ import type { CheckSeen, Reading } from './seen.ts'
 
 const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
+/** Replicas of a role run on different nodes. */
+const SPREAD = 2
 /** Named in one line. */
 const MOST_NAMED = 3
 
@@ -83,6 +85,7 @@ const definitions: Judge = (seen, { release }) =>
 const versions: Judge = (seen, { release }) =>
   read('versions', seen.installed, (installed) => {
     const { from, to, skip } = planInstall(installed, release)
+    if (from === undefined && seen.running !== undefined) return failed('versions', installErrors.KN1422())
     if (from === undefined) return passed('versions', `KubeNode ${to}; none is installed`)
     if (skip !== undefined) return failed('versions', installErrors.KN1416({ from, to, why: skip }))
     return passed(
@@ -94,9 +97,14 @@ const versions: Judge = (seen, { release }) =>
 const nodes: Judge = (seen, { release }) =>
   read('nodes', seen.nodes, ({ ready, total }) => {
     const replicas = Math.max(0, ...release.objects.map(replicasOf))
-    return ready >= Math.min(2, replicas)
-      ? passed('nodes', `${ready} of ${counted(total, 'node')} take ordinary pods`)
-      : doubtful('nodes', installErrors.KN1407({ ready, total }))
+    // Without settings there are no workloads yet, and any program needs a node.
+    const wanted = Math.max(1, Math.min(SPREAD, replicas))
+    const of = counted(total, 'node')
+    if (ready >= wanted) return passed('nodes', `${ready} of ${of} take ordinary pods`)
+    const needed = wanted === 1 ? 'the programs need one' : 'two replicas of a role need 2'
+    const isOneEnough = ready > 0
+    const remedy = isOneEnough ? 'add a node, or install with --replicas 1' : 'add a node, or uncordon or untaint one'
+    return doubtful('nodes', installErrors.KN1407({ ready, total: of, needed, remedy }))
   })
 
 const replicasOf = (o: Release['objects'][number]): number => {
@@ -174,8 +182,9 @@ const pods: Judge = (seen) =>
       : refusals.map((r) => failed('pods', installErrors.KN1413(r))),
   )
 
-const running: Judge = ({ running: now }) => {
-  if (now === undefined) return []
+const running: Judge = ({ running: now, installed }) => {
+  // Nothing can run, and that is reported once, by its version.
+  if (now === undefined || ('value' in installed && installed.value.installed === undefined)) return []
   return [
     ...read('workloads', now.unready, (unready) =>
       unready.length === 0
@@ -220,6 +229,25 @@ const network: Judge = (_, { release }) =>
         ),
       ]
     : []
+
+/** Names that --ignore takes. */
+export const CHECKS: readonly string[] = [
+  'server',
+  'rights',
+  'policies',
+  'signer',
+  'definitions',
+  'versions',
+  'nodes',
+  'clock',
+  'agents',
+  'remediators',
+  'namespace',
+  'elsewhere',
+  'storage',
+  'pods',
+  'network',
+]
 
 const ALL: readonly Judge[] = [
   server,
