@@ -25,6 +25,7 @@ import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/cer
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
+import type { OnAllowed } from './auth/used-rights.ts'
 import { TokenSigner } from './auth/tokens.ts'
 import { bootstrap } from './bootstrap/objects.ts'
 import { nodeRules } from './bootstrap/roles.ts'
@@ -69,6 +70,8 @@ export interface ApiServerOptions {
   readonly judgeSubject?: JudgeSubject
   /** Which client certificates are accepted, for example none of a revoked key; when absent, all that have not expired. */
   readonly acceptsUser?: AcceptsUser
+  /** Told of each right that a client uses. */
+  readonly onAllowed?: OnAllowed
   /** Answers one path for anonymous clients; without it there is none. */
   readonly openPath?: MakeOpenPath
   readonly log?: Logger
@@ -105,7 +108,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k), policies)),
     definitionServed(),
   ])
-  const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules))
+  const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules), options.onAllowed)
   const { resolveService = endpointsInTurn(store) } = options
   const webhooks = new WebhookAdmission({
     store,

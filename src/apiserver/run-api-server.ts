@@ -1,5 +1,5 @@
 // The server as a process: its data folder, its kubeconfig file, its shutdown on a signal.
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -8,15 +8,18 @@ import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
+import { type OnAllowed, usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { ApiServerOptions } from './api-server.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
-/** Files that any start leaves in a data folder. */
 /** More than that takes seconds to read, in which nothing is served. */
 const MANY_BYTES = 32 * 1024 * 1024
-const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part|\.partial)?)$/
+/** One line for each right that a client used. */
+export const USED_RIGHTS_FILE = 'used-rights.jsonl'
+/** Files that any start leaves in a data folder. */
+const OURS = /^(used-rights\.jsonl|objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part|\.partial)?)$/
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -36,6 +39,8 @@ export interface RunOptions {
   readonly onClosed?: (count: number) => void
   /** A large file of objects is read before serving starts. */
   readonly onReading?: (bytes: number) => void
+  /** Keeps in the data folder which rights clients use. */
+  readonly recordsRights?: boolean
   /** Stops the server. */
   readonly signal: AbortSignal
 }
@@ -59,6 +64,7 @@ export async function runApiServer({
   program,
   onClosed = () => undefined,
   onReading = () => undefined,
+  recordsRights = false,
   signal,
 }: RunOptions): Promise<Running> {
   useSmallPools()
@@ -91,6 +97,7 @@ export async function runApiServer({
     ...rules,
     ...(policies === undefined ? {} : { policies }),
     ...(log === undefined ? {} : { log }),
+    ...(recordsRights && { onAllowed: usedRightsIn(join(data, USED_RIGHTS_FILE)) }),
   })
   const kubeconfig = join(data, 'admin.kubeconfig')
   try {
@@ -112,6 +119,18 @@ export async function runApiServer({
     else signal.addEventListener('abort', stop, { once: true })
   })
   return { url: server.url, kubeconfig, ended }
+}
+
+/** A full disk loses lines, never requests. */
+function usedRightsIn(path: string): OnAllowed {
+  const known = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+  return usedRights((line) => {
+    try {
+      appendFileSync(path, `${line}\n`)
+    } catch {
+      // A line that is cut is no JSON: who reads the record notices.
+    }
+  }, known)
 }
 
 /** Their owner is not ours to change, for example when a user passes the parent folder by mistake. */

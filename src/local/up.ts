@@ -48,6 +48,8 @@ export interface UpOptions {
   readonly nodes?: number
   /** Ends once the fleet is as git says, or could not become so in time. */
   readonly check: boolean
+  /** Each API server keeps which rights its clients use. */
+  readonly recordsRights: boolean
   readonly node: string
   /** Folder where all programs keep what Node compiled; undefined where none can be trusted. */
   readonly compileCache: string | undefined
@@ -163,7 +165,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   prepareFolders(layout)
 
   const programs = new Programs(layout, keeper)
-  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports) })
+  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, options) })
   // Prepare the declared files while the servers start.
   const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
   const declared = provideFleet(layout, files, options)
@@ -213,9 +215,21 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
 }
 
 /** One process serves all clusters: three of them would load and compile the same thing, and keep it in memory, three times. */
-function serverArgs(layout: Layout, ports: Readonly<Record<string, number>>): readonly string[] {
+function serverArgs(
+  layout: Layout,
+  ports: Readonly<Record<string, number>>,
+  { recordsRights }: UpOptions,
+): readonly string[] {
   const also = BUSINESS_CLUSTERS.flatMap((name) => ['--also', `${ports[name]}=${layout.cluster(name).apiserver}`])
-  return ['apiserver', '--data', layout.cluster(HUB).apiserver, '--port', String(ports[HUB]), ...also]
+  return [
+    'apiserver',
+    '--data',
+    layout.cluster(HUB).apiserver,
+    '--port',
+    String(ports[HUB]),
+    ...also,
+    ...(recordsRights ? ['--record-rights'] : []),
+  ]
 }
 
 /** Built on the first start of a checkout and after each edit. */

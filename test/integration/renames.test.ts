@@ -16,6 +16,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { recording } from '#test/support/rights/record.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
@@ -81,7 +82,7 @@ async function startRoles(provider: MemoryProvider): Promise<void> {
 }
 
 beforeAll(async () => {
-  api = await createApiServer()
+  api = await createApiServer(recording)
   await api.listen()
   admin = clientAs()
   await installAll(admin)

@@ -13,7 +13,7 @@ export function authorizerFor(authorizer: Authorizer, request: AdmissionRequest)
             name: `system:serviceaccount:${account.namespace}:${account.name}`,
             groups: [...serviceAccountGroups(account.namespace), AUTHENTICATED],
           }
-    const reason = authorizer.reasonFor(user, { verb, ...resource, ...(path === '' ? {} : { path }) })
+    const reason = authorizer.reasonOfUse(user, { verb, ...resource, ...(path === '' ? {} : { path }) })
     return { allowed: reason !== undefined, reason: reason ?? '' }
   }
   const { served, subresource, namespace, name } = request

@@ -2,6 +2,7 @@
 // and discarded whenever one of them changes.
 import type { KubeObject } from '#schema/object.ts'
 import type { Store } from '../storage/store.ts'
+import type { OnAllowed } from './used-rights.ts'
 import { AUTHENTICATED, MASTERS, type RequestUser } from './user.ts'
 
 export interface Attributes {
@@ -51,11 +52,13 @@ const KINDS = ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'] a
 export class Authorizer {
   readonly #store: Store
   readonly #nodes: Authority | undefined
+  readonly #onAllowed: OnAllowed
   #grants: ReadonlyMap<string, readonly Grant[]> | undefined
 
-  constructor(store: Store, nodes?: Authority) {
+  constructor(store: Store, nodes?: Authority, onAllowed: OnAllowed = () => undefined) {
     this.#store = store
     this.#nodes = nodes
+    this.#onAllowed = onAllowed
     for (const kind of KINDS)
       store.collection(`${RBAC}/${kind}`).watch({ namespace: undefined, name: undefined }, () => {
         this.#grants = undefined
@@ -63,7 +66,14 @@ export class Authorizer {
   }
 
   allows(user: RequestUser, attributes: Attributes): boolean {
-    return this.reasonFor(user, attributes) !== undefined
+    return this.reasonOfUse(user, attributes) !== undefined
+  }
+
+  /** As `reasonFor`, of somebody who uses the right: a review only asks. */
+  reasonOfUse(user: RequestUser, attributes: Attributes): string | undefined {
+    const reason = this.reasonFor(user, attributes)
+    if (reason !== undefined) this.#onAllowed(user, attributes)
+    return reason
   }
 
   /** Why it is allowed; undefined when it is not. */

@@ -14,6 +14,7 @@ interface Options {
   readonly also?: readonly string[]
   readonly host: string
   readonly loops: boolean
+  readonly recordRights?: boolean
 }
 
 const DEFAULT_PORT = '6443'
@@ -33,6 +34,10 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
+    .option(
+      '--record-rights',
+      'keep in used-rights.jsonl of the data folder which rights clients use, for audits of roles',
+    )
     .action(async (options: Options) => {
       const [{ runApiServer }, { compiledPolicies }, { embeddedRules }, { untilEnded }] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
@@ -49,6 +54,7 @@ export function register(program: Command, io: Io): void {
           port,
           host: options.host,
           loops: options.loops,
+          recordsRights: options.recordRights ?? false,
           rules: embeddedRules(),
           policies,
           program: runningProgram(),

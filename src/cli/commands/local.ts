@@ -18,6 +18,7 @@ interface Options {
   readonly nodes?: string
   readonly reset?: boolean
   readonly check?: boolean
+  readonly recordRights?: boolean
 }
 
 const MAX_LOCAL_NODES = 50
@@ -45,6 +46,7 @@ export function register(program: Command, io: Io): void {
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
     .option('--reset', 'delete the data of earlier runs first')
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
+    .option('--record-rights', 'keep in used-rights.jsonl of each API server which rights its clients use')
     .action(async (options: Options) => {
       const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }] =
         await Promise.all([
@@ -65,6 +67,7 @@ export function register(program: Command, io: Io): void {
           program: runningProgram(),
           reset: options.reset ?? false,
           check: options.check ?? false,
+          recordsRights: options.recordRights ?? false,
           ...nodesOf(options.nodes),
           node: process.execPath,
           compileCache: compileCache(),

@@ -1,13 +1,18 @@
 // The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
 // and none of it minds that any process is killed in the middle. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
+import { X509Certificate } from 'node:crypto'
 import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { programUser } from '#api/names.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom } from '#lib/random.ts'
+import { isRecording, note, recordedTable, usedAt } from '#test/support/rights/record.ts'
+import { creditOf, flat } from '#test/support/rights/shipped-rights.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
@@ -44,7 +49,7 @@ beforeAll(async () => {
   fleet = new TestFleet()
   mkdirSync(fleet.data)
   chmodSync(fleet.data, 0o777)
-  fleet.startWithUmask('000', '--nodes', String(NODES))
+  fleet.startWithUmask('000', '--nodes', String(NODES), '--record-rights')
   await fleet.settled()
   for (const cluster of ['test', 'prod']) observers.set(cluster, observe(fleet.kubeconfig(cluster)))
   await until(
@@ -269,4 +274,37 @@ describe('the whole way', () => {
       await until('agents run again', () => fleet.processes('agent-main.').length === 2 * NODES || undefined, 60_000)
     },
   )
+
+  test('every program has the account of its role, and none has the key of the administrator', () => {
+    const programs = fleet.processes('run --roles')
+    expect(programs.length).toBe(5)
+    expect(fleet.processes('run ', 'admin.kubeconfig')).toEqual([])
+    const accounts = programs.flatMap(({ command }) => {
+      const roles = /--roles (\S+)/.exec(command)?.[1]?.split(',') ?? []
+      const files = [...command.matchAll(/--kubeconfig (\w+)=(\S+)/g)].map(([, role = '', path = '']) => {
+        const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
+        const cert = config.clientCertificate?.cert
+        const subject = cert !== undefined && 'data' in cert ? new X509Certificate(cert.data).subject : 'none'
+        return { role, subject }
+      })
+      expect(files.map((f) => f.role)).toEqual(roles)
+      return files
+    })
+    expect(accounts.filter(({ role, subject }) => subject !== `CN=${programUser(role)}`)).toEqual([])
+  })
+
+  test('programs and agents used shipped rights only, and each is in the table of used rights', () => {
+    const used = ['hub', 'test', 'prod'].flatMap((name) => usedAt(join(fleet.data, name, 'apiserver')))
+    for (const line of used) note(JSON.stringify(line))
+    const credits = used.map(creditOf)
+    expect(credits.flatMap((c) => (c.kind === 'Foreign' ? [c.text] : []))).toEqual([])
+    const shipped = credits.flatMap((c) => (c.kind === 'Shipped' ? [c] : []))
+    const identities = ['agents', 'approver', 'bootstrappers', 'controllers', 'defender', 'sync']
+    expect([...new Set(shipped.map((c) => c.identity))].sort()).toEqual(expect.arrayContaining(identities))
+    // Not while the table is being recorded.
+    if (isRecording) return
+    const known = new Set(flat(recordedTable()))
+    const news = [...new Set(shipped.map((c) => `${c.identity}: ${c.text}`))].filter((right) => !known.has(right))
+    expect(news, 'record them: npm run rights test/e2e/whole-way/whole-way.test.ts').toEqual([])
+  })
 })

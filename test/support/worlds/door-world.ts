@@ -21,6 +21,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
+import { recording } from '#test/support/rights/record.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { handOverKey, tokenText } from '#identity/join-token.ts'
@@ -95,6 +96,7 @@ export class DoorWorld {
       loops: UNSIGNING,
       port: this.#port,
       ...embeddedRules({ clock }),
+      ...recording,
       ...options,
     })
     await this.#server.listen()
