@@ -84,7 +84,27 @@ export const syncErrors = errorTable({
   },
   KN7022: {
     text: 'cannot fetch for FleetSource {source}: the Secret {secret} of spec.secretRef {why}',
-    next: 'for https it needs username and password, for ssh ssh-privatekey and known_hosts',
+    next: 'https takes username and password, or bearerToken, and ca.crt for a private authority; ssh takes ssh-privatekey and known_hosts',
+  },
+  KN7023: {
+    text: 'cannot fetch {url}: the server refused {credentials} (HTTP {status})',
+    next: 'put a username and password, or a bearerToken, that may read the repository into the Secret of spec.secretRef; sync reads it again with each fetch',
+  },
+  KN7024: {
+    text: 'cannot fetch {url}: the certificate of the server is not trusted: {why}',
+    next: 'correct the certificate, or put the authority that signs it into ca.crt of the Secret of spec.secretRef',
+  },
+  KN7025: {
+    text: 'cannot fetch {url}: the server redirects to another address, and sync does not take credentials there',
+    next: 'set spec.url to the address that the server redirects to',
+  },
+  KN7026: {
+    text: 'cannot fetch for FleetSource {source}: spec.url contains a user or a password',
+    next: 'put them into a Secret, and name it in spec.secretRef',
+  },
+  KN7027: {
+    text: 'cannot fetch for FleetSource {source}: sync may not read the Secret {namespace}/{name} of spec.secretRef',
+    next: 'run kubectl -n {namespace} create role kubenode-git --verb=get --resource=secrets --resource-name={name}, and bind it to the service account kubenode-sync of kubenode-system',
   },
   KN7101: {
     text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',

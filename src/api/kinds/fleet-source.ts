@@ -109,7 +109,7 @@ const spec = s.obj('The repository to follow, and how.', {
   verify: s.optional(verify),
   secretRef: s.optional(
     f.secretRef(
-      'Secret with the credentials of the repository: in the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
+      'Secret with the credentials of the repository: username and password, or bearerToken, and ca.crt for https; ssh-privatekey and known_hosts for ssh. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
     ),
   ),
   decryption: s.optional(

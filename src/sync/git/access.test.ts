@@ -3,6 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, parseLocalRepositories } from './access.ts'
 
+const NOW = Date.parse('2026-11-21T12:00:00Z')
 const WRITES = { kinds: ['ConfigMap'], namespaces: ['shop'] }
 const source = (spec: object) =>
   ({
@@ -15,6 +16,7 @@ const secret = (data: Readonly<Record<string, string>>): KubeObject => ({
   metadata: { name: 'git' },
   data: Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
 })
+const BASIC = Buffer.from('a:b').toString('base64')
 const SSH = { url: 'ssh://git@git.example/shop' }
 const OWN = { secretRef: { name: 'git' } }
 
@@ -25,7 +27,7 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, object]
     'a source has those of its Secret, also beside others',
     { writes: WRITES, ...OWN },
     { username: 'a', password: 'b' },
-    { kind: 'Header', authorization: `Basic ${Buffer.from('a:b').toString('base64')}` },
+    { kind: 'Https', authorization: `Basic ${BASIC}`, secrets: [BASIC, 'b'] },
   ],
   [
     'a source has the key of its Secret',
@@ -34,7 +36,7 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, object]
     { kind: 'SshKey', identity: 'k', knownHosts: 'h' },
   ],
 ])('S27 credentials: %s', (_, spec, data, wanted) => {
-  expect(accessOf(source(spec), data && secret(data))).toEqual(wanted)
+  expect(accessOf(source(spec), data && secret(data), NOW)).toEqual(wanted)
 })
 
 test.each<[string, object, Readonly<Record<string, string>> | undefined, RegExp]>([
@@ -45,15 +47,40 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, RegExp]
     'a password that would become another header',
     OWN,
     { username: 'a', password: 'b\r\nX: y' },
-    /KN7022.*several lines/,
+    /KN7022.*a password of several lines/,
   ],
+  [
+    'a token with the newline of an editor',
+    OWN,
+    { bearerToken: 't\n' },
+    /KN7022.*bearerToken that ends with a newline; write/,
+  ],
+  ['a token with a space', OWN, { token: 'Bearer t' }, /KN7022.*a token with spaces/],
+  ['a username that would end in the password', OWN, { username: 'a:b', password: 'c' }, /KN7022.*colon/],
+  ['a token of any length', OWN, { bearerToken: 't'.repeat(9_000) }, /KN7022.*more than 8192/],
+  [
+    'two kinds of credentials',
+    OWN,
+    { username: 'a', password: 'b', token: 't' },
+    /KN7022.*has username, password, token: keep/,
+  ],
+  ['two tokens', OWN, { bearerToken: 't', token: 't' }, /KN7022.*has bearerToken, token: keep/],
+  ['an empty Secret', OWN, {}, /KN7022.*neither username and password, nor bearerToken, nor ca.crt/],
+  ['an authority that is none', OWN, { 'ca.crt': 'x' }, /KN7022.*not a certificate in PEM/],
+  ['a user in the URL beside a Secret', { url: 'https://a@git.example/shop', ...OWN }, { token: 't' }, /KN7026/],
+  ['a password in the URL', { url: 'https://a:b@git.example/shop' }, undefined, /KN7026/],
   ['a key without hosts', { ...SSH, ...OWN }, { 'ssh-privatekey': 'k' }, /KN7022.*no known_hosts/],
 ])('S27 a source is refused with %s', (_, spec, data, wanted) => {
-  expect(() => accessOf(source(spec), data && secret(data))).toThrow(wanted)
+  expect(() => accessOf(source(spec), data && secret(data), NOW)).toThrow(wanted)
 })
 
 test('a folder of the command line is for all sources, or for one', () => {
   expect(parseLocalRepositories('/srv/git')).toEqual({ folder: '/srv/git' })
   expect(parseLocalRepositories('fleet/shop=/srv/git')).toEqual({ source: 'fleet/shop', folder: '/srv/git' })
   expect(parseLocalRepositories('/srv/a=b')).toEqual({ folder: '/srv/a=b' })
+})
+
+test('the token of a service account is not sent to a git server', () => {
+  const given = { ...secret({ token: 't', 'ca.crt': 'c' }), type: 'kubernetes.io/service-account-token' }
+  expect(() => accessOf(source(OWN), given, NOW)).toThrow(/KN7022.*service-account-token, which is not for git/)
 })

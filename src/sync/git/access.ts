@@ -8,6 +8,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
+import { httpsAccess, type HttpsAccess } from './https-access.ts'
 import { isLocal, locateGit } from './locate.ts'
 
 /** A folder whose repositories may be read; for one source, or for all. */
@@ -20,7 +21,7 @@ export interface LocalRepositories {
 export type GitAccess =
   | { readonly kind: 'Program' }
   | { readonly kind: 'Anonymous' }
-  | { readonly kind: 'Header'; readonly authorization: string }
+  | HttpsAccess
   | { readonly kind: 'SshKey'; readonly identity: string; readonly knownHosts: string }
 
 /** `NAMESPACE/NAME=FOLDER` or `FOLDER`, as the command line has them. */
@@ -53,37 +54,46 @@ function realPath(path: string): string | undefined {
 }
 
 /** `secret` is the one named by spec.secretRef. Without one, a source beside others has no credentials: the program's own may open another tenant's data. */
-export function accessOf(source: FleetSource, secret: KubeObject | undefined): GitAccess {
+export function accessOf(source: FleetSource, secret: KubeObject | undefined, now: number): GitAccess {
   const { url, secretRef, writes } = source.spec
   const key = keyOfSource(source)
+  if (hasCredentials(url, secretRef !== undefined)) throw new KubeNodeError(syncErrors.KN7026({ source: key }))
   if (secretRef === undefined) {
     if (writes === undefined || isLocal(url)) return { kind: 'Program' }
     if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
     return { kind: 'Anonymous' }
   }
-  const name = `${syncSecretsNamespace(source.metadata.namespace ?? '')}/${secretRef.name}`
-  const text = (field: string) => textIn(secret, field)
+  const { namespace, name } = secretOf(source, secretRef)
   const refuse = (why: string) =>
-    new KubeNodeError(syncErrors.KN7022({ source: key, secret: name, why }), { retry: 'later' })
+    new KubeNodeError(syncErrors.KN7022({ source: key, secret: `${namespace}/${name}`, why }), { retry: 'later' })
   if (secret === undefined) throw refuse('does not exist')
+  const type = typeof secret['type'] === 'string' ? secret['type'] : 'Opaque'
+  if (!TYPES.has(type)) throw refuse(`has the type ${type}, which is not for git`)
+  const text = (field: string) => textIn(secret, field)
   if (url.startsWith('ssh:')) {
     const [identity, knownHosts] = [text('ssh-privatekey'), text('known_hosts')]
     if (identity === undefined || knownHosts === undefined) throw refuse('has no ssh-privatekey or no known_hosts')
     return { kind: 'SshKey', identity, knownHosts }
   }
-  const [username, password] = [text('username'), text('password')]
-  if (username === undefined || password === undefined) throw refuse('has no username or no password')
-  if (`${username}${password}`.length > MAX_CREDENTIAL_CHARS || CONTROL.test(`${username}${password}`))
-    throw refuse('has a username or password of several lines, or a very long one')
-  return {
-    kind: 'Header',
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
-  }
+  const access = httpsAccess(text, now)
+  if (access.kind === 'Unusable') throw refuse(access.why)
+  return access
 }
 
-/** No server takes longer headers. */
-const MAX_CREDENTIAL_CHARS = 8_192
-const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
+/** The token of a service account, under the same keys, would open this cluster to the git server. */
+const TYPES: ReadonlySet<string> = new Set(['Opaque', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth'])
+
+export const secretOf = (source: FleetSource, { name }: { readonly name: string }) => ({
+  namespace: syncSecretsNamespace(source.metadata.namespace ?? ''),
+  name,
+})
+
+/** They would be arguments of git, which every user of the machine can read. A user alone is no secret, but has curl ignore those of the Secret. */
+function hasCredentials(url: string, hasSecret: boolean): boolean {
+  const given = /^https:/i.test(url) && URL.canParse(url) ? new URL(url) : undefined
+  if (given === undefined) return false
+  return given.password !== '' || (hasSecret && given.username !== '')
+}
 
 function textIn(secret: KubeObject | undefined, field: string): string | undefined {
   const data = secret?.['data']

@@ -1,13 +1,15 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
-import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
 import type { GitAccess } from './access.ts'
+import { withAccess } from './access-env.ts'
+import { fetchProblem, unknownProblem } from './fetch-problem.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
@@ -73,52 +75,12 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   } else await initialize(dir, url, options)
   const spec = refSpec(ref)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
-  await withAccess(options, (env) => runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, { ...options, env }))
+  const { env = {}, access = { kind: 'Program' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+  const args = [`--git-dir=${dir}`, ...fetch, '--', url, spec]
+  await withAccess({ url, access, env, keys }, (given) => runGit(args, url, { ...options, env: given }))
   return openLocalRepository(dir)
 }
-
-/** No settings of the user that the program runs as: git, ssh and curl look for files there. */
-const NOBODY = { HOME: '/dev/null', XDG_CONFIG_HOME: '/dev/null', GIT_CONFIG_GLOBAL: '/dev/null' }
-const SSH = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes'
-
-/** A key is kept in a file only while the fetch runs. */
-async function withAccess(options: MirrorOptions, fetch: (env: Env) => Promise<void>): Promise<void> {
-  const { env = {}, access = { kind: 'Program' }, cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
-  const bare = { ...env, ...NOBODY, GIT_SSH_COMMAND: 'false' }
-  switch (access.kind) {
-    case 'Program':
-      return fetch({ ...env, GIT_SSH_COMMAND: SSH })
-    case 'Anonymous':
-      return fetch(bare)
-    case 'Header': {
-      // In the environment, which only this user may read, unlike the command line.
-      const [key, value] = ['http.extraHeader', `Authorization: ${access.authorization}`]
-      return fetch({ ...bare, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: value })
-    }
-    case 'SshKey': {
-      // Removes those of killed processes.
-      const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
-      sweepOwnedFolders(keys)
-      const folder = makeOwnedFolder(keys)
-      try {
-        const [key, hosts] = [join(folder, 'key'), join(folder, 'known_hosts')]
-        writeFileSync(key, `${access.identity.trimEnd()}\n`, { mode: 0o600 })
-        writeFileSync(hosts, access.knownHosts, { mode: 0o600 })
-        const own = `-F /dev/null -i ${quoted(key)} -o IdentitiesOnly=yes -o IdentityAgent=none`
-        const known = `-o GlobalKnownHostsFile=/dev/null -o UserKnownHostsFile=${quoted(hosts)}`
-        return await fetch({ ...bare, GIT_SSH_COMMAND: `${SSH} ${own} ${known}` })
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
-      }
-    }
-    default:
-      return assertNever(access)
-  }
-}
-
-const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`
-
-type Env = Readonly<Record<string, string>>
 
 /** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */
 async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
@@ -158,7 +120,7 @@ function refSpec({ branch, tag, commit }: WantedRef): string {
 }
 
 async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
-  const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS, access = { kind: 'Program' } } = options
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
   const { file, args: whole } = limited(LIMITS, ['git', ...SAFE, ...args])
   const child = spawn(file, whole, {
@@ -186,14 +148,11 @@ async function runGit(args: readonly string[], url: string, options: MirrorOptio
       child.once('close', resolve)
     })
     if (code === 0) return
-    const seen = isLate ? `not finished after ${deadlineMs} ms` : (said.trim().split('\n').at(-1) ?? `exit ${code}`)
-    throw fetchError(url, seen)
+    if (isLate) throw unknownProblem(url, `not finished after ${deadlineMs} ms`)
+    throw await fetchProblem({ url, access, said: said.trim() === '' ? `exit ${code}` : said })
   } catch (error) {
-    throw error instanceof KubeNodeError ? error : fetchError(url, messageOf(error))
+    throw error instanceof KubeNodeError ? error : unknownProblem(url, messageOf(error))
   } finally {
     clearTimeout(timer)
   }
 }
-
-const fetchError = (url: string, seen: string): KubeNodeError =>
-  new KubeNodeError(syncErrors.KN7009({ url, why: seen }), { retry: 'later' })

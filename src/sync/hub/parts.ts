@@ -1,7 +1,6 @@
 // What the loops of the hub share: caches, rendered commits, connections, locks. Made once, passed to both.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
-import { syncSecretsNamespace } from '#api/names.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -45,7 +44,7 @@ export function hubParts(context: SyncContext): HubParts {
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
     renders: new Renders(context.config, clock, {
-      readSecret: (of, name) => context.client.get(SECRET, { namespace: syncSecretsNamespace(of), name }),
+      readSecret: (namespace, name) => context.client.get(SECRET, { namespace, name }),
       makeRenderer: () => rendererOf(context),
     }),
     connections: new Connections(context),

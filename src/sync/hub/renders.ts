@@ -2,9 +2,10 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
-import { isKubeNodeError } from '#lib/errors.ts'
+import { isForbidden } from '#kube/errors.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { accessOf, requireLocal } from '../git/access.ts'
+import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
@@ -13,6 +14,7 @@ import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
 import { keyOfSource } from '../sources/scope.ts'
+import { syncErrors } from '../sync-errors.ts'
 import type { SyncConfig } from './context.ts'
 
 export interface Fetched {
@@ -128,13 +130,25 @@ export class Renders {
       this.#repositories.set(reader, repository)
       return repository
     }
-    const secret =
-      secretRef === undefined ? undefined : await this.#readSecret(source.metadata.namespace ?? '', secretRef.name)
+    // Read again for each fetch: a new token or authority counts from the next one on.
+    const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
+    const access = accessOf(source, secret, this.#clock.now())
     const { cacheDir, gitEnv } = this.#config
-    const options = { cacheDir, access: accessOf(source, secret), reader, ...(gitEnv !== undefined && { env: gitEnv }) }
+    const options = { cacheDir, access, reader, ...(gitEnv !== undefined && { env: gitEnv }) }
     const repository = await fetchMirror(url, ref, options)
     this.#repositories.set(reader, repository)
     return repository
+  }
+
+  async #secretOf(source: FleetSource, secretRef: { readonly name: string }): Promise<KubeObject | undefined> {
+    const { namespace, name } = secretOf(source, secretRef)
+    try {
+      return await this.#readSecret(namespace, name)
+    } catch (cause) {
+      if (!isForbidden(cause)) throw cause
+      const values = { source: keyOfSource(source), namespace, name }
+      throw new KubeNodeError(syncErrors.KN7027(values), { retry: 'later', cause })
+    }
   }
 }
 

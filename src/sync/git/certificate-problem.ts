@@ -1,0 +1,62 @@
+// Says why a git server's certificate is refused: git itself reports only that it is. Asked after git refused it; sends nothing but a TLS handshake.
+import { isIP } from 'node:net'
+import { connect, type TLSSocket } from 'node:tls'
+
+const DEADLINE_MS = 5_000
+const MAX_NAMES_CHARS = 200
+
+/** Undefined if this system would accept the certificate, or the server does not answer in time. */
+export async function certificateProblem(url: string, authorities: string | undefined): Promise<string | undefined> {
+  const { hostname, port } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const socket = connect({
+    host,
+    port: port === '' ? 443 : Number(port),
+    // Verified below, to tell why it fails; no data follows.
+    rejectUnauthorized: false,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(authorities !== undefined && { ca: authorities }),
+  })
+  try {
+    const isReady = await new Promise<boolean>((resolve) => {
+      socket.setTimeout(DEADLINE_MS, () => resolve(false))
+      socket.once('secureConnect', () => resolve(true))
+      socket.once('error', () => resolve(false))
+      socket.once('close', () => resolve(false))
+    })
+    return isReady ? problemSeen(socket, host, authorities !== undefined) : undefined
+  } finally {
+    socket.destroy()
+  }
+}
+
+function problemSeen(socket: TLSSocket, host: string, hasOwn: boolean): string | undefined {
+  if (socket.authorized) return undefined
+  const { valid_from: from, valid_to: to, subjectaltname: names } = socket.getPeerCertificate()
+  // A code, whatever the type says.
+  const problem = String(socket.authorizationError)
+  switch (problem) {
+    case 'CERT_HAS_EXPIRED':
+      return Date.parse(to) < Date.now() ? `it expired on ${day(to)}` : 'the authority that signed it has expired'
+    case 'CERT_NOT_YET_VALID':
+      return `it is valid from ${day(from)}`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `it is for ${shown(names ?? 'no name')}, not for ${host}`
+    default:
+      return AUTHORITY_PROBLEMS.has(problem)
+        ? `no authority ${hasOwn ? 'of ca.crt' : 'that this system trusts'} signed it`
+        : problem
+  }
+}
+
+const AUTHORITY_PROBLEMS: ReadonlySet<string> = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+])
+
+const day = (time: string): string => new Date(time).toISOString().slice(0, 10)
+const shown = (text: string): string => text.replaceAll(/[^ -~]/g, '?').slice(0, MAX_NAMES_CHARS)
