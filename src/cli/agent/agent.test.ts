@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPublisher } from '#test/doubles/node/release.ts'
+import { run } from '../program.ts'
 import { bundleAgent } from './bundle.ts'
 import { bundleText, prepareHost, type JoinHost } from './join-host.ts'
 import { agentUnit } from './unit.ts'
@@ -30,6 +31,14 @@ test('S6 two bundles of one checkout are equal to the byte, and load nothing but
   }
   // The small one stays small: only systemd supervises it.
   expect(statSync(join(folder, 'a/supervisor.mjs')).size).toBeLessThan(18_432)
+})
+
+test('a bundle is written to a folder below the current one, not below the checkout', async () => {
+  const said: string[] = []
+  const io = { out: (t: string) => void said.push(t), err: () => undefined, cwd: folder, env: {}, isTerminal: false }
+  expect(await run(['agent', 'bundle', '--out', 'made'], io)).toBe(0)
+  expect(existsSync(join(folder, 'made/agent.mjs'))).toBe(true)
+  expect(said.join('')).toContain(`"file":"${join(folder, 'made/supervisor.mjs')}"`)
 })
 
 const bundle = JSON.stringify({

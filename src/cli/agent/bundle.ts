@@ -11,6 +11,7 @@ import { cliErrors } from '../cli-errors.ts'
 export interface BundleOptions {
   /** Of the checkout. */
   readonly root: string
+  /** Absolute: the bundler takes other paths from the checkout. */
   readonly out: string
   /** Where it will be on the hosts. */
   readonly prefix: string

@@ -1,5 +1,5 @@
 // `kubenode agent …`: makes the agent's bundle, joins this host, runs an agent.
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '../exit.ts'
@@ -16,7 +16,7 @@ export function register(program: Command, io: Io): void {
     .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
       const { bundleAgent } = await import('./bundle.ts')
       const node = withNode === true ? { node: process.execPath } : {}
-      for (const made of await bundleAgent({ root: releaseRoot(), out, prefix, ...node }))
+      for (const made of await bundleAgent({ root: releaseRoot(), out: resolve(io.cwd, out), prefix, ...node }))
         io.out(`${JSON.stringify(made)}\n`)
     })
   agent

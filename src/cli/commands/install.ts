@@ -176,7 +176,15 @@ async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promi
     confirm: (plan) => agreed(plan, options.yes === true, io),
     show: (findings) => showProblems(findings, io),
   })
-  if (isDone) for (const line of nextSteps(release)) io.out(shownLine(line))
+  if (!isDone) return
+  const artifactsCa = await servedAuthority(context)
+  for (const line of nextSteps(release, { isReady: options.wait, artifactsCa })) io.out(shownLine(line))
+}
+
+/** Only for the user to see: an installation does not fail without it. */
+async function servedAuthority({ client }: InstallContext): Promise<string | undefined> {
+  const { ownAuthority } = await import('#artifacts/own-authority.ts')
+  return ownAuthority(client).catch(() => undefined)
 }
 
 /** Before settings are asked for, which an installation that is there would bring. */
