@@ -10,7 +10,6 @@ import type { HttpsAccess } from './https-access.ts'
 export type Env = Readonly<Record<string, string>>
 
 export interface Handover {
-  readonly url: string
   readonly access: GitAccess
   /** What git gets in any case. */
   readonly env: Env
@@ -31,7 +30,7 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
     case 'Anonymous':
       return fetch(bare)
     case 'Https': {
-      const settings = httpSettings(handover.url, access)
+      const settings = httpSettings(access)
       const { authorities } = access
       if (authorities === undefined) return fetch({ ...bare, ...settings })
       return withFolder(keys, (folder) => {
@@ -55,12 +54,11 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
   }
 }
 
-/** After a redirect git would send the header to the new address too. */
-function httpSettings(url: string, { authorization }: HttpsAccess): Env {
-  const [origin = ''] = /^https:\/\/[^/?#]+/i.exec(url) ?? []
+/** After a redirect git sends the header to the new address too, also one that is set for the old address. */
+function httpSettings({ authorization }: HttpsAccess): Env {
   const settings = [
     ['http.followRedirects', 'false'],
-    ...(authorization === undefined ? [] : [[`http.${origin}/.extraHeader`, `Authorization: ${authorization}`]]),
+    ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
   ]
   const env = settings.flatMap(([key = '', value = ''], n) => [
     [`GIT_CONFIG_KEY_${n}`, key],

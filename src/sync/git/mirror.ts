@@ -78,7 +78,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   const { env = {}, access = { kind: 'Program' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
   const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
   const args = [`--git-dir=${dir}`, ...fetch, '--', url, spec]
-  await withAccess({ url, access, env, keys }, (given) => runGit(args, url, { ...options, env: given }))
+  await withAccess({ access, env, keys }, (given) => runGit(args, url, { ...options, env: given }))
   return openLocalRepository(dir)
 }
 
