@@ -1,6 +1,12 @@
 // The attacker may write one FleetSource: sync does nothing for it that its writer may not do.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import {
+  accountOfProgram,
+  type Answer,
+  type Attempt,
+  type AttackWorld,
+  tryOnServers,
+} from '#test/support/worlds/attack-world.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const SOURCES = `/apis/kubenode.io/v1alpha1/namespaces/${SYSTEM_NAMESPACE}/fleetsources`
@@ -161,5 +167,48 @@ const WHAT_SYNC_FOLLOWS: readonly Attempt[] = [
   },
 ]
 
+const SHOP_SECRETS = '/api/v1/namespaces/shop/secrets'
+const sync = accountOfProgram('sync')
+
+/** As docs/install.md grants one Secret of another namespace to sync. */
+const grantedToSync = async (world: AttackWorld, secret: string): Promise<void> => {
+  const [apiVersion, metadata] = [`${RBAC}/v1`, { name: 'kubenode-git', namespace: 'shop' }]
+  const at = `/apis/${apiVersion}/namespaces/shop`
+  const rules = [{ apiGroups: [''], resources: ['secrets'], resourceNames: [secret], verbs: ['get'] }]
+  await madeBy(world, `${at}/roles`, { apiVersion, kind: 'Role', metadata, rules })
+  const roleRef = { apiGroup: RBAC, kind: 'Role', name: metadata.name }
+  const subjects = [{ kind: 'ServiceAccount', name: 'kubenode-sync', namespace: SYSTEM_NAMESPACE }]
+  await madeBy(world, `${at}/rolebindings`, { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects })
+}
+
+const SECRETS_OF_SOURCES: readonly Attempt[] = [
+  {
+    name: 'S27 sync reads a Secret of a namespace that granted it another',
+    attempt: async (world) => {
+      for (const name of ['shop-git', 'payments']) {
+        const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { password: 'p' } }
+        await madeBy(world, SHOP_SECRETS, body)
+      }
+      await grantedToSync(world, 'shop-git')
+      return world.ask(sync, 'GET', `${SHOP_SECRETS}/payments`)
+    },
+    control: ({ ask }) => ask(sync, 'GET', `${SHOP_SECRETS}/shop-git`),
+    refused: 403,
+  },
+  {
+    name: 'S27 a tenant names the Secret of another namespace in a FleetSource of their own',
+    attempt: ({ ask, who }) =>
+      ask(who.tenant, 'POST', `${SOURCES.replace(SYSTEM_NAMESPACE, 'shop')}?fieldValidation=Strict`, {
+        body: sourceOf('theirs', { writes: WRITES, secretRef: { name: 'fleet-git', namespace: SYSTEM_NAMESPACE } }),
+      }),
+    control: ({ ask, who }) =>
+      ask(who.tenant, 'POST', `${SOURCES.replace(SYSTEM_NAMESPACE, 'shop')}?dryRun=All&fieldValidation=Strict`, {
+        body: sourceOf('theirs', { writes: WRITES, secretRef: { name: 'fleet-git' } }),
+      }),
+    refused: /unknown field "spec.secretRef.namespace"/,
+  },
+]
+
 tryOnServers('who may write one FleetSource', FLEET_SOURCES)
+tryOnServers('whose Secrets sync reads', SECRETS_OF_SOURCES)
 tryOnServers('who may edit what sync follows', WHAT_SYNC_FOLLOWS)
