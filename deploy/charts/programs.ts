@@ -82,12 +82,9 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     ...given('--artifacts-oci', artifacts?.source.oci),
     '--artifacts-listen',
     listen(PORTS.artifacts),
-    ...joined('--artifacts-host', artifacts === undefined ? [] : [hostOf(artifacts.address)]),
+    ...joined('--artifacts-host', artifacts === undefined ? [] : [artifacts.address]),
   ],
 }
-
-/** Without its port, and an IPv6 address without its brackets. */
-const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
 
 const artifactBaseOf = ({ artifacts }: InstallSettings): string | undefined =>
   artifacts === undefined ? undefined : `https://${artifacts.address}/`

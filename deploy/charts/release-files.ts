@@ -92,6 +92,19 @@ const inArgs = (settings: InstallSettings, text: string): readonly Target[] =>
     ),
   )
 
+const replacement = (key: string, at: readonly Target[], options?: object) => ({
+  source: {
+    kind: 'ConfigMap',
+    name: SETTINGS_MAP,
+    fieldPath: `data.${key}`,
+    ...(options !== undefined && { options }),
+  },
+  targets: at.map(({ deployment, path }) => ({
+    select: { kind: 'Deployment', name: deployment },
+    fieldPaths: [path],
+  })),
+})
+
 /** Puts the values of one ConfigMap where they belong, in all workloads. */
 function componentOf(settings: InstallSettings): object {
   const targets: Readonly<Record<string, readonly Target[]>> = {
@@ -106,12 +119,10 @@ function componentOf(settings: InstallSettings): object {
   return {
     apiVersion: 'kustomize.config.k8s.io/v1alpha1',
     kind: 'Component',
-    replacements: Object.entries(targets).map(([key, at]) => ({
-      source: { kind: 'ConfigMap', name: SETTINGS_MAP, fieldPath: `data.${key}` },
-      targets: at.map(({ deployment, path }) => ({
-        select: { kind: 'Deployment', name: deployment },
-        fieldPaths: [path],
-      })),
-    })),
+    replacements: [
+      ...Object.entries(targets).map(([key, at]) => replacement(key, at)),
+      // The name for the certificate stands in the URL: https://NAME/
+      replacement('artifacts', inArgs(settings, PLACEHOLDERS.artifacts), { delimiter: '/', index: 2 }),
+    ],
   }
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loopbackAddress } from '#agent/node/address.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -117,7 +118,8 @@ function startAgent(machine: string, bundle: string): void {
   writeFileSync(join(nodeFolder(machine), 'join.json'), JSON.stringify(given), { mode: 0o600 })
   writeFileSync(
     join(nodeFolder(machine), 'agent.json'),
-    JSON.stringify({ metrics: false, lease: '2s', clearAfter: '1s' }),
+    // An address of this run alone: the port of the component is the same in all of them.
+    JSON.stringify({ metrics: false, lease: '2s', clearAfter: '1s', address: loopbackAddress(folder, machine) }),
   )
   const program = join(folder, `${machine}.mjs`)
   writeFileSync(program, programOf(machine, bundle))

@@ -9,6 +9,14 @@ test('a folder and the names that hosts use are enough', () => {
   ).toEqual({ folder: '/srv', host: '::', port: 8444, certificate: { hosts: ['a.example.org', '10.0.0.7'] } })
 })
 
+test('the port of a name is no part of it', () => {
+  const { certificate } = artifactsConfigOf({
+    ...folder,
+    artifactsHost: 'a.test:30844,[fd00::1]:30844,fd00::2,10.0.0.7:1',
+  })
+  expect(certificate).toEqual({ hosts: ['a.test', 'fd00::1', 'fd00::2', '10.0.0.7'] })
+})
+
 test('a certificate that is given needs no names', () => {
   const { certificate } = artifactsConfigOf({ ...folder, artifactsCert: 'c', artifactsKey: 'k' })
   expect(certificate).toEqual({ cert: 'c', key: 'k' })

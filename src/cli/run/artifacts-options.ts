@@ -1,5 +1,6 @@
 // The options of role artifacts, and which authority hosts pin. Impossible ones are reported before any request.
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -29,7 +30,7 @@ export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   if ((cert === undefined) !== (key === undefined)) throw wrong('--artifacts-cert and --artifacts-key belong together')
   const hosts = artifactsHost
     .split(',')
-    .map((h) => h.trim())
+    .map((h) => hostOf(h.trim()))
     .filter((h) => h !== '')
   if (cert === undefined && hosts.length === 0) throw wrong('--artifacts-host is missing: the names that hosts use')
   const certificate = cert === undefined || key === undefined ? { hosts } : { cert, key }
@@ -39,6 +40,10 @@ export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   const oci = reference === undefined || digest === undefined ? {} : { oci: { reference, digest } }
   return { folder, ...addressIn('--artifacts-listen', listen), certificate, ...oci }
 }
+
+/** Without its port, and an IPv6 address without its brackets: a certificate has neither. */
+const hostOf = (address: string): string =>
+  isIPv6(address) ? address : address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
 
 /** PEM of a file, in base64. */
 export function authorityIn(file: string): string {
