@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { realFiles } from '../files/real.ts'
@@ -179,9 +179,11 @@ describe('S21 scripts', () => {
 
   test('the kill switch ends them', async () => {
     const stop = new AbortController()
-    setTimeout(() => stop.abort(new Error('the kill switch was put on')), 200)
-    const result = await run(script('#!/bin/sh\nsleep 1000\n'), stop.signal)
-    expect(result).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('kill switch') })
+    const began = join(folder, 'began')
+    const running = run(script(`#!/bin/sh\ntouch ${began}\nsleep 1000\n`), stop.signal)
+    await vi.waitUntil(() => existsSync(began), { timeout: 30_000 })
+    stop.abort(new Error('the kill switch was put on'))
+    expect(await running).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('kill switch') })
   })
 
   test('endless output is kept only at its end', async () => {
