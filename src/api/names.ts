@@ -118,6 +118,8 @@ export const ANNOTATIONS = {
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** On a Secret with a kubeconfig: the Cluster that it is for, as namespace/name. */
   cluster: 'kubenode.io/cluster',
+  /** On namespace `kubenode-system`: what the cluster is called, for an uninstall that was ended after the settings were deleted. */
+  clusterName: 'kubenode.io/cluster-name',
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
   /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */

@@ -72,6 +72,7 @@ test('all commands succeed in the order of the document', async () => {
   expect(said.get('kubenode check')).toMatch(/^✔ leaders: each role has one$/m)
   expect(said.get('kubenode upgrade --diff')).toBe('nothing would change\n')
   expect(said.get('kubenode uninstall --yes hub')).toMatch(/KubeNode is uninstalled from hub\n/)
+  expect(said.get('kubenode uninstall --dry-run')).toMatch(/^no objects of KubeNode$/m)
   const namespaces = await world.admin.list(coreKind('Namespace'))
   expect(namespaces.items.map((n) => n.metadata.name).filter((n) => n?.startsWith('kubenode'))).toEqual([])
 })
@@ -95,11 +96,21 @@ test('wrong input is refused before anything is written', async () => {
   expect(await refused('upgrade')).toMatch(/^2 KN1422: KubeNode is not installed/)
   expect((await kubenode('check')).out).toMatch(/^✗ versions: KN1422: KubeNode is not installed/m)
   expect(await refused('upgrade', '--values', 'values.yaml')).toMatch(/^2 KN1422: KubeNode is not installed/)
-  expect(await refused('uninstall')).toMatch(/^2 no objects|^2 KN1423/)
+  expect(await refused('uninstall')).toBe(
+    '2 KubeNode is not installed in this cluster; only leftovers would be deleted',
+  )
   expect(await refused('uninstall', '--yes', 'other')).toMatch(/^2 /)
   answers = ['no']
   expect((await kubenode('install', '--values', 'values.yaml')).code).toBe(0)
   expect((await world.admin.list(coreKind('Namespace'))).items.map((n) => n.metadata.name)).not.toContain(
     'kubenode-system',
   )
+})
+
+test('an uninstall that was ended asks for the same name, also once the settings are deleted', async () => {
+  expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
+  await world.admin.delete(coreKind('Secret'), { namespace: 'kubenode-system', name: 'kubenode-install' })
+  const { code, err } = await kubenode('uninstall', '--yes', 'hub', '--delete-crds', '--now')
+  expect(err).not.toContain('KN1424')
+  expect(code).toBe(0)
 })

@@ -1,8 +1,12 @@
 // What a cluster is called where its name has to be typed: as it was installed, or as the kubeconfig calls it.
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { ServerOptions } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
 import type { InstallContext } from './context.ts'
 import { storedValues } from './load.ts'
+
+const namespaceType = coreKind('Namespace')
 
 export async function clusterName(
   { client }: Pick<InstallContext, 'client'>,
@@ -11,6 +15,10 @@ export async function clusterName(
 ): Promise<string> {
   const { cluster } = await storedValues(client)
   if (typeof cluster === 'string' && cluster !== '') return cluster
+  // The settings are deleted before the namespace is, by kubectl delete -f as well.
+  const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
+  const named = namespace?.metadata.annotations?.[ANNOTATIONS.clusterName]
+  if (named !== undefined && named !== '') return named
   const { connectionOf } = await import('../run/connect.ts')
   const connection = await connectionOf(kubeconfig ?? io.env['KUBECONFIG'] ?? '', context)
   return connection.context

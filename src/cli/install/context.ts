@@ -20,6 +20,8 @@ export interface InstallContext {
 }
 
 const LOOK_EVERY_MS = 500
+/** A wait that ends before is no news. */
+const QUIET_MS = 2_000
 
 /** The answer, or why it cannot be given yet. */
 export type Look<T> = { readonly done: T } | { readonly waitsFor: string }
@@ -40,8 +42,10 @@ export async function until<T>(
       throw new KubeNodeError(
         installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
       )
-    if (seen.waitsFor !== shown) say(`waiting for ${what}: ${seen.waitsFor}`)
-    shown = seen.waitsFor
+    if (seen.waitsFor !== shown && clock.monotonic() - began >= QUIET_MS) {
+      say(`waiting for ${what}: ${seen.waitsFor}`)
+      shown = seen.waitsFor
+    }
     await clock.sleep(LOOK_EVERY_MS, signal)
   }
 }

@@ -48,7 +48,7 @@ export const installErrors = errorTable({
   },
   KN1412: {
     text: 'persistentvolumeclaim {claim} gets no volume: {why}',
-    next: 'create a StorageClass, or name one in --values',
+    next: '{remedy}',
   },
   KN1413: {
     text: 'the cluster refuses the pods of {workload}: {why}',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse, stringify } from 'yaml'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Problem } from '#api/problem.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -102,6 +102,13 @@ export function mergedValues(values: Values, flags: SettingFlags): Values {
   }
 }
 
+const isSystem = ({ kind, metadata }: KubeObject): boolean => kind === 'Namespace' && metadata.name === SYSTEM_NAMESPACE
+
+const named = (o: KubeObject, cluster: string): KubeObject => ({
+  ...o,
+  metadata: { ...o.metadata, annotations: { ...o.metadata.annotations, [ANNOTATIONS.clusterName]: cluster } },
+})
+
 export async function releaseOf(values: Values, version: string = VERSION): Promise<Release> {
   const [{ readSettings }, { installObjects }] = await Promise.all([
     load<Settings>('settings.ts'),
@@ -116,7 +123,8 @@ export async function releaseOf(values: Values, version: string = VERSION): Prom
     type: 'Opaque',
     data: { [VALUES_KEY]: Buffer.from(stringify(values, { lineWidth: 0 })).toString('base64') },
   }
-  const mark = (o: KubeObject): KubeObject => labelled(o, version)
+  const { cluster } = values
+  const mark = (o: KubeObject): KubeObject => labelled(isSystem(o) ? named(o, String(cluster)) : o, version)
   return {
     version: labelValue(version),
     definitions: definitionsIn(join(releaseRoot(), 'deploy/crds')).map(mark),

@@ -101,6 +101,14 @@ test('a volume needs a claim that is there, or a class that can make it', () => 
   expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'slow' }))).toEqual(['KN1412'])
 })
 
+test('a claim that is not there is to be created, not a StorageClass', () => {
+  const [found] = failures(judge(healthy, claims({ name: 'artifacts', isMade: false })))
+  expect(found?.text).toMatch(
+    /artifacts gets no volume: it is not in namespace kubenode-system; create it there; before/,
+  )
+  expect(found?.text).not.toContain('StorageClass')
+})
+
 test('definitions of others are named', () => {
   const gadgets: KubeObject = {
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -12,6 +12,7 @@ const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
 /** Replicas of a role run on different nodes. */
 const SPREAD = 2
+const NEW_CLASS = 'create it, or name another in --values'
 /** Named in one line. */
 const MOST_NAMED = 3
 
@@ -164,10 +165,19 @@ const storage: Judge = (seen, { claims }) => {
   return read('storage', seen.storage, ({ classes, hasDefault, claims: present }) => {
     const problems = claims.flatMap(({ name, storageClass, isMade }) => {
       if (present.includes(name)) return []
-      if (!isMade) return [{ claim: name, why: `it is not in namespace ${SYSTEM_NAMESPACE}` }]
+      if (!isMade)
+        return [
+          {
+            claim: name,
+            why: `it is not in namespace ${SYSTEM_NAMESPACE}`,
+            remedy: `create it there; before the first installation, create the namespace as well (kubectl create namespace ${SYSTEM_NAMESPACE})`,
+          },
+        ]
       if (storageClass === undefined)
-        return hasDefault ? [] : [{ claim: name, why: 'the cluster has no default StorageClass' }]
-      return classes.includes(storageClass) ? [] : [{ claim: name, why: `StorageClass ${storageClass} does not exist` }]
+        return hasDefault ? [] : [{ claim: name, why: 'the cluster has no default StorageClass', remedy: NEW_CLASS }]
+      return classes.includes(storageClass)
+        ? []
+        : [{ claim: name, why: `StorageClass ${storageClass} does not exist`, remedy: NEW_CLASS }]
     })
     return problems.length === 0
       ? passed('storage', `${counted(claims.length, 'volume')} can be provided`)

@@ -1,11 +1,14 @@
 // What an uninstall takes away and what it leaves behind, read before anything is touched, as lines for the user.
 import { machine } from '#api/kinds/machine.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
 import { listPages } from '#kube/list-all.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
 import { factsOf } from '../definitions.ts'
+import { INSTALL_INVENTORY } from '../inventory.ts'
 import type { Installed } from '../observe.ts'
 
 export interface Losses {
@@ -33,7 +36,9 @@ export async function observeLosses({ client }: InstallContext, installed: Insta
   for (const type of servedTypes(installed)) {
     let count = 0
     for await (const page of listPages(client, type)) {
-      count += page.length
+      // That of the installation itself is deleted with it.
+      const isOwn = (o: KubeObject): boolean => type.kind === inventory.kind && o.metadata.name === INSTALL_INVENTORY
+      count += page.filter((o) => !isOwn(o)).length
       if (type.kind === machine.kind) for (const m of page) if (hasAgent(m)) agents.push(m.metadata.name ?? '')
       if (type.kind === operationPermit.kind)
         for (const p of page as readonly OperationPermit[]) if (p.status?.phase === 'Granted') granted.push(p)

@@ -45,7 +45,7 @@ const HOLD_MS = 4 * 3_600_000
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
   const installed = await observeInstalled(context)
   const losses = await observeLosses(context, installed)
-  await options.confirm(lossLines(losses, options.deleteDefinitions))
+  await options.confirm([...absence(installed), ...lossLines(losses, options.deleteDefinitions)])
   if (options.dryRun) return dryRun(context, installed, options)
   await quiesce(context, installed, losses, options)
   await disarm(context)
@@ -57,6 +57,12 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   await deleteRemains(context, installed, options)
   for (const line of agentLines(losses.agents)) context.say(line)
 }
+
+/** What a kill or kubectl left is still looked for. */
+const absence = ({ installed, inventoryObject }: Installed): readonly string[] =>
+  installed === undefined && inventoryObject === undefined
+    ? ['KubeNode is not installed in this cluster; only leftovers would be deleted']
+    : []
 
 const isServed = ({ definitions }: Installed, plural: string): boolean =>
   definitions.some((d) => d.metadata.name === `${plural}.${API_GROUP}`)
@@ -192,13 +198,19 @@ async function dryRun(context: InstallContext, installed: Installed, options: Un
   const { say } = context
   const refs = await remainsOf(context, installed)
   const running = installed.workloads.filter(runs)
-  say(
-    `would stop ${counted(running.length, 'deployment')} and delete ${counted(refs.length, 'object')} of the installation at most`,
-  )
+  const isAbsent = absence(installed).length > 0
+  if (isAbsent) say('would delete objects that have the names or labels of an installation, where there are any')
+  else
+    say(
+      `would stop ${counted(running.length, 'deployment')} and delete ${counted(refs.length, 'object')} of the installation at most`,
+    )
   say(
     options.deleteDefinitions
       ? `would delete ${counted(installed.definitions.length, 'definition')}`
       : 'would keep the definitions and their objects',
   )
-  say(options.keepNamespace ? 'would keep the namespaces' : `would delete namespaces ${namespacesIn(refs).join(', ')}`)
+  if (!isAbsent)
+    say(
+      options.keepNamespace ? 'would keep the namespaces' : `would delete namespaces ${namespacesIn(refs).join(', ')}`,
+    )
 }
