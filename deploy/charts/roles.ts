@@ -49,7 +49,8 @@ export interface RoleEntry {
 const LOOK = ['get', 'list', 'watch'] as const
 /** Server-side apply and patches are `patch`; making by apply is `create` too. */
 const WRITE = ['create', 'update', 'patch'] as const
-const CHANGE = ['update', 'patch'] as const
+/** For those who write what git declares: nothing of it is watched. */
+const READ = ['get', 'list'] as const
 
 const on =
   (group: string) =>
@@ -99,7 +100,7 @@ const election = (program: Program): RoleEntry => ({
   subjects: programs(program),
   rules: [
     leases(['leases'], ['create']),
-    leases(['leases'], ['get', ...CHANGE], [`kubenode-${program}`]),
+    leases(['leases'], ['get', 'update'], [`kubenode-${program}`]),
     ...INSIDE[program],
   ],
 })
@@ -109,18 +110,18 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   sync: [],
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
-    apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
+    apps(['controllerrevisions'], [...LOOK, 'create', 'update', 'delete']),
     // Never listed nor watched: only what an object names is read. The key of the hashes is made once.
     core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
-    core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
+    core(['configmaps'], ['list', 'watch', 'create', 'patch', 'delete']),
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
-    apps(['controllerrevisions'], LOOK),
+    apps(['controllerrevisions'], ['list']),
     // Machines that run our own programs are disrupted one at a time.
     core(['pods'], ['list', 'watch']),
   ],
@@ -131,13 +132,12 @@ const sync: RoleEntry = {
   name: 'kubenode:sync',
   subjects: programs('sync'),
   rules: [
-    ours(pluralsOf(false), [...LOOK, ...WRITE, 'delete']),
-    ours(['inventories/status'], CHANGE),
-    ours(['operationalholds', 'operationpermits', 'remedyoperationjobs'], LOOK),
+    ours(pluralsOf(false), [...READ, ...WRITE, 'delete']),
+    ours(['operationalholds'], ['list', 'watch']),
+    ours(['remedyoperationjobs'], ['list']),
     // What a fleet may declare beside our kinds. Roles are not included: no commit can grant rights.
-    core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...LOOK, ...WRITE, 'delete']),
-    apps(['deployments', 'statefulsets', 'daemonsets'], [...LOOK, ...WRITE, 'delete']),
-    core(['nodes'], LOOK),
+    core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...READ, ...WRITE, 'delete']),
+    apps(['deployments', 'statefulsets', 'daemonsets'], [...READ, ...WRITE, 'delete']),
     events,
   ],
 }
@@ -157,9 +157,9 @@ const syncOnHub: RoleEntry = {
   subjects: programs('sync'),
   rules: [
     ours(pluralsOf(true), [...LOOK, ...WRITE, 'delete']),
-    ours(['releases'], [...LOOK, ...WRITE, 'delete']),
-    ours(['releases/status', 'fleetsources/status'], CHANGE),
-    ours(['approvals'], LOOK),
+    ours(['releases'], ['list', 'watch', 'create', 'delete']),
+    ours(['releases/status', 'fleetsources/status'], ['update']),
+    ours(['approvals'], ['list', 'watch']),
   ],
 }
 
@@ -195,39 +195,31 @@ const controllers: RoleEntry = {
   name: 'kubenode:controllers',
   subjects: programs('controllers'),
   rules: [
+    ours(['componentconfigs', 'inventories', 'machinecomponents', 'operationalholds'], ['list', 'watch']),
+    ours(['componentcanaries', 'machinecomponentsets'], LOOK),
+    ours(['machines', 'machinesets', 'noderemediers', 'operationpermits', 'remedyoperationjobs'], LOOK),
+    ours(['machines'], [...WRITE, 'delete']),
+    ours(['remedyoperationjobs'], ['create', 'update', 'delete']),
+    ours(['componentconfigs'], ['create', 'delete']),
+    ours(['operationpermits'], ['create', 'update']),
+    // Its finalizer; what git declares of a spec is not touched.
+    ours(['machinesets'], ['update']),
+    // An apply of the fields that are theirs; agents write the others.
+    ours(['machines/status', 'remedyoperationjobs/status'], ['patch']),
     ours(
-      KINDS.map((k) => k.plural),
-      LOOK,
-    ),
-    ours(['machines', 'componentconfigs', 'remedyoperationjobs'], [...WRITE, 'delete']),
-    ours(['operationpermits'], WRITE),
-    // Finalizers and adoption; what git declares of a spec is not touched.
-    ours(['machinesets', 'machinecomponentsets', 'componentcanaries', 'noderemediers'], CHANGE),
-    ours(
-      [
-        'machines/status',
-        'machinesets/status',
-        'machinecomponentsets/status',
-        'machinecomponents/status',
-        'componentcanaries/status',
-        'noderemediers/status',
-        'remedyoperationjobs/status',
-        'maintenanceevents/status',
-      ],
-      CHANGE,
+      ['machinesets/status', 'machinecomponentsets/status', 'componentcanaries/status', 'noderemediers/status'],
+      ['update'],
     ),
     ours(
       ['machines/finalizers', 'machinesets/finalizers', 'machinecomponentsets/finalizers', 'noderemediers/finalizers'],
       ['update'],
     ),
-    core(['nodes'], [...LOOK, ...CHANGE, 'delete']),
-    core(['nodes/status'], ['patch']),
-    core(['pods'], [...LOOK, 'delete']),
+    core(['nodes'], [...LOOK, 'update', 'delete']),
+    core(['pods'], ['list', 'watch', 'delete']),
     core(['pods/eviction'], ['create']),
-    core(['namespaces'], LOOK),
     // The revisions of the workload tell which template is the newest.
-    apps(['daemonsets', 'controllerrevisions'], LOOK),
-    on('policy')(['poddisruptionbudgets'], LOOK),
+    apps(['daemonsets'], ['get']),
+    apps(['controllerrevisions'], ['list']),
     events,
   ],
 }
@@ -238,7 +230,7 @@ const approver: RoleEntry = {
   subjects: programs('approver'),
   rules: [
     ours(['machines'], [...LOOK, 'patch']),
-    certificates(['certificatesigningrequests'], LOOK),
+    certificates(['certificatesigningrequests'], ['list', 'watch']),
     certificates(['certificatesigningrequests/approval'], ['update']),
     certificates(['signers'], ['approve'], [AGENT_SIGNER]),
     events,
@@ -274,7 +266,7 @@ const webhookKey: RoleEntry = {
   name: 'kubenode:defender',
   namespace: WEBHOOK_NAMESPACE,
   subjects: programs('defender'),
-  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls'])],
+  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', 'update'], ['kubenode-webhook-tls'])],
 }
 
 /** Pods that inspect a step of a rollout. */
@@ -297,28 +289,20 @@ const defender: RoleEntry = {
   subjects: programs('defender'),
   rules: [
     ours(
-      [
-        'approvals',
-        'clusters',
-        'defenderpolicies',
-        'inventories',
-        'machinecomponents',
-        'machinecomponentsets',
-        'machines',
-        'operationalholds',
-        'operationpermits',
-      ],
-      LOOK,
+      ['approvals', 'defenderpolicies', 'inventories', 'machinecomponents', 'machinecomponentsets', 'operationalholds'],
+      ['list', 'watch'],
     ),
-    ours(['defenderledgers'], [...LOOK, ...WRITE]),
-    ours(['operationpermits/status', 'defenderpolicies/status', 'operationalholds/status'], CHANGE),
+    // Read again before one counts as deleted.
+    ours(['clusters', 'machines', 'operationpermits'], LOOK),
+    ours(['defenderledgers'], ['get', 'create', 'update']),
+    ours(['operationpermits/status', 'defenderpolicies/status'], ['update']),
     ours(['operationpermits'], ['delete']),
     core(['nodes'], LOOK),
     // Whether KubeNode is being uninstalled, and whether a deletion that was admitted happened.
     core(['namespaces'], ['get']),
     on('apiextensions.k8s.io')(['customresourcedefinitions'], ['get']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
-    on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', ...CHANGE], [API_GROUP]),
+    on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', 'patch'], [API_GROUP]),
     // The owner of that configuration: they are deleted together.
     on('rbac.authorization.k8s.io')(['clusterroles'], ['get'], [userOf('defender')]),
     events,

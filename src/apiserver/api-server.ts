@@ -20,12 +20,11 @@ import type { ResolveService } from './admission/webhook-call.ts'
 import { endpointsInTurn } from './admission/resolve-service.ts'
 import { WebhookAdmission } from './admission/webhooks.ts'
 import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } from './auth/authenticate.ts'
-import { Authorizer } from './auth/authorizer.ts'
+import { Authorizer, type OnAllowed } from './auth/authorizer.ts'
 import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/certificate-users.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
-import type { OnAllowed } from './auth/used-rights.ts'
 import { TokenSigner } from './auth/tokens.ts'
 import { bootstrap } from './bootstrap/objects.ts'
 import { nodeRules } from './bootstrap/roles.ts'
@@ -70,7 +69,7 @@ export interface ApiServerOptions {
   readonly judgeSubject?: JudgeSubject
   /** Which client certificates are accepted, for example none of a revoked key; when absent, all that have not expired. */
   readonly acceptsUser?: AcceptsUser
-  /** Told of each right that a client uses. */
+  /** Called with each right that a client uses. */
   readonly onAllowed?: OnAllowed
   /** Answers one path for anonymous clients; without it there is none. */
   readonly openPath?: MakeOpenPath

@@ -8,7 +8,8 @@ import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { type OnAllowed, usedRights } from './auth/used-rights.ts'
+import type { OnAllowed } from './auth/authorizer.ts'
+import { usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { ApiServerOptions } from './api-server.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
@@ -128,7 +129,7 @@ function usedRightsIn(path: string): OnAllowed {
     try {
       appendFileSync(path, `${line}\n`)
     } catch {
-      // A line that is cut is no JSON: who reads the record notices.
+      // A line that is cut is no JSON, so a reader of the record fails.
     }
   }, known)
 }

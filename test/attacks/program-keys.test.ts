@@ -1,4 +1,5 @@
 // The attacker has the key of one KubeNode program: what it cannot read, write and become. docs/security.md has the table.
+import type { KubeObject } from '#schema/object.ts'
 import { join } from 'node:path'
 import {
   AGENTS_GROUP,
@@ -459,13 +460,30 @@ const ownedSecret = (apiVersion: string, kind: string) => ({
   metadata: { name: 'owned', ...ownedBy(apiVersion, kind).metadata },
 })
 
+/** An update of the object as it is now: programs that patch nothing of a kind may not patch it. */
+const updates =
+  (
+    key: 'controllers',
+    path: string,
+    change: { readonly metadata?: object; readonly spec?: object },
+  ): Attempt['attempt'] =>
+  async (world) => {
+    const now = JSON.parse((await world.ask(world.who.installer, 'GET', path)).text) as KubeObject & { spec?: object }
+    const body = {
+      ...now,
+      metadata: { ...now.metadata, ...change.metadata },
+      ...(now.spec !== undefined && { spec: { ...now.spec, ...change.spec } }),
+    }
+    return by(key, 'PUT', `${path}?dryRun=All`, body)(world)
+  }
+
 const SET = `${OURS}/machinesets/declared`
 const changesSet =
   (change: object): Attempt['attempt'] =>
   async (world) => {
     const body = { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', metadata: { name: 'declared' } }
     await world.ask(world.who.sync, 'POST', `${OURS}/machinesets`, { body: { ...body, spec: machineSet.example.spec } })
-    return by('controllers', 'PATCH', `${SET}?dryRun=All`, change)(world)
+    return updates('controllers', SET, change)(world)
   }
 
 const SYNC_MANAGER = 'kubenode-sync.kubenode-system.fleet'
@@ -587,8 +605,8 @@ const ATTEMPTS: readonly Attempt[] = [
   },
   {
     name: 'S26 the key of controllers has a Node deleted through an owner that never was',
-    attempt: by('controllers', 'PATCH', '/api/v1/nodes/n-a', ownedBy('kubenode.io/v1alpha1', 'Machine')),
-    control: by('controllers', 'PATCH', '/api/v1/nodes/n-a?dryRun=All', { metadata: { labels: { ours: 'yes' } } }),
+    attempt: updates('controllers', '/api/v1/nodes/n-a', ownedBy('kubenode.io/v1alpha1', 'Machine')),
+    control: updates('controllers', '/api/v1/nodes/n-a', { metadata: { labels: { ours: 'yes' } } }),
     refused: /sets no owner on a Node or a namespace/,
   },
   {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import {
   AGENTS_GROUP,
@@ -298,15 +298,11 @@ describe.each(apiServers)('on $name', (choice) => {
   })
 
   test('verdicts belong to the Defender, also against an administrator', async () => {
-    const grant = (who: KubeClient) =>
-      denied(
-        who.patch(
-          operationPermit,
-          { name: 'p' },
-          { type: 'merge', value: { status: { phase: 'Granted' } } },
-          { subresource: 'status' },
-        ),
-      )
+    const grant = async (who: KubeClient) => {
+      const permit = await admin.get(operationPermit, { name: 'p' })
+      const status = { ...permit?.status, phase: 'Granted' }
+      return denied(who.update(operationPermit, { ...permit, status } as OperationPermit, { subresource: 'status' }))
+    }
     expect(await grant(admin)).toBe('denied')
     expect(await grant(as('kubenode:controllers', ['system:authenticated']))).toBe('denied')
     expect(await grant(as('kubenode:defender', ['system:authenticated']))).toBe('allowed')

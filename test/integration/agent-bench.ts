@@ -11,7 +11,7 @@ import * as x509 from '@peculiar/x509'
 import { KINDS } from '#api/kinds.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { csrType } from '#agent/join/request.ts'
@@ -212,12 +212,8 @@ export class AgentBench {
       decidedAt: now,
       verdicts: [{ target, gate: 'Test', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
     }
-    await this.defender().patch(
-      operationPermit,
-      { name },
-      { type: 'merge', value: { status } },
-      { subresource: 'status' },
-    )
+    const permit = await this.client.get(operationPermit, { name })
+    await this.defender().update(operationPermit, { ...permit, status } as OperationPermit, { subresource: 'status' })
   }
 
   async node(): Promise<KubeObject | undefined> {

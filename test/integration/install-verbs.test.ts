@@ -2,7 +2,7 @@
 // in the end.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { FINALIZERS } from '#api/names.ts'
 import { definitionType } from '#cli/install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -226,12 +226,9 @@ describe('one after the other on one server', () => {
     await userPod()
     await rollout()
     const defender = new HttpKubeClient({ ...connectionTo(world.server), impersonate: { user: 'kubenode:defender' } })
-    await defender.patch(
-      operationPermit,
-      { name: 'slice-1' },
-      { type: 'merge', value: { status: { phase: 'Granted' } } },
-      { subresource: 'status' },
-    )
+    const permit = await world.admin.get(operationPermit, { name: 'slice-1' })
+    const granted = { ...permit, status: { ...permit?.status, phase: 'Granted' } } as OperationPermit
+    await defender.update(operationPermit, granted, { subresource: 'status' })
     world.patience.timeoutMs = 1_000
     await expect(world.uninstall()).rejects.toThrow(/^KN1425: 1 permits are still granted .* operationpermit\/slice-1/)
   })

@@ -247,11 +247,7 @@ const oursOn = (n: Node | undefined) => (n?.spec?.taints ?? []).filter((t) => t.
 async function grant(permit: OperationPermit): Promise<void> {
   const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
   const status = { phase: 'Granted', decidedAt: timestamp(systemClock.now()), verdicts }
-  const { name = '' } = permit.metadata
-  await as('kubenode:defender').patch(
-    operationPermit,
-    { name },
-    { type: 'merge', value: { status } as never },
-    { subresource: 'status' },
-  )
+  await as('kubenode:defender').update(operationPermit, { ...permit, status } as OperationPermit, {
+    subresource: 'status',
+  })
 }

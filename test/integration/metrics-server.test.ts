@@ -2,7 +2,14 @@
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  METRICS_READER,
+  METRICS_SERVER_NAME,
+  metricsSecretName,
+  programAccount,
+  programUser,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { RawRequest } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -15,11 +22,14 @@ import { readSecret } from '#runtime/tls/shared-secret.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { newAuthority } from '#test/support/servers/tls.ts'
+import { METERED } from '../../deploy/charts/system.ts'
 
-const SECRET = { namespace: SYSTEM_NAMESPACE, name: metricsSecretName('defender') }
+const secretOf = (program: string) => ({ namespace: SYSTEM_NAMESPACE, name: metricsSecretName(program) })
+const SECRET = secretOf('defender')
 let server: RunningServer
 let admin: HttpKubeClient
 let defender: HttpKubeClient
+let clientAs: (user: string) => HttpKubeClient
 const ends: (() => unknown)[] = []
 
 const account = (kind: string, plural: string, group = '') => ({ group, version: 'v1', kind, plural, namespaced: true })
@@ -37,10 +47,8 @@ beforeAll(async () => {
     clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
   }
   admin = new HttpKubeClient(connection)
-  defender = new HttpKubeClient({
-    ...connection,
-    impersonate: { user: 'kubenode:defender', groups: ['system:authenticated'] },
-  })
+  clientAs = (user) => new HttpKubeClient({ ...connection, impersonate: { user, groups: ['system:authenticated'] } })
+  defender = clientAs(programUser('defender'))
   await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
   for (const name of ['prometheus', 'stranger'])
     await admin.create(ACCOUNTS, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: 'default' } })
@@ -74,7 +82,13 @@ async function tokenOf(name: string): Promise<string> {
   return (JSON.parse(text) as { readonly status: { readonly token: string } }).status.token
 }
 
-async function serve(change: { readonly clientCa?: string; readonly client?: HttpKubeClient } = {}) {
+interface Change {
+  readonly clientCa?: string
+  readonly client?: HttpKubeClient
+  readonly secret?: typeof SECRET
+}
+
+async function serve(change: Change = {}) {
   const clock = new VirtualClock(Date.now())
   const asked: string[] = []
   const client = change.client ?? defender
@@ -93,12 +107,12 @@ async function serve(change: { readonly clientCa?: string; readonly client?: Htt
     log: silentLogger,
     host: '127.0.0.1',
     port: 0,
-    keys: { secret: SECRET, serverName: METRICS_SERVER_NAME },
+    keys: { secret: change.secret ?? SECRET, serverName: METRICS_SERVER_NAME },
     ...(change.clientCa !== undefined && { clientCa: change.clientCa }),
   })
   await part.start()
   ends.push(() => part.stop())
-  const ca = (await readSecret(admin, SECRET)).data['ca.crt'] ?? ''
+  const ca = (await readSecret(admin, change.secret ?? SECRET)).data['ca.crt'] ?? ''
   return { part, clock, asked, ca, get: getter(part, ca) }
 }
 
@@ -130,6 +144,16 @@ const getter =
         .on('error', reject)
         .end()
     })
+
+test.each(METERED.filter((p) => p !== 'sync' && p !== 'approver'))(
+  'the account of %s is enough to serve its metrics',
+  async (program) => {
+    const client = clientAs(programAccount(program))
+    ends.push(() => client.close())
+    const { get } = await serve({ client, secret: secretOf(program) })
+    expect((await get(await tokenOf('prometheus'))).status).toBe(200)
+  },
+)
 
 test('a scraper that may read them gets them by the shared authority; each series names the cluster', async () => {
   const { get } = await serve()

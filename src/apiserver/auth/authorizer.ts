@@ -2,7 +2,6 @@
 // and discarded whenever one of them changes.
 import type { KubeObject } from '#schema/object.ts'
 import type { Store } from '../storage/store.ts'
-import type { OnAllowed } from './used-rights.ts'
 import { AUTHENTICATED, MASTERS, type RequestUser } from './user.ts'
 
 export interface Attributes {
@@ -17,6 +16,9 @@ export interface Attributes {
   /** Set for paths that are no resources. */
   readonly path?: string
 }
+
+/** Called for each request and each check of an admission policy that was allowed. */
+export type OnAllowed = (user: RequestUser, attributes: Attributes) => void
 
 export interface PolicyRule {
   readonly verbs?: readonly string[]
@@ -69,7 +71,7 @@ export class Authorizer {
     return this.reasonOfUse(user, attributes) !== undefined
   }
 
-  /** As `reasonFor`, of somebody who uses the right: a review only asks. */
+  /** As `reasonFor`, for a user who uses the right; a review only asks. */
   reasonOfUse(user: RequestUser, attributes: Attributes): string | undefined {
     const reason = this.reasonFor(user, attributes)
     if (reason !== undefined) this.#onAllowed(user, attributes)

@@ -1,9 +1,5 @@
 // Notes which rights clients use, each once: what an audit of roles compares with the roles. Invariant: no request fails because of it.
-import type { Attributes } from './authorizer.ts'
-import type { RequestUser } from './user.ts'
-
-/** Called for each request and each check of an admission policy that was allowed. */
-export type OnAllowed = (user: RequestUser, attributes: Attributes) => void
+import type { Attributes, OnAllowed } from './authorizer.ts'
 
 export interface UsedRight extends Attributes {
   readonly user: string

@@ -8,18 +8,18 @@ export const NEEDS = {
   sync: [
     ours('patch', 'machinecomponentsets'),
     ours('create', 'releases'),
-    ours('patch', 'releases/status'),
-    ours('patch', 'fleetsources/status'),
+    ours('update', 'releases/status'),
+    ours('update', 'fleetsources/status'),
     ours('patch', 'inventories'),
   ],
   controllers: [
     ours('patch', 'machines'),
     ours('patch', 'machines/status'),
-    ours('patch', 'machinecomponentsets/status'),
+    ours('update', 'machinecomponentsets/status'),
     ours('create', 'operationpermits'),
     ours('update', 'operationpermits'),
     ours('create', 'remedyoperationjobs'),
-    { verb: 'patch', group: '', resource: 'nodes' },
+    { verb: 'update', group: '', resource: 'nodes' },
   ],
   approver: [
     ours('patch', 'machines'),

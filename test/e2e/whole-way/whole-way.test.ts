@@ -11,8 +11,8 @@ import { programUser } from '#api/names.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom } from '#lib/random.ts'
-import { note, usedAt } from '#test/support/rights/record.ts'
-import { creditOf } from '#test/support/rights/shipped-rights.ts'
+import { isRecording, note, recordedTable, usedAt } from '#test/support/rights/record.ts'
+import { creditOf, flat } from '#test/support/rights/shipped-rights.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
@@ -293,7 +293,7 @@ describe('the whole way', () => {
     expect(accounts.filter(({ role, subject }) => subject !== `CN=${programUser(role)}`)).toEqual([])
   })
 
-  test('programs and agents used shipped rights only', () => {
+  test('programs and agents used shipped rights only, and each is in the table of used rights', () => {
     const used = ['hub', 'test', 'prod'].flatMap((name) => usedAt(join(fleet.data, name, 'apiserver')))
     for (const line of used) note(JSON.stringify(line))
     const credits = used.map(creditOf)
@@ -301,5 +301,10 @@ describe('the whole way', () => {
     const shipped = credits.flatMap((c) => (c.kind === 'Shipped' ? [c] : []))
     const identities = ['agents', 'approver', 'bootstrappers', 'controllers', 'defender', 'sync']
     expect([...new Set(shipped.map((c) => c.identity))].sort()).toEqual(expect.arrayContaining(identities))
+    // Not while the table is being recorded.
+    if (isRecording) return
+    const known = new Set(flat(recordedTable()))
+    const news = [...new Set(shipped.map((c) => `${c.identity}: ${c.text}`))].filter((right) => !known.has(right))
+    expect(news, 'record them: npm run rights test/e2e/whole-way/whole-way.test.ts').toEqual([])
   })
 })

@@ -53,7 +53,6 @@ export const EVIDENCE: readonly string[] = [
   'test/integration/metrics-server.test.ts',
   'test/integration/render-job.test.ts',
   'test/integration/renames.test.ts',
-  'test/integration/repair-actions.test.ts',
   'test/integration/repair-replace.test.ts',
   'test/integration/repair-steps.test.ts',
   'test/integration/role-rights.test.ts',
