@@ -91,7 +91,13 @@ test('wrong input is refused before anything is written', async () => {
   )
   expect(await refused('check', '--pre', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere/)
   expect(await refused('install', '--values', 'values.yaml', '--ignore', 'nodez')).toMatch(
-    /^2 KN1434: there is no check named "nodez"; give --ignore some of: server, /,
+    /^2 KN1434: there is no check named "nodez"; give --ignore some of: server, policies/,
+  )
+  expect(await refused('install', '--values', 'values.yaml', '--ignore', 'rights')).toMatch(
+    /^2 KN1435: check rights cannot be ignored/,
+  )
+  expect(await refused('install', '--roles', 'business')).toMatch(
+    /^2 this kubeconfig names https:\/\/127\.0\.0\.1:\d+, where hosts do not reach the API server/,
   )
   expect(await refused('upgrade')).toMatch(/^2 KN1422: KubeNode is not installed/)
   expect((await kubenode('check')).out).toMatch(/^✗ versions: KN1422: KubeNode is not installed/m)

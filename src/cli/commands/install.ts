@@ -124,12 +124,16 @@ async function chosenValues(options: SettingFlags, io: Io, context?: InstallCont
   const stored = context === undefined ? {} : await storedValues(context.client)
   const merged = mergedValues(own ?? stored, options)
   if (Object.keys(merged).length === 0) return undefined
-  const { values, chosen } = withHostServer(merged, stored, context?.server)
+  const { values, chosen, unusable } = withHostServer(merged, stored, context?.server)
   if (chosen !== undefined)
     io.err(
       shownLine(
         `hosts reach the API server at ${chosen}, as this kubeconfig does; apiServer.url in --values names another`,
       ),
+    )
+  if (unusable !== undefined)
+    io.err(
+      shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),
     )
   return values
 }
@@ -195,11 +199,18 @@ async function refuseAbsent(context: InstallContext): Promise<void> {
 }
 
 async function ignoredChecks(names = ''): Promise<ReadonlySet<string>> {
-  const { CHECKS } = await import('../install/checks/judge.ts')
+  const [{ CHECKS }, { mayIgnore }] = await Promise.all([
+    import('../install/checks/judge.ts'),
+    import('../install/checks/finding.ts'),
+  ])
   const ignored = new Set(names.split(',').flatMap((c) => c.trim() || []))
+  const never = [...ignored].find((name) => CHECKS.includes(name) && !mayIgnore(name))
+  if (never !== undefined) throw new KubeNodeError(installErrors.KN1435({ name: never }))
   const [unknown] = ignored.difference(new Set<string>(CHECKS))
   if (unknown !== undefined)
-    throw new KubeNodeError(installErrors.KN1434({ name: JSON.stringify(unknown), known: CHECKS.join(', ') }))
+    throw new KubeNodeError(
+      installErrors.KN1434({ name: JSON.stringify(unknown), known: CHECKS.filter(mayIgnore).join(', ') }),
+    )
   return ignored
 }
 

@@ -39,7 +39,8 @@ test('what the settings or an earlier run named stays', () => {
 
 test('a hub, a loopback address, a pod and a malformed setting get none', () => {
   expect(withHostServer({ roles: ['hub'] }, {}, SERVER)).toEqual({ values: { roles: ['hub'] } })
-  expect(withHostServer({}, {}, 'https://127.0.0.1:6443')).toEqual({ values: {} })
+  const unusable = 'https://127.0.0.1:6443'
+  expect(withHostServer({}, {}, unusable)).toEqual({ values: {}, unusable })
   expect(withHostServer({}, {}, undefined)).toEqual({ values: {} })
   expect(withHostServer({ apiServer: SERVER }, {}, SERVER)).toEqual({ values: { apiServer: SERVER } })
 })

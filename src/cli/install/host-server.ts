@@ -16,6 +16,8 @@ export interface HostServer {
   readonly values: Values
   /** Set where the kubeconfig decided, for the user to see. */
   readonly chosen?: string
+  /** The address of the kubeconfig where hosts cannot use it. */
+  readonly unusable?: string
 }
 
 const urlIn = ({ apiServer }: Values): string | undefined =>
@@ -28,7 +30,7 @@ export function withHostServer(values: Values, stored: Values, server: string | 
   if (!hasNodes || urlIn(values) !== undefined || (apiServer !== undefined && !isObject(apiServer))) return { values }
   const before = urlIn(stored)
   const url = before ?? (server !== undefined && isForHosts(server) ? server.replace(/\/$/, '') : undefined)
-  if (url === undefined) return { values }
+  if (url === undefined) return { values, ...(server !== undefined && { unusable: server }) }
   return {
     values: { ...values, apiServer: { ...apiServer, url } },
     ...(before === undefined && { chosen: url }),

@@ -128,10 +128,14 @@ export const installErrors = errorTable({
   },
   KN1433: {
     text: 'cannot use these settings: {why}',
-    next: 'a hub needs: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; other settings come from a file with --values (docs/install.md)',
+    next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/install.md lists all settings',
   },
   KN1434: {
     text: 'there is no check named {name}',
     next: 'give --ignore some of: {known}',
+  },
+  KN1435: {
+    text: 'check {name} cannot be ignored: objects of others would be lost or replaced',
+    next: 'correct what kubenode check --pre reports about it',
   },
 })

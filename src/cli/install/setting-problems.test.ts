@@ -18,7 +18,7 @@ test.each<[string, Values, SettingFlags, RegExp]>([
     'nothing',
     {},
     {},
-    /^KN1433: cannot use these settings: cluster is missing \[give --cluster NAME\]; image is missing \[give --image NAME@sha256:….*kubenode image push prints.*; a hub needs: kubenode install --cluster/,
+    /^KN1433: cannot use these settings: cluster is missing \[give --cluster NAME\]; image is missing \[give --image NAME@sha256:….*kubenode image push prints.*; example: kubenode install --cluster/,
   ],
   [
     'a tag',
