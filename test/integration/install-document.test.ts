@@ -115,6 +115,8 @@ test('wrong input is refused before anything is written', async () => {
 
 test('an uninstall that was ended asks for the same name, also once the settings are deleted', async () => {
   expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
+  const other = await kubenode('install', '--values', 'values.yaml', '--cluster', 'prod-1', '--diff')
+  expect(other.err).toContain('this cluster is installed as hub; these settings call it prod-1\n')
   await world.admin.delete(coreKind('Secret'), { namespace: 'kubenode-system', name: 'kubenode-install' })
   const { code, err } = await kubenode('uninstall', '--yes', 'hub', '--delete-crds', '--now')
   expect(err).not.toContain('KN1424')

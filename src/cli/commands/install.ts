@@ -131,6 +131,9 @@ async function chosenValues(options: SettingFlags, io: Io, context?: InstallCont
         `hosts reach the API server at ${chosen}, as this kubeconfig does; apiServer.url in --values names another`,
       ),
     )
+  const { cluster: before } = stored
+  if (typeof before === 'string' && values['cluster'] !== before)
+    io.err(shownLine(`this cluster is installed as ${before}; these settings call it ${String(values['cluster'])}`))
   if (unusable !== undefined)
     io.err(
       shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),
