@@ -24,6 +24,7 @@ import {
   usersOf,
   type AdmissionPolicy,
   type AdmissionRule,
+  updatesOwnMetricsSecret,
 } from './policy.ts'
 
 const rule = (group: string, resources: readonly string[], verbs: readonly string[]): AdmissionRule => ({
@@ -148,7 +149,7 @@ const isCore = (...resources: readonly string[]): string =>
   all(`request.resource.group == ''`, `${RESOURCE} in [${resources.map(quoted).join(', ')}]`)
 
 /** What sync writes for itself, and what belongs to our own kinds, whose rights are in its roles. */
-const OF_SYNC = [API_GROUP, 'authorization.k8s.io', 'coordination.k8s.io', 'events.k8s.io']
+const OF_SYNC = [API_GROUP, 'authentication.k8s.io', 'authorization.k8s.io', 'coordination.k8s.io', 'events.k8s.io']
 
 /** Whose traffic goes where, whom clients trust, and what an account is outside of the cluster. */
 const isReserved = any(
@@ -187,7 +188,11 @@ const declared: AdmissionPolicy = {
     },
     {
       name: 'not-of-sync-itself',
-      expression: all(`!(request.resource.group in [${OF_SYNC.map(quoted).join(', ')}])`, `!(${makesRender})`),
+      expression: all(
+        `!(request.resource.group in [${OF_SYNC.map(quoted).join(', ')}])`,
+        `!(${makesRender})`,
+        `!(${updatesOwnMetricsSecret('sync')} && request.userInfo.username in [${usersOf('sync')}])`,
+      ),
     },
   ],
   variables: [

@@ -12,7 +12,7 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_USAGES } from '#identity/agent-request.ts'
 import { LONGEST_LIFE_SECONDS } from '#identity/certificate-life.ts'
-import { all, any, isProgram, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+import { all, any, isProgram, quoted, updatesOwnMetricsSecret, valueOf, type AdmissionPolicy } from './policy.ts'
 
 /** No program has this right: only a person may let a revoked key return. */
 const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
@@ -129,6 +129,7 @@ const approverWrites: AdmissionPolicy = {
     {
       expression: any(
         `request.resource.resource != 'secrets'`,
+        updatesOwnMetricsSecret('approver'),
         all(`request.operation != 'DELETE'`, isJoinToken('object'), joinsAsAgent),
         all(`request.operation == 'DELETE'`, isJoinToken('oldObject')),
       ),

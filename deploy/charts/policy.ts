@@ -1,5 +1,6 @@
 // What an admission policy is, and the few forms of CEL that all of them are written in.
 import { API_GROUP } from '#api/kind.ts'
+import { metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { accountUserOf, userOf, type Program } from './system.ts'
 
 export interface AdmissionRule {
@@ -45,6 +46,10 @@ export const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | '
 export const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
 export const isProgram = (program: Program): string => `request.userInfo.username in [${usersOf(program)}]`
 /** Has every right there is, or was given this one: a user who applies deploy/install needs it once programs run. */
+/** Each program keeps the certificate of its metrics in a Secret that the installer made. */
+export const updatesOwnMetricsSecret = (program: string): string =>
+  `(request.resource.group == '' && request.resource.resource == 'secrets' && request.operation == 'UPDATE' && request.namespace == ${quoted(SYSTEM_NAMESPACE)} && request.name == ${quoted(metricsSecretName(program))})`
+
 export const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
 /** The request leaves out what is empty. */

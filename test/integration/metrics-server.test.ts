@@ -145,15 +145,12 @@ const getter =
         .end()
     })
 
-test.each(METERED.filter((p) => p !== 'sync' && p !== 'approver'))(
-  'the account of %s is enough to serve its metrics',
-  async (program) => {
-    const client = clientAs(programAccount(program))
-    ends.push(() => client.close())
-    const { get } = await serve({ client, secret: secretOf(program) })
-    expect((await get(await tokenOf('prometheus'))).status).toBe(200)
-  },
-)
+test.each(METERED)('the account of %s is enough to serve its metrics', async (program) => {
+  const client = clientAs(programAccount(program))
+  ends.push(() => client.close())
+  const { get } = await serve({ client, secret: secretOf(program) })
+  expect((await get(await tokenOf('prometheus'))).status).toBe(200)
+})
 
 test('a scraper that may read them gets them by the shared authority; each series names the cluster', async () => {
   const { get } = await serve()

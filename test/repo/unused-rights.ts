@@ -35,12 +35,6 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/attacks/program-events.test.ts',
   },
   {
-    right:
-      /^(approver|sync): (create (token|subjectaccess)reviews\.auth\w+\.k8s\.io|update secrets named kubenode-metrics-\w+ in kubenode-system)$/,
-    reason: 'the code of the other programs, which are recorded',
-    test: 'test/integration/metrics-server.test.ts',
-  },
-  {
     right: /^artifacts: update secrets named kubenode-artifacts-tls in kubenode-system$/,
     reason: 'its certificate is renewed after months',
     test: 'test/integration/artifacts-role.test.ts',
