@@ -121,7 +121,7 @@ function componentOf(settings: InstallSettings): object {
     kind: 'Component',
     replacements: [
       ...Object.entries(targets).map(([key, at]) => replacement(key, at)),
-      // The name for the certificate stands in the URL: https://NAME/
+      // The URL contains the name for the certificate: https://NAME/
       replacement('artifacts', inArgs(settings, PLACEHOLDERS.artifacts), { delimiter: '/', index: 2 }),
     ],
   }
