@@ -58,7 +58,7 @@ test(
     // One that runs is not taken away by a second start, and nothing is left of what that made.
     expect(await build(options(where))).toEqual(built)
     expect(statSync(built.folder).ino).toBe(before)
-    expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'])
+    expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'].toSorted())
     // As a host keeps it that loses its power.
     truncateSync(entryIn(built, 'agent-main'))
     expect(builtOf(where)).toBeUndefined()

@@ -13,9 +13,9 @@ import { HostMachine, noMachines } from './machine.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
 const AGENT = '/mnt/agent'
-/** The network is shared with this machine: an otherwise unused port. */
-const PORT = 39_100
-const ETCD_PORT = 39_379
+/** The network is shared with this machine: ports of this run alone, below those that the system gives to connections. */
+const PORT = 20_000 + (process.pid % 4_000) * 3
+const ETCD_PORT = PORT + 1
 const EXPORTER = 'node-exporter'
 const UNIT = `kubenode-${EXPORTER}.service`
 
