@@ -87,7 +87,7 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 the administrator of our namespace says that a version was healthy',
     attempt: inside('PATCH', `${REVISIONS}/${NAME}`, marks),
-    control: controllers('PATCH', `${REVISIONS}/${NAME}?dryRun=All`, marks),
+    control: controllers('PUT', `${REVISIONS}/${NAME}?dryRun=All`, revision(NAME)),
     refused: REFUSED,
   },
   {
