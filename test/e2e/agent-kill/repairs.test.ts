@@ -11,7 +11,7 @@ import { isFull } from '#test/support/tools/full.ts'
 const SAMPLES = 2
 const VERSION = '1.0.0'
 /** What an agent does at its start comes before the step. A restart has some thirteen changes, and only one of them is tried: it must be one that comes. */
-const AMONG = { clean: 30, reinstall: 45, restart: 10 }
+const AMONG = { clean: 20, reinstall: 45, restart: 10 }
 const OLD = new Date(Date.now() - 30 * 86_400_000)
 const OLD_FILES = 12
 /** More than this no step may ask for. */
