@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { conditionIs } from '#api/node-leaves.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
@@ -100,8 +100,10 @@ test('S21 a repair names its rule, its commit, what was kept and who permitted w
   })
   expect(permit?.status?.gates?.map((g) => g.gate)).toEqual(expect.arrayContaining(['Target', 'Budget']))
   for (const client of [bench.admin, bench.as('kubenode:controllers')]) {
-    const value = { spec: { operations: [{ replace: {} }] } }
-    await expect(client.patch(remedyOperationJob, { name }, { type: 'merge', value })).rejects.toThrow(/is immutable/)
+    const now = await bench.admin.get(remedyOperationJob, { name })
+    if (now === undefined) throw new Error('the job is gone')
+    const changed = { ...now, spec: { ...now.spec, operations: [{ replace: {} }] } } as RemedyOperationJob
+    await expect(client.update(remedyOperationJob, changed)).rejects.toThrow(/is immutable/)
   }
 }, 60_000)
 
