@@ -33,6 +33,6 @@ test.each([
   expect(planned(now, hosts, NOW)).toBe(now)
 })
 
-test('an authority that is damaged is made anew', () => {
+test('an authority that is damaged is made again', () => {
   expect(planned({ ...first, ca: 'x' }, HOSTS, NOW).ca).toMatch(/^-----BEGIN CERTIFICATE/)
 })

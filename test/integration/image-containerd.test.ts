@@ -1,7 +1,6 @@
 // The image as the kubelet runs it: built from this checkout, imported into containerd, each role with its own service account and the security context of our pods.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
@@ -12,6 +11,7 @@ import { startEmbedded, type RunningServer } from '#test/support/servers/api-ser
 import { PrivateContainerd, whyNoContainers, type Container } from '#test/support/servers/containerd.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { until } from '#test/support/tools/processes.ts'
+import { freePort } from '#test/support/servers/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const KUBENODE = join(ROOT, 'bin/kubenode')
@@ -204,12 +204,4 @@ async function untilOrEnded(container: Container, what: string, look: () => Prom
     throw new Error(`${String(e)}\n${container.output()}`)
   })
   if (code !== undefined) throw new Error(`${what}: it ended with ${code}\n${container.output()}`)
-}
-
-async function freePort(): Promise<number> {
-  const listening = createServer()
-  await new Promise<void>((done) => listening.listen(0, '127.0.0.1', done))
-  const { port } = listening.address() as AddressInfo
-  await new Promise((done) => listening.close(done))
-  return port
 }

@@ -3,13 +3,13 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process, { getuid } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loopbackAddress } from '#agent/node/address.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { AgentBench, eventually, MACHINE } from './agent-bench.ts'
+import { freePort } from '#test/support/servers/free-port.ts'
 
 const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
@@ -34,14 +34,6 @@ const monitor = {
 
 const line = (text: string): string => `${new Date().toISOString().slice(0, 19)}Z node kernel: ${text}\n`
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, address)
-  await once(server, 'listening')
-  const at = server.address()
-  server.close()
-  return typeof at === 'object' && at !== null ? at.port : 0
-}
-
 const metrics = async (): Promise<string> =>
   fetch(`http://${address}:${port}/metrics`).then(
     (r) => r.text(),
@@ -51,7 +43,7 @@ const metrics = async (): Promise<string> =>
 beforeAll(async () => {
   await bench.start()
   bench.writeJoin()
-  port = await freePort()
+  port = await freePort(address)
   bench.writeConfig({ monitors: [{ config: monitor }, '/etc/missing.json'] })
   bench.writeHostConfig({ metrics: { port } })
   mkdirSync(join(log, '..'), { recursive: true })

@@ -8,9 +8,10 @@ import { loopbackAddress } from '#agent/node/address.ts'
 import { isObject } from '#lib/json.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { NO_NPD, isNpdPresent, npdJson, npdText } from '../contract/npd-corpus.ts'
-import { freePort, npdProgram, problemMetrics, startNpd, syslogLine } from '#test/support/fleets/npd-program.ts'
+import { npdProgram, problemMetrics, startNpd, syslogLine } from '#test/support/fleets/npd-program.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'
 import { inFull } from '#test/support/tools/full.ts'
+import { freePort } from '#test/support/servers/free-port.ts'
 
 const program = npdProgram(process.env)
 const first = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)

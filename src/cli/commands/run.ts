@@ -17,10 +17,11 @@ import { isInPod } from '#kube/in-cluster.ts'
 import { holderName } from '#nodes/own-pods.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from '../run/artifacts-options.ts'
+import type { ListenOptions } from '../run/listeners.ts'
 import { RENDER_PLACES, renderImageOf } from '../run/render-place.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 
-interface Options extends ArtifactsOptions {
+interface Options extends ArtifactsOptions, ListenOptions {
   readonly roles: string
   readonly kubeconfig?: readonly string[]
   readonly sharedIdentity?: boolean
@@ -45,13 +46,6 @@ interface Options extends ArtifactsOptions {
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
   readonly renderImage?: string
-  readonly metricsPort: string
-  readonly healthListen?: string
-  readonly metricsListen?: string
-  readonly metricsInsecure?: boolean
-  readonly metricsTlsCert?: string
-  readonly metricsTlsKey?: string
-  readonly metricsClientCa?: string
   readonly hostServer?: string
   readonly hostCa?: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'

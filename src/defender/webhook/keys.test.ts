@@ -77,7 +77,7 @@ test('S30 a new path is in the Secret for ten minutes before it is named, and th
   expect(acceptedTokens((await keys()).paths)).toEqual([next])
 })
 
-test('a new certificate is served only once the registration has held its authority for ten minutes, for every leader anew', async () => {
+test('a new certificate is served only once the registration has held its authority for ten minutes, for each leader by itself', async () => {
   const { clock, leader, registered, keys } = world()
   let registrar = leader()
   await registrar.look()

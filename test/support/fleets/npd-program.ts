@@ -1,21 +1,12 @@
 // A real node-problem-detector beside ours, where one is on this machine: as KUBENODE_NPD_PROGRAM names it, or as it lies in the PATH.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import net, { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '#test/support/servers/free-port.ts'
 
 export function npdProgram(env: NodeJS.ProcessEnv): string | undefined {
   const program = env['KUBENODE_NPD_PROGRAM'] ?? 'node-problem-detector'
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0 ? program : undefined
-}
-
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 export interface Detector {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { EVIDENCE, recordedTable, tableFile, usedIn } from './record.ts'
+import { EVIDENCE, recordedTable, TABLE_FILE, usedIn } from './record.ts'
 import { creditOf, shippedRights, tableOf } from './shipped-rights.ts'
 
 const some = process.argv.slice(2)
@@ -23,7 +23,7 @@ try {
   )
   // A failed test used less than it would have.
   if (status === 0 || some.length > 0)
-    writeFileSync(tableFile, `${JSON.stringify(tableOf([...before, ...used]), null, 2)}\n`)
+    writeFileSync(TABLE_FILE, `${JSON.stringify(tableOf([...before, ...used]), null, 2)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

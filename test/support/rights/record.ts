@@ -6,8 +6,7 @@ import { type UsedRight, usedRights } from '#apiserver/auth/used-rights.ts'
 import { USED_RIGHTS_FILE } from '#apiserver/run-api-server.ts'
 import type { RightsTable } from './shipped-rights.ts'
 
-const TABLE_FILE = join(import.meta.dirname, '../../repo/used-rights.json')
-export const tableFile = TABLE_FILE
+export const TABLE_FILE = join(import.meta.dirname, '../../repo/used-rights.json')
 export const recordedTable = (): RightsTable => JSON.parse(readFileSync(TABLE_FILE, 'utf8')) as RightsTable
 
 /** A folder, set by `npm run rights`. */

@@ -1,10 +1,10 @@
 // Debian's docker-registry in a folder of its own, on a free port.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../tools/processes.ts'
+import { freePort } from '#test/support/servers/free-port.ts'
 
 const PROGRAM = '/usr/bin/docker-registry'
 
@@ -38,13 +38,4 @@ export async function dockerRegistry(auth = ''): Promise<RunningRegistry> {
     throw e
   }
   return { host, stop }
-}
-
-/** It cannot be asked which port it took. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
 }
