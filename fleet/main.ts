@@ -1,6 +1,6 @@
 // The fleet: every cluster converges to the state declared here. Each change is a commit.
 import { App } from 'cdk8s'
-import { ClusterChart, HubChart } from '#api/constructs/constructs.ts'
+import { ClusterChart, HubChart } from 'kubenode/constructs'
 import { prod, test, type FleetCluster } from './clusters/clusters.ts'
 import { declareCluster } from './clusters/declare.ts'
 import { declareAgents } from './machines/agents.ts'

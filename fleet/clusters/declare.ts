@@ -1,5 +1,5 @@
 // The clusters, on the hub. Both already exist: each references a Secret with its kubeconfig.
-import { Cluster, type HubChart } from '#api/constructs/constructs.ts'
+import { Cluster, type HubChart } from 'kubenode/constructs'
 import type { FleetCluster } from './clusters.ts'
 
 export function declareCluster(hub: HubChart, { name, stage }: FleetCluster): void {

@@ -1,6 +1,6 @@
 // What the agents of a cluster are to detect: agent.json.
-import { AgentConfig } from '#api/constructs/agent-config.ts'
-import type { ClusterChart } from '#api/constructs/constructs.ts'
+import { AgentConfig } from 'kubenode/agent-config'
+import type { ClusterChart } from 'kubenode/constructs'
 import config from './agent.json' with { type: 'json' }
 
 export function declareAgents(chart: ClusterChart): void {

@@ -1,6 +1,6 @@
 // The component versions that a cluster may install: signed statements, as `kubenode artifact sign` wrote them.
-import { MachineComponent, type ClusterChart } from '#api/constructs/constructs.ts'
-import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
+import { MachineComponent, type ClusterChart } from 'kubenode/constructs'
+import type { MachineComponentInput } from 'kubenode/kinds/machine-component'
 import beacon100 from '../components/beacon-1.0.0.json' with { type: 'json' }
 import beacon110 from '../components/beacon-1.1.0.json' with { type: 'json' }
 import beacon120 from '../components/beacon-1.2.0.json' with { type: 'json' }

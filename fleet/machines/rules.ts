@@ -1,6 +1,6 @@
 // The rules of each cluster: limits on disruption, and repairs of faults.
-import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
-import { DefenderPolicy, NodeRemedier, type ClusterChart } from '#api/constructs/constructs.ts'
+import type { DefenderPolicyInput } from 'kubenode/kinds/defender-policy'
+import { DefenderPolicy, NodeRemedier, type ClusterChart } from 'kubenode/constructs'
 import { careful } from '../../rules/defender/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
 import { logProblem } from '../../rules/component/log-problem.ts'

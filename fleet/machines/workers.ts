@@ -1,5 +1,5 @@
 // The workers of a cluster and their components.
-import { MachineComponentSet, MachineSet, type ClusterChart } from '#api/constructs/constructs.ts'
+import { MachineComponentSet, MachineSet, type ClusterChart } from 'kubenode/constructs'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }
 

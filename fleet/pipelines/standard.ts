@@ -1,5 +1,5 @@
 // The pipeline of every change: test first, then production, one cluster at a time. The times suit a fleet on one machine.
-import { ReleasePipeline, type HubChart } from '#api/constructs/constructs.ts'
+import { ReleasePipeline, type HubChart } from 'kubenode/constructs'
 
 /** What test must hold out before prod follows. Short for a fleet on a desk; minutes to hours for a real one. */
 const TEST_SOAK = '1s'

@@ -1,5 +1,5 @@
 // When the rule for certificates fires, and when it must not; the component is kubelet.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { certificateExpiry } from './certificate-expiry.ts'
 
 export const rule = certificateExpiry('kubelet')

@@ -1,6 +1,6 @@
 // A node certificate that expires soon because its owner did not renew it: most owners request a new one when they start.
-import { conditionIs } from '#api/node-leaves.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 /** `owner` is the component that the certificate belongs to. */
 export const certificateExpiry = (owner: string): NodeRemedierInput['spec'] => ({

@@ -1,5 +1,5 @@
 // When the rule for a line in a log fires, and when it must not; the component is scribe.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { logProblem } from './log-problem.ts'
 
 export const rule = logProblem('LogProblem-scribe', 'scribe')

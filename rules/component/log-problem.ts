@@ -1,5 +1,5 @@
 // A component that logged a line that indicates a problem: collect its log, restart it, and reinstall it if the line returns.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 /** `condition` is the one that the agents' log rules set. It must end by itself or by a line, or no repair is ever seen to have helped. */
 export const logProblem = (condition: string, component: string): NodeRemedierInput['spec'] => ({

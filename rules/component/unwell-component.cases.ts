@@ -1,5 +1,5 @@
 // When the rule for an unhealthy component fires, and when it must not; the component is beacon.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { unwellComponent } from './unwell-component.ts'
 
 export const rule = unwellComponent('beacon')

@@ -1,6 +1,6 @@
 // A component that crashed, froze or fails its probe and does not recover: restart it, then reinstall it.
-import { componentConditionType } from '#api/node-conditions.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { componentConditionType } from 'kubenode/node-conditions'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const unwellComponent = (component: string): NodeRemedierInput['spec'] => {
   const condition = componentConditionType(component)

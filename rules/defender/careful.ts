@@ -1,5 +1,5 @@
 // Limits on disruption: a few machines at a time, never two in a rack, and none if too many are already unavailable.
-import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
+import type { DefenderPolicyInput } from 'kubenode/kinds/defender-policy'
 
 export const careful: DefenderPolicyInput['spec'] = {
   budgets: [

@@ -1,5 +1,5 @@
 // When the rule for hanging kernels fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { kernelDeadlock } from './kernel-deadlock.ts'
 
 export const rule = kernelDeadlock

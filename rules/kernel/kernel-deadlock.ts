@@ -1,5 +1,5 @@
 // A hanging kernel does not recover: collect evidence, reboot, and replace the machine if the kernel hangs again.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const kernelDeadlock: NodeRemedierInput['spec'] = {
   when: {

@@ -1,5 +1,5 @@
 // When the rule for storms of OOM kills fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { oomStorm } from './oom-storm.ts'
 
 export const rule = oomStorm

@@ -1,6 +1,6 @@
 // A node whose kernel keeps killing processes for lack of memory, which harms all its workloads. Drain it and reboot.
-import { conditionIs } from '#api/node-leaves.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const oomStorm: NodeRemedierInput['spec'] = {
   when: {

@@ -1,5 +1,5 @@
 // When the rule for a service that restarts again and again fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { frequentRestarts } from './frequent-restarts.ts'
 
 export const rule = frequentRestarts('FrequentContainerdRestart', 'containerd')

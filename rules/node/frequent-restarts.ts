@@ -1,5 +1,5 @@
 // A service that restarts repeatedly: its installation or its state is broken, and another restart does not help.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const frequentRestarts = (condition: string, component: string): NodeRemedierInput['spec'] => ({
   when: { all: [{ fact: 'conditions', path: `/${condition}/status`, operator: 'equal', value: 'True' }] },

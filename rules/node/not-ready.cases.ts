@@ -1,5 +1,5 @@
 // When the ladder for nodes that are not ready starts, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { notReady } from './not-ready.ts'
 
 export const rule = notReady

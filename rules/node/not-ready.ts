@@ -1,6 +1,6 @@
 // A kubelet that stays NotReady while its agent is healthy: restart it, reboot, and finally replace the machine.
-import { conditionIs } from '#api/node-leaves.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const notReady: NodeRemedierInput['spec'] = {
   when: {

@@ -1,5 +1,5 @@
 // When the rule for container runtimes fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { runtimeUnhealthy } from './runtime-unhealthy.ts'
 
 export const rule = runtimeUnhealthy

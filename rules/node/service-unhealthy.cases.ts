@@ -1,5 +1,5 @@
 // When the rule for a hanging kubelet fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { serviceUnhealthy } from './service-unhealthy.ts'
 
 export const rule = serviceUnhealthy('KubeletUnhealthy', 'kubelet')

@@ -1,5 +1,5 @@
 // A kubelet or container runtime that runs but no longer answers: restart it, unless someone is working on the node.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 /** Condition types as the node problem detector's health checkers name them. */
 export const serviceUnhealthy = (condition: string, component: string): NodeRemedierInput['spec'] => ({

@@ -1,5 +1,5 @@
 // When the rule for silent nodes fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { silentNode } from './silent.ts'
 
 export const rule = silentNode

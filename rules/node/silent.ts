@@ -1,6 +1,6 @@
 // A node whose kubelet and agent are both silent: if both fail together, the machine itself is at fault. Only its provider can reach it.
-import { conditionIs } from '#api/node-leaves.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const silentNode: NodeRemedierInput['spec'] = {
   when: {

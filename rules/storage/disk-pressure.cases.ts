@@ -1,5 +1,5 @@
 // When the rule for full disks fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { diskPressure } from './disk-pressure.ts'
 
 export const rule = diskPressure

@@ -1,5 +1,5 @@
 // A disk that fills up: free space safely before the kubelet evicts pods.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const diskPressure: NodeRemedierInput['spec'] = {
   when: { all: [{ fact: 'conditions', path: '/DiskPressure/status', operator: 'equal', value: 'True', for: '2m' }] },

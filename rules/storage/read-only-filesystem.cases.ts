@@ -1,5 +1,5 @@
 // When the rule for read-only file systems fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { readOnlyFilesystem } from './read-only-filesystem.ts'
 
 export const rule = readOnlyFilesystem

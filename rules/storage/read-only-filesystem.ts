@@ -1,5 +1,5 @@
 // A file system that the kernel remounted read-only after an error: writes to it fail; drain the node and reboot.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const readOnlyFilesystem: NodeRemedierInput['spec'] = {
   when: { all: [{ fact: 'conditions', path: '/ReadonlyFilesystem/status', operator: 'equal', value: 'True' }] },

@@ -1,5 +1,5 @@
 // When the rule for clocks fires, and when it must not; the component is chrony.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { timeSkew } from './time-skew.ts'
 
 export const rule = timeSkew('chrony')

@@ -1,6 +1,6 @@
 // A clock that is off: certificates and leases will start to fail. Restart the time service; a reboot sets the clock from the hardware.
-import { conditionIs } from '#api/node-leaves.ts'
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const timeSkew = (keeper: string): NodeRemedierInput['spec'] => ({
   when: {

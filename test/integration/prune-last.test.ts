@@ -20,7 +20,7 @@ type Declared = Readonly<Record<string, readonly string[] | 'no chart'>>
 const fleet = (declared: Declared) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart, ReleasePipeline } from '#api/constructs/constructs.ts'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
 
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })

@@ -215,7 +215,7 @@ describe('the printed command', () => {
 test('commits of a fleet are rendered, not guessed from their files', async () => {
   const repo = new Repo()
   const main = `import { App } from 'cdk8s'
-import { ClusterChart, MachineComponentSet } from '#api/constructs/constructs.ts'
+import { ClusterChart, MachineComponentSet } from 'kubenode/constructs'
 import { minor } from './version.ts'
 const app = new App()
 const chart = new ClusterChart(app, 'test')

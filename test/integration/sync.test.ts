@@ -40,7 +40,7 @@ interface FleetOptions {
 const fleet = (version: string, { soak = '0s', extra = '' }: FleetOptions = {}) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from '#api/constructs/constructs.ts'
+import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from 'kubenode/constructs'
 import { version } from './version.ts'
 
 const app = new App()
@@ -285,7 +285,7 @@ async function hostsOf(b: SyncBench) {
 const withAgents = (version: string, config: string) => {
   const set = `if (version === 'bad') new MachineSet(chart, 'workers', { spec: { replicas: 1, selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } } } })`
   const all = fleet(version, { extra: `new AgentConfig(chart, 'agents', agents); ${set}` })
-  const imports = `import { AgentConfig } from '#api/constructs/agent-config.ts'\nimport agents from './machines/agent.json' with { type: 'json' }\n`
+  const imports = `import { AgentConfig } from 'kubenode/agent-config'\nimport agents from './machines/agent.json' with { type: 'json' }\n`
   return { ...all, 'fleet/main.ts': imports + all['fleet/main.ts'], 'fleet/machines/agent.json': config }
 }
 

@@ -76,7 +76,7 @@ new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', 
 const fleet = (code: string, hub = '') => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart, ReleasePipeline } from '#api/constructs/constructs.ts'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
 const app = new App()
 ${hub}
 const chart = new ClusterChart(app, 'test')

@@ -1,6 +1,6 @@
 // Reads the repository's own TypeScript as text: files, what they import, what they name. For tests about the repository only.
 import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -34,8 +34,20 @@ export function filesUnder(folder: string): string[] {
 const STATEMENT = /^\s*(import|export)\s+(type\s+)?[^'"]*?\bfrom\s+['"]([^'"]+)['"]|^\s*(import)\s+()['"]([^'"]+)['"]/gm
 const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
 
+/** As package.json exports it. */
+function exportedFile(specifier: string): string | undefined {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, string>>
+  }
+  const name = specifier.replace(/^kubenode/, '.')
+  const file = exports[name] ?? exports[`${dirname(name)}/*`]?.replace('*', basename(name))
+  return file?.slice('./'.length)
+}
+
 function fileOf(specifier: string, from: string): string | undefined {
   if (specifier.startsWith('#test/')) return specifier.slice(1)
+  // A package may import itself by its name; fleets do.
+  if (specifier.startsWith('kubenode/')) return exportedFile(specifier)
   if (specifier.startsWith('#')) return `src/${specifier.slice(1)}`
   if (specifier.startsWith('.')) return relative(ROOT, resolve(ROOT, dirname(from), specifier))
   return undefined

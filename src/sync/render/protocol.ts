@@ -8,7 +8,7 @@ export interface RenderRequest {
   readonly files: Readonly<Record<string, string>>
   /** The module that declares the fleet, or the modules whose exports are returned as data. */
   readonly entry: string | readonly string[]
-  /** URL of a file at the root of the release, from which packages and #api are found. */
+  /** URL of a file at the root of the release, from which packages and kubenode itself are found. */
   readonly release: string
   /** The frozen clock, milliseconds since 1970. */
   readonly now: number

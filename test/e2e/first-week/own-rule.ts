@@ -19,7 +19,7 @@ const ruleText = ({
   condition,
   component,
 }: OwnRule): string => `// Restarts ${component} when ${condition} is reported.
-import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 export const ${name}: NodeRemedierInput['spec'] = {
   when: { all: [{ fact: 'conditions', path: '/${condition}/status', operator: 'equal', value: 'True' }] },
@@ -39,7 +39,7 @@ const casesText = ({
   name,
   condition,
 }: OwnRule): string => `// When the rule for ${condition} fires, and when it must not.
-import type { RuleCase } from '#api/rule-case.ts'
+import type { RuleCase } from 'kubenode/rule-case'
 import { ${name} } from './${name}.ts'
 
 export const rule = ${name}

@@ -16,7 +16,8 @@ test.each([
 test.each([
   ['cdk8s', 'cdk8s'],
   ['constructs', 'constructs'],
-  ['#api/constructs/constructs.ts', '#api/constructs/constructs.ts'],
+  ['kubenode/constructs', 'kubenode/constructs'],
+  ['kubenode/kinds/machine-set', 'kubenode/kinds/machine-set'],
   ['path', 'node:path'],
   ['node:util', 'node:util'],
 ])('%s comes from the release as %s', (specifier, resolved) => {
@@ -43,7 +44,12 @@ test.each([
   'isomorphic-git',
   '#lib/errors.ts',
   '#sync/role.ts',
-  '#api/../lib/errors.ts',
+  '#api/constructs/constructs.ts',
+  'kubenode',
+  'kubenode/',
+  'kubenode/../lib/errors',
+  'kubenode/src/lib/errors.ts',
+  'kubenode/package.json',
   '/etc/passwd',
   'file:///etc/passwd',
   'data:text/javascript,1',
@@ -54,6 +60,10 @@ test.each([
 })
 
 test.each([
+  ['#api/constructs/constructs.ts', 'import "kubenode/constructs"'],
+  ['#api/constructs/agent-config.ts', 'import "kubenode/agent-config"'],
+  ['#api/kinds/machine-set.ts', 'import "kubenode/kinds/machine-set"'],
+  ['kubenode/rule-case.ts', 'import "kubenode/rule-case"'],
   ['./a/b', 'write the whole name, as in fleet/a/b.ts'],
   ['./dir', 'write the whole name, as in fleet/dir/index.ts'],
   ['./nothing.ts', 'check the path and its ending'],

@@ -5,6 +5,16 @@ import { BUILTIN_NAMES } from './builtins.ts'
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES)
 const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
 
+/** What package.json exports. The package is always the release that runs, never one of the commit. */
+export const PUBLIC = /^kubenode\/[a-z][a-z0-9-]*(\/[a-z][a-z0-9-]*)?$/
+
+/** Files of kubenode by the name under which a fleet imports them. */
+function meantName(specifier: string): string | undefined {
+  const [, constructs, rest] = /^(?:#api|kubenode)\/(constructs\/)?([a-z][a-z0-9/-]*)\.[jt]s$/.exec(specifier) ?? []
+  if (rest === undefined) return undefined
+  return `kubenode/${constructs !== undefined && rest === 'constructs' ? 'constructs' : rest}`
+}
+
 export type ImportVerdict =
   | { readonly kind: 'File'; readonly path: string }
   | { readonly kind: 'Release'; readonly specifier: string }
@@ -20,9 +30,10 @@ export function judgeImport(specifier: string, from: string, has: (path: string)
     const hint = near === undefined ? 'check the path and its ending' : `write the whole name, as in ${near}`
     return { kind: 'Refused', why: `the commit has no file ${path}; ${hint}` }
   }
-  if (specifier.startsWith('#api/')) {
-    return specifier.includes('..') ? refused(specifier) : { kind: 'Release', specifier }
-  }
+  if (PUBLIC.test(specifier)) return { kind: 'Release', specifier }
+  const meant = meantName(specifier)
+  if (meant !== undefined)
+    return { kind: 'Refused', why: `${JSON.stringify(specifier)} is inside kubenode; import ${JSON.stringify(meant)}` }
   if (PACKAGES.has(specifier)) return { kind: 'Release', specifier }
   if (BUILTINS.has(specifier.replace(/^node:/, '')))
     return { kind: 'Release', specifier: `node:${specifier.replace(/^node:/, '')}` }
@@ -31,5 +42,5 @@ export function judgeImport(specifier: string, from: string, has: (path: string)
 
 const refused = (specifier: string): ImportVerdict => ({
   kind: 'Refused',
-  why: `${JSON.stringify(specifier)} may not be imported by a fleet; it may import its own files, #api/…, ${[...PACKAGES].join(', ')} and node:${[...BUILTINS].join(', ')}`,
+  why: `${JSON.stringify(specifier)} may not be imported by a fleet; it may import its own files, kubenode/constructs and the other names of kubenode (docs/own-fleet.md), ${[...PACKAGES].join(', ')} and node:${[...BUILTINS].join(', ')}`,
 })

@@ -3,7 +3,7 @@
 import { builtinModules, registerHooks } from 'node:module'
 import { FLEET_ROOT } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
-import { fleetPath, judgeImport } from './imports.ts'
+import { fleetPath, judgeImport, PUBLIC } from './imports.ts'
 
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
@@ -97,16 +97,16 @@ export function openImports(
 /** A name that the release does not have fails where the fleet imports it, with a place. */
 function notThere(specifier: string, error: unknown): undefined {
   const { code } = error as { readonly code?: unknown }
-  if (specifier.startsWith('#') && (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT')) return
+  if (PUBLIC.test(specifier) && (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED')) return
   throw error
 }
 
 const missing = (specifier: string): string =>
-  specifier.startsWith('#')
+  PUBLIC.test(specifier)
     ? `the release has no ${specifier}, or the name is not written out in a file of the fleet`
     : `write the name ${specifier} out in the import: nothing is loaded for a name that is made while the fleet runs`
 
-const QUOTED = /(["'`])((?:#api\/|[a-z])[\w@#./:-]{1,200})\1/g
+const QUOTED = /(["'`])([a-z][\w@#./:-]{1,200})\1/g
 /** What TypeScript removes: not worth the time of loading it. */
 const TYPES_ONLY = /^import type [^'"`;\n]* from (?:'[^'\n]*'|"[^"\n]*")/gm
 
