@@ -18,6 +18,7 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
+import { leavingPolicies } from './leaving-policies.ts'
 import { leasePolicies } from './lease-policies.ts'
 import { keptDefinitions, keptNamespaces } from './namespace-policy.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
@@ -353,6 +354,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...accountPolicies,
   ...eventPolicies,
   ...leasePolicies,
+  ...leavingPolicies,
   ...ownerPolicies,
   renderPolicy,
   ...revisionPolicies,

@@ -4,7 +4,7 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 import { httpLook, queryLook } from '../looks.ts'
-import { MAX_COMPONENTS } from './machine.ts'
+import { MAX_COMPONENTS, onRemoval } from './machine.ts'
 import { MAX_TARGETS } from './operation-permit.ts'
 
 /** Ten components roll in ladders of their own, twenty slices may be open in a set; finished ones stay a while to be read. */
@@ -15,8 +15,7 @@ const MAX_LISTED = 200
 /** Rendered values are one ComponentConfig, which may hold 256 KiB; what people write by hand is far smaller. */
 export const MAX_VALUES_BYTES = 64 * 1024
 
-/** A component that a set or a canary declares. */
-export const wantedComponent = s.obj('One component at one version.', {
+const wantedProps = {
   name: f.componentName('The component.'),
   version: f.componentVersion('The version; a MachineComponent for it must exist.'),
   values: s.optional(s.freeform('Values for the file templates.', { maxBytes: MAX_VALUES_BYTES })),
@@ -35,7 +34,13 @@ export const wantedComponent = s.obj('One component at one version.', {
       { keys: ['path'], max: 32 },
     ),
   ),
-})
+}
+
+/** A component that a set or a canary declares. */
+export const wantedComponent = s.obj('One component at one version.', wantedProps)
+
+/** A canary decides nothing about the end of a component. */
+const setComponent = s.obj('One component at one version.', { ...wantedProps, onRemoval: s.optional(onRemoval) })
 
 const inspection = s.union(
   s.obj('One check that must pass after each step.', {
@@ -112,7 +117,7 @@ const spec = s.obj('The desired components and how to roll them out.', {
     }),
     0,
   ),
-  components: s.mapList('The components.', wantedComponent, { keys: ['name'], max: MAX_COMPONENTS }),
+  components: s.mapList('The components.', setComponent, { keys: ['name'], max: MAX_COMPONENTS }),
   rollout: s.fallback(rollout, {}),
 })
 

@@ -51,6 +51,32 @@ export const machineTemplateProps = {
   taints: s.optional(f.taints('Taints of the Node.')),
 }
 
+/** How a component leaves a machine: of one declaration for sets and Machines. */
+export const onRemoval = s.choice(
+  'What happens when the component leaves the machine. Restore: what was there before it was adopted is put back. Keep: what runs stays, as files and a unit that work without KubeNode. Uninstall: it is stopped and removed, except for what makes a node a node (kubelet, container runtime, CNI plugins), which is kept. If absent: Restore for what was adopted, Uninstall for the rest.',
+  ['Restore', 'Keep', 'Uninstall'],
+)
+
+const MAX_ADOPTED = 32
+const adopted = (doc: string) =>
+  s.optional(s.list(doc, s.str('A path, or a unit with its state.', { min: 1, max: 512 }), { max: MAX_ADOPTED }))
+
+const adoption = s.obj('What adopting the files of others for this component would do, or did.', {
+  equal: adopted('Paths whose content equals that of the component; truncated.'),
+  differs: adopted('Paths with other content than that of the component, and what differs; truncated.'),
+  kept: adopted('Files and units whose originals are kept and can be restored; truncated.'),
+  replaced: adopted('Paths whose content changes; truncated.'),
+  stays: adopted('Drop-ins of others that stay in force; truncated.'),
+  blocked: adopted('Paths that cannot be adopted, and why; truncated.'),
+  restarts: s.bool('Whether the running program is restarted.'),
+})
+
+const removal = s.obj('What would happen if the component left the machine now.', {
+  how: s.choice('What is done.', ['Restore', 'Keep', 'Uninstall']),
+  restarts: s.bool('Whether a running program is stopped or restarted.'),
+  message: s.optional(f.sentence('Why, if that is not what the set declares.')),
+})
+
 const componentOrder = s.obj('One component at one version on this machine.', {
   name: f.componentName('The component.'),
   version: f.componentVersion('The version to run.'),
@@ -77,6 +103,7 @@ const componentOrder = s.obj('One component at one version on this machine.', {
     ),
     1,
   ),
+  onRemoval: s.optional(onRemoval),
   switch: s.optional(
     s.obj('The order to switch now.', {
       attempt: s.int('The attempt to switch; the agent ignores any other.', { min: 1, max: 1_000_000 }),
@@ -105,6 +132,8 @@ const componentStatus = s.obj('One component as reported by the agent.', {
   ),
   digest: s.optional(f.sha256('SHA-256 of the installed content; equal nodes have equal digests.')),
   attempt: s.optional(s.int('The attempt of this state.', { min: 1, max: 1_000_000 })),
+  adoption: s.optional(adoption),
+  removal: s.optional(removal),
   healthyBefore: s.optional(
     s.list(
       'Versions that passed their settle window on this machine, newest last.',
@@ -119,39 +148,40 @@ const componentStatus = s.obj('One component as reported by the agent.', {
 })
 
 const spec = s.rule(
-  s.rule(
-    s.obj('The desired state of the machine.', {
-      providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
-      address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
-      ...machineTemplateProps,
-      components: s.optional(
-        s.mapList('Component versions to run on this machine. Written by the machine controller.', componentOrder, {
-          keys: ['name'],
-          max: MAX_COMPONENTS,
-        }),
+  s.obj('The desired state of the machine.', {
+    providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
+    address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
+    ...machineTemplateProps,
+    adoption: s.optional(
+      s.choice(
+        'What the agent does with files of others where a component needs to write its own. Refuse: it leaves them, and the component waits. Preview: components are staged and compared, nothing is changed and no switch is ordered. Adopt: the originals are kept, then replaced in an ordinary switch. If absent: Refuse.',
+        ['Refuse', 'Preview', 'Adopt'],
       ),
-      jobs: s.optional(
-        s.setOf(
-          'RemedyOperationJobs that the agent watches. Written by the job controller.',
-          f.objectName('Name of a job.'),
-          {
-            max: MAX_JOBS,
-          },
-        ),
+    ),
+    leaving: s.optional(
+      s.bool('The order to the agent to hand the host back and to leave it. Only the machine controller writes it.'),
+    ),
+    components: s.optional(
+      s.mapList('Component versions to run on this machine. Written by the machine controller.', componentOrder, {
+        keys: ['name'],
+        max: MAX_COMPONENTS,
+      }),
+    ),
+    jobs: s.optional(
+      s.setOf(
+        'RemedyOperationJobs that the agent watches. Written by the job controller.',
+        f.objectName('Name of a job.'),
+        {
+          max: MAX_JOBS,
+        },
       ),
-    }),
-    {
-      cel: "self.channel == 'SSH' ? has(self.ssh) : true",
-      message: 'channel SSH needs ssh',
-      fieldPath: '.ssh',
-      holds: (s) => s.channel !== 'SSH' || s.ssh !== undefined,
-    },
-  ),
+    ),
+  }),
   {
-    cel: "self.channel == 'Observe' ? !has(self.components) || self.components.size() == 0 : true",
-    message: 'an observed machine cannot have components',
-    fieldPath: '.components',
-    holds: (s) => s.channel !== 'Observe' || (s.components ?? []).length === 0,
+    cel: "self.channel == 'SSH' ? has(self.ssh) : true",
+    message: 'channel SSH needs ssh',
+    fieldPath: '.ssh',
+    holds: (s) => s.channel !== 'SSH' || s.ssh !== undefined,
   },
 )
 
@@ -171,6 +201,9 @@ const status = s.obj('The observed state of the machine.', {
   agent: s.optional(
     s.obj('The agent on the machine.', {
       version: f.componentVersion('Version of the agent.'),
+      phase: s.optional(
+        s.choice('Set while it hands its host back: Leaving, and Left with its last report.', ['Leaving', 'Left']),
+      ),
       folder: s.optional(f.absolutePath('Data folder of the agent on its host.')),
       publicKey: s.optional(s.str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
       certificate: s.optional(
