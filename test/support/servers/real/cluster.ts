@@ -1,0 +1,59 @@
+// A whole real cluster of one node, on a sealed host: control plane, containerd, kubelet, pods on a bridge, Services. Ends with `stop`, and with the test.
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { isObject } from '#lib/json.ts'
+import { until } from '#test/support/tools/processes.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type RealNode, startNode, whyNoNode } from './node.ts'
+import { whyNoPrograms } from './programs.ts'
+import { type SealedHost, startSealedHost } from './sealed-host.ts'
+import { keepServiceRules } from './service-rules.ts'
+
+export const NODE_NAME = 'real-1'
+const READY_WITHIN_MS = 120_000
+
+export interface RealCluster extends ControlPlane {
+  readonly host: SealedHost
+  readonly node: RealNode
+  readonly admin: KubeClient
+}
+
+export const whyNoCluster = (): string | undefined => whyNoPrograms() ?? whyNoNode()
+
+export async function startCluster(): Promise<RealCluster> {
+  const host = await startSealedHost()
+  const ends: (() => Promise<void>)[] = [() => host.stop()]
+  const stop = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end()
+  }
+  try {
+    const plane = await startControlPlane({ place: host })
+    ends.push(() => plane.stop())
+    const { cert, key } = plane
+    const admin = new HttpKubeClient({
+      server: plane.url,
+      ca: { data: plane.ca },
+      clientCertificate: { cert: { data: cert }, key: { data: key } },
+    })
+    ends.push(async () => admin.close())
+    const rules = keepServiceRules(host, admin)
+    ends.push(() => rules.stop())
+    const node = await startNode(host, plane, NODE_NAME)
+    ends.push(() => node.stop())
+    await until('the node is ready', () => isReady(admin), READY_WITHIN_MS).catch((e: unknown) => {
+      throw new Error(`${String(e)}\n${node.tail('kubelet')}`)
+    })
+    return { ...plane, host, node, admin, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function isReady(admin: KubeClient): Promise<true | undefined> {
+  const node = await admin.get(coreKind('Node'), { name: NODE_NAME })
+  const status = isObject(node?.['status']) ? node['status'] : {}
+  const conditions = Array.isArray(status['conditions']) ? status['conditions'].filter(isObject) : []
+  return conditions.some((c) => c['type'] === 'Ready' && c['status'] === 'True') ? true : undefined
+}
