@@ -14,3 +14,9 @@ let known: string | undefined
 
 /** Our paths do not depend on how deep the calling file lies. */
 export const releaseRoot = (): string => (known ??= rootAbove(import.meta.dirname))
+
+/** A module that is started by its path, as it is called in the sources; a packed release has JavaScript. */
+export function modulePath(path: string): string {
+  const file = join(releaseRoot(), path)
+  return existsSync(file) ? file : file.replace(/\.ts$/, '.js')
+}

@@ -48,9 +48,9 @@ const WARM_WITHIN_MS = 30_000
 const BUILD_WITHIN_MS = 120_000
 
 export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifests =>
-  ending === '.ts'
-    ? manifestsOf(join(root, 'deploy'))
-    : (JSON.parse(readFileSync(join(folder, MANIFESTS), 'utf8')) as Manifests)
+  ending === '.mjs'
+    ? (JSON.parse(readFileSync(join(folder, MANIFESTS), 'utf8')) as Manifests)
+    : manifestsOf(join(root, 'deploy'))
 
 /** Answers with the sources where nothing can be built or kept: it only saves time. */
 export async function build(options: BuildOptions): Promise<Entries> {

@@ -15,7 +15,7 @@ export interface Place {
 /** A folder with the entry files, and what they end with. */
 export interface Entries {
   readonly folder: string
-  readonly ending: '.ts' | '.mjs'
+  readonly ending: '.ts' | '.js' | '.mjs'
 }
 
 /** Those that other programs start; `warm` loads them all once. */
@@ -28,7 +28,10 @@ export const MANIFESTS = 'manifests.json'
 export const buildsIn = (cache: string): string => join(cache, BUILDS)
 
 export const entryIn = ({ folder, ending }: Entries, name: string): string => join(folder, `${name}${ending}`)
-export const sourcesOf = (root: string): Entries => ({ folder: join(root, 'src/cli'), ending: '.ts' })
+export const sourcesOf = (root: string): Entries => ({
+  folder: join(root, 'src/cli'),
+  ending: existsSync(join(root, 'src/cli/main.js')) ? '.js' : '.ts',
+})
 
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Place): Entries | undefined {

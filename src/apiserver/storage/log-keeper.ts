@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { releaseRoot } from '#lib/release-root.ts'
+import { modulePath } from '#lib/release-root.ts'
 import { foldLog, foldWholeLog } from './fold-log.ts'
 import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
 import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
@@ -126,7 +126,7 @@ class Folder {
   isFolding = false
 
   constructor(file: string, folded: (failure: WriteFailure | undefined) => void) {
-    this.#worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-folder.ts'), { workerData: { file } })
+    this.#worker = new Worker(modulePath('src/apiserver/storage/sqlite-folder.ts'), { workerData: { file } })
     this.#worker.on('message', ({ failure }: FolderReport) => {
       this.isFolding = false
       folded(failure)

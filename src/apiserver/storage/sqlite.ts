@@ -4,7 +4,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { releaseRoot } from '#lib/release-root.ts'
+import { modulePath } from '#lib/release-root.ts'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
 import { LOG_BOUNDS, type LogBounds } from './log-keeper.ts'
@@ -70,7 +70,7 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
   const started = (): Worker => {
     if (worker !== undefined) return worker
     const workerData: WriterData = { file, log }
-    worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-writer.ts'), { workerData })
+    worker = new Worker(modulePath('src/apiserver/storage/sqlite-writer.ts'), { workerData })
     exited = new Promise((resolve) =>
       worker?.once('exit', () => {
         if (waiting !== undefined) settle(writeFailure(file, new Error('the writing thread ended')))

@@ -7,7 +7,7 @@ import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Problem } from '#api/problem.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { releaseRoot } from '#lib/release-root.ts'
+import { modulePath, releaseRoot } from '#lib/release-root.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -38,7 +38,7 @@ interface Settings {
 }
 
 const load = async <T>(path: string): Promise<T> =>
-  (await import(pathToFileURL(join(releaseRoot(), 'deploy/charts', path)).href)) as T
+  (await import(pathToFileURL(modulePath(`deploy/charts/${path}`)).href)) as T
 
 const secretType = coreKind('Secret')
 /** What was chosen, so that an upgrade needs no values file. The options of providers may hold credentials. */

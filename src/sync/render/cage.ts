@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process'
 import { realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
-import { releaseRoot } from '#lib/release-root.ts'
+import { modulePath, releaseRoot } from '#lib/release-root.ts'
 import { CAGE_LIMITS, INSIDE_RELEASE, ROOT_SCRIPT } from './cage-script.ts'
 import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -57,7 +57,7 @@ export interface CageCommand {
 
 /** The running release: the folder with src, node_modules and package.json. */
 export const RELEASE_ROOT = releaseRoot()
-const ENTRY = 'src/sync/render/inside/main.ts'
+const ENTRY = relative(RELEASE_ROOT, modulePath('src/sync/render/inside/main.ts'))
 
 /** The largest known fleet uses a fifth of this heap. */
 const MAX_HEAP_MB = 1_024
