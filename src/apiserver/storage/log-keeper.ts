@@ -1,5 +1,4 @@
 // Keeps the log of the writing thread short: another thread folds most of it in parallel with the writes, the rest is folded here at times.
-import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { modulePath } from '#lib/release-root.ts'

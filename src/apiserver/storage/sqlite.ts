@@ -1,7 +1,7 @@
 // A backend on SQLite: one row per object, WAL with full sync, one transaction and one fsync per batch, in a thread of its own so
 // that a slow disk never blocks the event loop.
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { modulePath } from '#lib/release-root.ts'

@@ -24,7 +24,8 @@ const isNode = (folder: string): boolean => /^node_modules\/node-(bin-)?(linux|d
 export const bundledFolders = ({ locked }: Sources): readonly string[] =>
   Object.entries(locked).flatMap(([folder, one]) => (folder === '' || isExtra(one) ? [] : [folder]))
 
-const isExtra = ({ dev, optional, devOptional, peer }: Json): boolean => [dev, optional, devOptional, peer].includes(true)
+const isExtra = ({ dev, optional, devOptional, peer }: Json): boolean =>
+  [dev, optional, devOptional, peer].includes(true)
 
 /** The sources as they were transformed: `src/api/kinds/machine.ts` is `src/api/kinds/machine.js`, with its types beside it. */
 export function packedManifest({ manifest }: Sources): Json {

@@ -47,7 +47,10 @@ async function packFolder(cwd: string, file: string): Promise<PackedRelease> {
       .flatMap(({ kind, path }) => (kind === 'File' ? [path] : []))
       .toSorted()
     const mtime = new Date(0)
-    await create({ cwd, file: made, gzip: { level: 9 }, portable: true, prefix: PREFIX, mtime, noDirRecurse: true }, files)
+    await create(
+      { cwd, file: made, gzip: { level: 9 }, portable: true, prefix: PREFIX, mtime, noDirRecurse: true },
+      files,
+    )
     renameSync(made, file)
   } finally {
     rmSync(partial, { recursive: true, force: true })

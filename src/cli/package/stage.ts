@@ -86,12 +86,19 @@ function declare(root: string, folder: string): void {
   const files = Object.values(isObject(exports) ? exports : {}).flatMap((path) => {
     if (typeof path !== 'string' || !path.endsWith('.ts')) return []
     if (!path.includes('*')) return [join(root, path)]
-    return filesBelow(join(root, dirname(path))).filter(isModule).map((name) => join(root, dirname(path), name))
+    return filesBelow(join(root, dirname(path)))
+      .filter(isModule)
+      .map((name) => join(root, dirname(path), name))
   })
   const config = join(folder, 'tsconfig.json')
   const compilerOptions = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: folder, rootDir: root }
   const typeRoots = [join(root, 'node_modules/@types')]
-  writeJson(config, { extends: join(root, 'tsconfig.json'), compilerOptions: { ...compilerOptions, typeRoots }, include: [], files })
+  writeJson(config, {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: { ...compilerOptions, typeRoots },
+    include: [],
+    files,
+  })
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   if (!existsSync(compiler)) throw new KubeNodeError(cliErrors.KN1050({ root }))
   execFileSync(process.execPath, [compiler, '-p', config], { stdio: 'pipe' })
@@ -124,4 +131,5 @@ function copy(root: string, folder: string, path: string): void {
   cpSync(join(root, path), join(folder, path))
 }
 
-const writeJson = (path: string, value: unknown): void => writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`)
+const writeJson = (path: string, value: unknown): void =>
+  writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`)

@@ -1,5 +1,6 @@
 // Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. Fleet code may change anything here.
 import { readFileSync, writeSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import {
   ANSWER_FD,
   FLEET_ROOT,
@@ -114,6 +115,8 @@ const plain = (exports: unknown): unknown => parse(stringify({ ...(exports as ob
 
 listen('uncaughtException', fail)
 listen('unhandledRejection', fail)
+// Node reads TypeScript with WebAssembly, which the fleet does not get. Without it a release of plain JavaScript would have read none so far.
+stripTypeScriptTypes('')
 const builtins = freeze(request.now, request.seed)
 const imports = openImports(request.files, request.release, builtins)
 const synthesis =
