@@ -8,7 +8,7 @@ export const benchErrors = errorTable({
   },
   KN9002: {
     text: 'cannot read the argument {arg}',
-    next: 'write name=number',
+    next: 'write name=number, or server=real',
   },
   KN9003: {
     text: 'cannot report {key} of benchmark {name}: it is {value}',
@@ -17,6 +17,14 @@ export const benchErrors = errorTable({
   KN9004: {
     text: 'the benchmark failed: {why}',
     next: 'repair it, or what it measures',
+  },
+  KN9005: {
+    text: 'cannot run {name} on the server {server}: it knows the embedded one only',
+    next: 'leave server= out',
+  },
+  KN9006: {
+    text: 'cannot start a real server: {why}',
+    next: 'set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler',
   },
   KN9020: {
     text: 'the local fleet {how}',

@@ -1,4 +1,4 @@
-// From a condition on a node to a permitted repair, on an embedded server over HTTP with durable writes: one by one, a thousand at once, under an open and the
+// From a condition on a node to a permitted repair, on a server over HTTP with durable writes, embedded or real: one by one, a thousand at once, under an open and the
 // built-in policy, a storm over all nodes, and the writes and waiting times of a whole repair. The figures:
 //   job_p50_ms, job_p99_ms  from the server's answer to the write of a condition until a watcher sees its permit Granted; one fault at a time.
 //   burst1000_s             from the first of a thousand conditions that is written to the last permit that a watcher sees Granted, the writing included.
@@ -36,7 +36,7 @@ import {
   until,
 } from './heal/world.ts'
 import { median, rounded } from './result.ts'
-import type { BenchOptions, BenchResult, Figures } from './result.ts'
+import type { BenchOptions, BenchResult, Figures, ServerKind } from './result.ts'
 
 /** A part of size 0 is left out. */
 const DEFAULTS = { nodes: 10_000, samples: 200, repairs: 20, storm: 1 }
@@ -64,12 +64,14 @@ interface Watched {
 const isGranted = (p: OperationPermit): boolean => p.status?.phase === 'Granted'
 const nodeOfJob = (j: RemedyOperationJob): string => j.spec.node.name
 
-export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
+export const servers: readonly ServerKind[] = ['embedded', 'real']
+
+export async function run({ numbers, server }: BenchOptions): Promise<BenchResult> {
   const given = { ...DEFAULTS, ...numbers }
   const burstSize = numbers['burst'] ?? Math.max(1, Math.floor(given.nodes * BURST_SHARE))
   const sizes = { ...given, burst: burstSize, builtin: numbers['builtin'] ?? burstSize }
-  const world = await startWorld(sizes.nodes)
-  PIDS['server'] = world.serverPid
+  const world = await startWorld(sizes.nodes, server)
+  for (const [i, pid] of world.serverPids.entries()) PIDS[i === 0 ? 'server' : 'etcd'] = pid
   const informers = createInformers({
     client: world.client,
     clock: systemClock,

@@ -1,7 +1,7 @@
-// Runs one benchmark: `npm run -s bench -- NAME [name=number …]` (or `--name number`). A table for people, then one line of JSON, the last of stdout. `--list` names all.
+// Runs one benchmark: `npm run -s bench -- NAME [name=number …] [server=real]` (or `--name number`). A table for people, then one line of JSON, the last of stdout. `--list` names all.
 import { readdirSync, readFileSync } from 'node:fs'
 import { isKubeNodeError, KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
-import type { Bench, BenchOptions, BenchResult, Figures } from './result.ts'
+import type { Bench, BenchOptions, BenchResult, Figures, ServerKind } from './result.ts'
 import { benchErrors } from './bench-errors.ts'
 
 /** Files beside the benchmarks that are none. */
@@ -31,23 +31,30 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const options = parseOptions(rest)
   const bench = (await import(`./${name}.ts`)) as Bench
+  if (!(bench.servers ?? ['embedded']).includes(options.server))
+    throw new KubeNodeError(benchErrors.KN9005({ name, server: options.server }))
   const result = await bench.run(options)
   checkResult(name, result)
   for (const line of tableOf(name, result)) console.log(line)
-  console.log(JSON.stringify(lineOf(name, result)))
+  console.log(JSON.stringify(lineOf(name, options, result)))
   return 0
 }
 
 function parseOptions(args: readonly string[]): BenchOptions {
   const numbers: Record<string, number> = {}
+  let server: ServerKind = 'embedded'
   for (const arg of joined(args)) {
     const [key = '', text = ''] = arg.split('=', 2)
+    if (key === 'server' && (text === 'embedded' || text === 'real')) {
+      server = text
+      continue
+    }
     const value = Number(text)
     if (!/^[a-z][a-z0-9_]*$/.test(key) || text === '' || !Number.isFinite(value))
       throw new KubeNodeError(benchErrors.KN9002({ arg: JSON.stringify(arg) }))
     numbers[key] = value
   }
-  return { numbers }
+  return { numbers, server }
 }
 
 /** `--nodes 100` and `--nodes=100` are `nodes=100`. */
@@ -67,8 +74,15 @@ function checkResult(name: string, { figures, peer, ratio }: BenchResult): void 
     if (!Number.isFinite(value)) throw new KubeNodeError(benchErrors.KN9003({ key, name, value }))
 }
 
-function lineOf(bench: string, { figures, peer, ratio, versions }: BenchResult) {
-  return { bench, figures, peer, ratio, versions: { node: process.versions.node, kubenode: ownVersion(), ...versions } }
+function lineOf(bench: string, { server }: BenchOptions, { figures, peer, ratio, versions }: BenchResult) {
+  return {
+    bench,
+    ...(server === 'embedded' ? {} : { server }),
+    figures,
+    peer,
+    ratio,
+    versions: { node: process.versions.node, kubenode: ownVersion(), ...versions },
+  }
 }
 
 function ownVersion(): string {

@@ -19,12 +19,18 @@ export interface BenchResult {
   readonly versions?: Readonly<Record<string, string>>
 }
 
+/** What the measured programs talk to; `real` is a kube-apiserver with etcd and controller manager, from the folder that KUBEBUILDER_ASSETS names. */
+export type ServerKind = 'embedded' | 'real'
+
 export interface BenchOptions {
   /** `name=number` arguments, for a smaller or longer run; a bench has a default for each it knows. */
   readonly numbers: Figures
+  readonly server: ServerKind
 }
 
 export interface Bench {
+  /** Absent: it runs on the embedded server alone. */
+  readonly servers?: readonly ServerKind[]
   run(options: BenchOptions): Promise<BenchResult>
 }
 

@@ -1,17 +1,18 @@
-// A version bump over ten thousand hollow machines, in 104 batches without soak: the embedded server, the controllers and the Defender as processes of their
+// A version bump over ten thousand hollow machines, in 104 batches without soak: the server (embedded or real), the controllers and the Defender as processes of their
 // own, and one process for all agents. What a batch takes beyond the time that its machines are watched is ours.
 import { mkdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/clock.ts'
-import { ProcessCluster, until } from '#test/e2e/rollout-replay/cluster.ts'
+import { type ClusterServer, ProcessCluster, until } from '#test/e2e/rollout-replay/cluster.ts'
 import { COMPONENT, SET, plantFleet } from '#test/e2e/rollout-replay/planted-fleet.ts'
 import { Observer } from '#test/e2e/rollout-replay/observer.ts'
 import { rounded } from './result.ts'
 import { KeptRole } from './rollout/kept-role.ts'
-import { cpuSecondsWith } from './rollout/process-use.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import { cpuSecondsOf, cpuSecondsWith } from './rollout/process-use.ts'
+import { startReal } from './apiserver/servers.ts'
+import type { BenchOptions, BenchResult, ServerKind } from './result.ts'
 import { apiRefusals } from '#kube/api-refusals.ts'
 
 const MACHINES = 10_000
@@ -41,9 +42,19 @@ function batchesOf(machines: number): number {
   return batches + Math.ceil(Math.max(0, left) / LIMIT)
 }
 
-export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
+export const servers: readonly ServerKind[] = ['embedded', 'real']
+
+export async function run({ numbers, server }: BenchOptions): Promise<BenchResult> {
   const machines = numbers['machines'] ?? MACHINES
-  const cluster = new ProcessCluster({ lease: LEASE })
+  let measured: readonly number[] = []
+  const startServer = async (): Promise<ClusterServer> => {
+    const real = await startReal()
+    const { host, port, ca, cert, key, pids } = real.target
+    measured = pids
+    const stop = () => real.stop()
+    return { url: `https://${host}:${port}`, ca, cert, key, kubeconfig: real.kubeconfig, stop }
+  }
+  const cluster = new ProcessCluster({ lease: LEASE, ...(server === 'real' && { startServer }) })
   const stop = new AbortController()
   const roles: KeptRole[] = []
   try {
@@ -60,7 +71,10 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const cpu = () => ({
       controllers: controllers.cpuSeconds,
       defender: defender.cpuSeconds,
-      server: cpuSecondsWith(`apiserver\0--data\0${cluster.folder}`),
+      server:
+        server === 'real'
+          ? measured.reduce((sum, pid) => sum + (cpuSecondsOf(pid) ?? 0), 0)
+          : cpuSecondsWith(`apiserver\0--data\0${cluster.folder}`),
       agents: cpuSecondsWith(`--hosts\0${cluster.hollowDir}`),
     })
     /** Undefined until the status covers the current declaration. */
@@ -76,7 +90,8 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     )
     const observer = new Observer(LIMIT)
     const watching = observer.run(cluster.client, stop.signal)
-    watching.catch(() => undefined)
+    let broken: unknown
+    watching.catch((e: unknown) => void (broken = e))
     await restOf(observer)
     const rest_s = secondsSince(rested)
     observer.forgetCounts()
@@ -97,6 +112,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await until(
       'the end of the rollout',
       async () => {
+        if (broken !== undefined) throw broken
         const now = await status()
         waitsFor = [now?.waitingFor?.predicate, now?.waitingFor?.seen].join(' ')
         return now
@@ -127,6 +143,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       defender_cpu_ms_per_machine: took('defender'),
       server_cpu_ms_per_machine: took('server'),
       agents_cpu_ms_per_machine: took('agents'),
+      watches_ended: observer.watches,
       load: loadavg()[0] ?? 0,
       rollout_s,
       planted_s,

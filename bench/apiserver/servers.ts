@@ -4,6 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { startControlPlane } from '#test/support/servers/real/control-plane.ts'
+import { whyNoPrograms } from '#test/support/servers/real/programs.ts'
+import { benchErrors } from '../bench-errors.ts'
 import type { Target } from './load.ts'
 
 export interface Started {
@@ -66,6 +70,23 @@ export async function startEmbedded(): Promise<Started> {
       await ended
       rmSync(data, { recursive: true, force: true })
     },
+  }
+}
+
+/** Nodes of a benchmark have no kubelets: it would take them for silent. */
+const NO_KUBELETS = ['--controllers=-node-lifecycle-controller']
+
+/** As kubeadm starts it, with a disk that syncs, priority and fairness, and a controller manager that signs certificates, unless it is to be bare. */
+export async function startReal({ bare = false } = {}): Promise<Started & { readonly kubeconfig: string }> {
+  const why = whyNoPrograms()
+  if (why !== undefined) throw new KubeNodeError(benchErrors.KN9006({ why }))
+  const began = performance.now()
+  const plane = await startControlPlane({ fsync: true, bare, flags: { 'kube-controller-manager': NO_KUBELETS } })
+  return {
+    target: targetOf(plane.kubeconfig, [plane.pid('kube-apiserver'), plane.pid('etcd')]),
+    readyMs: performance.now() - began,
+    kubeconfig: plane.kubeconfig,
+    stop: () => plane.stop(),
   }
 }
 

@@ -1,4 +1,4 @@
-// The world of the heal benchmark: an embedded server as a process, nodes without kubelets that never fall silent, and what people and agents would do to them.
+// The world of the heal benchmark: a server as a process, embedded or real, nodes without kubelets that never fall silent, and what people and agents would do to them.
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -11,7 +11,8 @@ import { install } from '#local/install.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { type Started, startEmbedded } from '../apiserver/servers.ts'
+import { type Started, startEmbedded, startReal } from '../apiserver/servers.ts'
+import type { ServerKind } from '../result.ts'
 
 export const CONDITIONS = 50
 export const conditionOf = (n: number): string => `Trouble${n % CONDITIONS}`
@@ -35,12 +36,13 @@ export interface BenchWorld {
   readonly client: HttpKubeClient
   readonly connection: ConnectionConfig
   readonly nodes: number
-  readonly serverPid: number
+  readonly serverPids: readonly number[]
   stop(): Promise<void>
 }
 
-export async function startWorld(nodes: number): Promise<BenchWorld> {
-  const server: Started = await startEmbedded()
+export async function startWorld(nodes: number, kind: ServerKind): Promise<BenchWorld> {
+  // Without a controller manager, which would find that no kubelet runs on these nodes.
+  const server: Started = await (kind === 'real' ? startReal({ bare: true }) : startEmbedded())
   const { host, port, ca, cert, key } = server.target
   const connection: ConnectionConfig = {
     server: `https://${host}:${port}`,
@@ -57,7 +59,7 @@ export async function startWorld(nodes: number): Promise<BenchWorld> {
     client,
     connection,
     nodes,
-    serverPid: server.target.pids[0] ?? 0,
+    serverPids: server.target.pids,
     stop: async () => {
       client.close()
       await server.stop()

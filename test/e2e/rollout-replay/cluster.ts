@@ -1,4 +1,4 @@
-// One cluster of real processes: the embedded server, controllers, Defender, and hollow agents; for replays of the simulator and for benchmarks.
+// One cluster of real processes: a server (the embedded one unless another is given), controllers, Defender, and hollow agents; for replays of the simulator and for benchmarks.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,16 +10,34 @@ import { provideIdentity } from '#local/identities.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { agentsLayout } from '#providers/hollow/provider.ts'
 import { endAll } from '#providers/process/end.ts'
-import { type ServerProcess, startedApiServer } from '#test/support/servers/apiserver-process.ts'
+import { startedApiServer } from '#test/support/servers/apiserver-process.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
 /** As the local fleet runs its roles: without bounds a busy process keeps garbage for as long as it may. */
 const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
 
+/** With a kubeconfig of its administrator, for the agents. */
+export interface ClusterServer {
+  readonly url: string
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+  readonly kubeconfig: string
+  stop(): Promise<void>
+}
+
+async function embedded(folder: string): Promise<ClusterServer> {
+  const server = await startedApiServer(folder)
+  const stop = async () => void (await server.end('SIGTERM'))
+  return { ...server, kubeconfig: join(folder, 'admin.kubeconfig'), stop }
+}
+
 export interface ClusterOptions {
   /** Between two renewals of a hollow agent's Lease. */
   readonly lease?: string
+  /** Given a folder of its own. */
+  readonly startServer?: (folder: string) => Promise<ClusterServer>
 }
 
 export interface RunOptions {
@@ -36,11 +54,13 @@ export class ProcessCluster {
   readonly #roles = new Map<string, ChildProcess>()
   readonly #others: ChildProcess[] = []
   readonly #lease: string
-  #server: ServerProcess | undefined
+  readonly #startServer: (folder: string) => Promise<ClusterServer>
+  #server: ClusterServer | undefined
   #client: HttpKubeClient | undefined
 
-  constructor({ lease = '10s' }: ClusterOptions = {}) {
+  constructor({ lease = '10s', startServer = embedded }: ClusterOptions = {}) {
     this.#lease = lease
+    this.#startServer = startServer
   }
 
   get client(): HttpKubeClient {
@@ -49,12 +69,12 @@ export class ProcessCluster {
   }
 
   get adminKubeconfig(): string {
-    return join(this.folder, 'api', 'admin.kubeconfig')
+    return this.#server?.kubeconfig ?? ''
   }
 
   async start(): Promise<void> {
     mkdirSync(this.hollowDir, { recursive: true })
-    this.#server = await startedApiServer(join(this.folder, 'api'))
+    this.#server = await this.#startServer(join(this.folder, 'api'))
     const { url: server, ca, cert, key } = this.#server
     const config = { server, ca: { data: ca }, clientCertificate: { cert: { data: cert }, key: { data: key } } }
     this.#client = new HttpKubeClient(config)
@@ -132,7 +152,7 @@ export class ProcessCluster {
     for (const child of this.#others) child.kill('SIGKILL')
     await endAll(agentsLayout(this.hollowDir), undefined, systemClock)
     this.#client?.close()
-    await this.#server?.end('SIGTERM')
+    await this.#server?.stop()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -17,6 +17,8 @@ export class Observer {
   specWrites = 0
   statusWrites = 0
   agentWrites = 0
+  /** That have ended. */
+  watches = 0
 
   constructor(limit: number) {
     this.#limit = limit
@@ -40,15 +42,18 @@ export class Observer {
     this.specWrites = this.statusWrites = this.agentWrites = 0
   }
 
-  /** Until the signal aborts; throws when the watch breaks, for then the counts are not whole. */
+  /** Until the signal aborts. A server may end a watch at any time: it goes on where it was, and throws when it cannot, for then the counts are not whole. */
   async run(client: KubeClient, signal: AbortSignal): Promise<void> {
     const { items, resourceVersion } = await client.list(machineType)
     for (const m of items) this.#machines.set(m.metadata.name ?? '', m)
-    for await (const event of client.watch(machineType, { resourceVersion, signal })) {
-      if (event.type === 'BOOKMARK') continue
-      this.#hear(event.object)
+    let at = resourceVersion
+    while (!signal.aborted) {
+      for await (const event of client.watch(machineType, { resourceVersion: at, signal })) {
+        at = (event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion) ?? at
+        if (event.type !== 'BOOKMARK') this.#hear(event.object)
+      }
+      this.watches++
     }
-    if (!signal.aborted) throw new Error('the watch of machines ended: what it counted is not whole')
   }
 
   #hear(machine: Machine): void {
