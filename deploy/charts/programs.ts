@@ -57,6 +57,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       ...given('--host-server', s.apiServer?.url),
       ...file('--host-ca', HOST_CA_FILE),
       ...given('--artifact-base', artifactBaseOf(s)),
+      ...given('--join-script', s.artifacts?.joinScript),
       ...given('--prometheus-url', s.prometheus),
       ...joined('--inspection-allow', s.inspectionAllow),
       ...joined('--call-allow', s.callAllow),

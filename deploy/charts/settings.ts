@@ -155,6 +155,14 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
         pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?|\\[[0-9a-fA-F:]+\\])(:[0-9]{1,5})?$',
         says: 'a host name or address, with a port when it is not 443',
       }),
+      joinScript: optional(
+        str('SHA-256 of join.sh, as kubenode agent bundle prints it: the script with which hosts join.', {
+          min: 64,
+          max: 64,
+          pattern: '^[0-9a-f]{64}$',
+          says: '64 hexadecimal digits',
+        }),
+      ),
       from: fallback(
         setOf('Addresses of hosts; everybody when empty.', cidr('A range of addresses.'), { max: MAX_LIST }),
         [],

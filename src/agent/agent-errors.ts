@@ -36,7 +36,7 @@ export const agentErrors = errorTable({
   },
   KN8009: {
     text: 'cannot join as {machine}: the join token is no longer valid',
-    next: 'recreate the machine to get a new token',
+    next: 'for a new one, print the line again with kubenode machine join-command {machine}, or recreate the machine',
   },
   KN8010: {
     text: 'cannot fetch {place}: {why}',
@@ -217,5 +217,45 @@ export const agentErrors = errorTable({
   KN8063: {
     text: 'cannot join: Node.js does not start on this host: {why}',
     next: 'install what it names, such as libatomic1 (Debian, Ubuntu) or libatomic (RHEL, Fedora), then join again',
+  },
+  KN8080: {
+    text: 'cannot join: this line was valid until {until}, and the clock of this host is at {now}',
+    next: 'print a new one with kubenode machine join-command {machine}, or correct the clock',
+  },
+  KN8081: {
+    text: 'cannot join: this line was printed at {printed}, and the clock of this host is at {now}',
+    next: 'set the clock, for example with timedatectl set-ntp true, then run the line again',
+  },
+  KN8082: {
+    text: 'cannot join: {url} cannot be downloaded',
+    next: 'this host must reach it (artifacts.address of install), directly or with HTTPS_PROXY and NO_PROXY; without a way, print the line with --offline',
+  },
+  KN8083: {
+    text: 'cannot join: {url} has a certificate that this line does not trust',
+    next: 'another server answers there, or a proxy that opens connections: print the line again, and compare artifacts.address of install with that server',
+  },
+  KN8084: {
+    text: 'cannot join: {file} is not the file that was expected (wrong SHA-256)',
+    next: 'serve join.sh and archives of one run of kubenode agent bundle, set artifacts.joinScript of install to its join.sh, then print the line again',
+  },
+  KN8085: {
+    text: 'cannot join: this host has no {program}',
+    next: 'install or copy it, then run the line again',
+  },
+  KN8086: {
+    text: 'cannot join: there is no agent for {arch}',
+    next: 'make one with kubenode agent bundle --node FILE, with a Node.js for these hosts',
+  },
+  KN8087: {
+    text: 'cannot join: {folder} cannot be written: {why}',
+    next: 'make room or make it writable; programs go to another folder with --prefix of kubenode machine join-command',
+  },
+  KN8088: {
+    text: 'the agent is installed and has not joined: {why}',
+    next: 'see journalctl -u kubenode-agent on this host and kubenode why machine/{machine}',
+  },
+  KN8089: {
+    text: 'cannot join with the option {option}: {why}',
+    next: 'correct it in kubenode machine join-command',
   },
 })

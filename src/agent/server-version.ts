@@ -8,6 +8,8 @@ export interface ServerPlace {
   readonly server: string
   readonly ca: string
   readonly pair: () => Pair
+  /** Variables of a proxy. */
+  readonly proxy?: Readonly<Record<string, string>> | undefined
 }
 
 /** An upgrade of a control plane takes longer; until then the last answer is used. */
@@ -44,11 +46,12 @@ export class ServerVersion {
 }
 
 /** Undefined when it cannot be read; never rejects. */
-export const readServerVersion = ({ server, ca, pair }: ServerPlace): Promise<string | undefined> =>
+export const readServerVersion = ({ server, ca, pair, proxy }: ServerPlace): Promise<string | undefined> =>
   new Promise((resolve) => {
     const { key, certificate } = pair()
     const url = new URL('/version', server)
-    const request = https.get(url, { ca, key, cert: certificate, agent: false, timeout: TIMEOUT_MS }, (response) => {
+    const agent = proxy === undefined ? false : new https.Agent({ proxyEnv: proxy })
+    const request = https.get(url, { ca, key, cert: certificate, agent, timeout: TIMEOUT_MS }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (part: string) => {

@@ -11,6 +11,7 @@ import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
 import { keepRenewing } from './join/rotation.ts'
+import { apiProxy } from './join/host-proxy.ts'
 import { readServerVersion } from './server-version.ts'
 
 export interface SessionDeps extends IdentityDeps {
@@ -58,8 +59,10 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     clientCertificate: { cert: pair.certificate, key: pair.key },
     goodForMs: PAIR_GOOD_FOR_MS,
   })
-  const client = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca }, identity: asUs }, options)
-  const stranger = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca } }, options)
+  const proxy = apiProxy(identity)
+  const place = { server: identity.server, ca: { data: identity.ca }, ...(proxy !== undefined && { proxy }) }
+  const client = new HttpKubeClient({ ...place, identity: asUs }, options)
+  const stranger = new HttpKubeClient(place, options)
   signal.addEventListener('abort', () => stranger.close(), { once: true })
   const byBundle = async () => (await joinAgain(join, identity))?.pair
   const renewing = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
@@ -69,7 +72,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     machineUid: () => machineUidIn(pair.certificate),
     sealing: await sealingKey({ files, dir }),
     certificateLife: () => lifeOf(pair.certificate),
-    serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
+    serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair, proxy }),
     // Its sleep throws when the signal aborts.
     keep: (onRenewed = () => undefined) => {
       const renewed = (next: Pair): void => {

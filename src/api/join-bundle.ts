@@ -20,6 +20,8 @@ export interface JoinBundle {
   readonly artifactBase: string
   /** PEM, in base64: the authorities to trust for it, and no others; those of the system when left out. */
   readonly artifactCaData?: string | undefined
+  /** SHA-256 of the join.sh that is served there; the host is not given it. */
+  readonly joinScript?: string | undefined
   /** Whose components may be installed; with the current document, where there is one. */
   readonly trust: TrustAnchor | { readonly anchor: TrustAnchor; readonly document: SignedTrust }
 }

@@ -90,6 +90,10 @@ export const cliErrors = errorTable({
     text: 'cannot bundle the agent in {root}: the bundler is not installed',
     next: 'run npm ci without --omit=dev',
   },
+  KN1051: {
+    text: 'cannot make the archive of agents with {node}: {why}',
+    next: 'give --node a Node.js program for Linux, one for each kind of processor',
+  },
   KN1101: {
     text: 'cannot pack {path}: only regular files and folders are unpacked on a node',
     next: 'remove it',
@@ -378,6 +382,10 @@ export const cliErrors = errorTable({
     text: 'cannot print the join command of {name}: {why}',
     next: 'see kubenode why for this machine',
   },
+  KN1365: {
+    text: 'cannot print the join command of {name}: {why}',
+    next: 'hosts that have the files of kubenode agent bundle need neither: --offline',
+  },
   KN1361: {
     text: 'import which Nodes?',
     next: 'name them, or give --selector, or --all',
@@ -385,6 +393,18 @@ export const cliErrors = errorTable({
   KN1362: {
     text: 'cannot print {output}',
     next: 'use yaml only',
+  },
+  KN1367: {
+    text: 'cannot use --join-script {value}: it is no SHA-256 in hexadecimal digits',
+    next: 'give the one that kubenode agent bundle prints for join.sh',
+  },
+  KN1368: {
+    text: 'cannot read the join script {file}: {why}',
+    next: 'give --join-script the join.sh that kubenode agent bundle made',
+  },
+  KN1366: {
+    text: 'cannot print a line for hosts: {why}',
+    next: 'correct the option',
   },
   KN1363: {
     text: 'cannot readmit machines: {why}',

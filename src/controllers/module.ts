@@ -12,7 +12,7 @@ export interface ControllersConfig {
   /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
   readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
   /** What hosts receive at join, beside their own name and token. */
-  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'trust'>
+  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'joinScript' | 'trust'>
   /** Where repairs may call webhooks; nowhere without it. */
   readonly outbound?: OutboundPlaces
 }

@@ -21,7 +21,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { fastClock } from '#test/support/clocks/fast-clock.ts'
-import { joinCommand } from '../../src/cli/machines/join-command.ts'
+import { joinTicket } from '../../src/cli/machines/join-command.ts'
 import { runImport } from '../../src/cli/machines/run-import.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
@@ -177,10 +177,9 @@ test('it is managed once it is told so: its join command leads to a certificate 
   )
   const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
   const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
-  const { line } = joinCommand(waiting, items, systemClock.now())
-  const bundle = JSON.parse(Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()) as Record<string, string>
-  const ca = { data: Buffer.from(bundle['caData'] ?? '', 'base64').toString() }
-  const bootstrap = new HttpKubeClient({ server: bundle['server'] ?? '', ca, token: { data: bundle['token'] ?? '' } })
+  const { bundle } = joinTicket(waiting, items, systemClock.now())
+  const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
+  const bootstrap = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
   const key = await newKey()
   const deps = { client: bootstrap, clock: systemClock, signal: AbortSignal.timeout(PATIENCE_MS) }
   const certificate = await requestCertificate(

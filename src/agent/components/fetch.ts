@@ -22,6 +22,8 @@ export interface FetcherOptions {
   readonly base: string
   /** PEM: the only authorities for the origin of the base; those of the system when left out. */
   readonly ca?: string
+  /** Variables of a proxy, such as HTTPS_PROXY and NO_PROXY. */
+  readonly proxy?: Readonly<Record<string, string>>
   /** Further origins from which absolute URLs may fetch, such as `https://mirror.example.org`. */
   readonly allowedOrigins?: readonly string[]
   readonly idleMs?: number
@@ -42,6 +44,7 @@ const failed = (place: string, why: string, cause?: unknown) =>
 
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { base, ca, allowedOrigins = [], idleMs = IDLE_MS, clock = systemClock } = options
+  const agents = agentsFor(options.proxy)
   const root = new URL(base.endsWith('/') ? base : `${base}/`)
   const resolve = (place: string): URL => {
     const url = URL.parse(place, root)
@@ -84,7 +87,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         let range = from
         for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
           const pinned = ca !== undefined && next.origin === root.origin ? { ca } : {}
-          const response = await send(next, { signal, idleMs, clock, from: range, ...pinned })
+          const response = await send(next, { signal, idleMs, clock, from: range, agents, ...pinned })
           const { statusCode = 0, headers } = response
           if (statusCode === 206 && beginsAt(headers['content-range']) === from) return response
           if (statusCode === 200) {
@@ -120,11 +123,21 @@ interface Asked {
   readonly signal: AbortSignal
   readonly from: number
   readonly ca?: string
+  readonly agents: Agents | undefined
 }
+
+/** By the protocol of an address. */
+interface Agents {
+  readonly 'http:': http.Agent
+  readonly 'https:': https.Agent
+}
+
+const agentsFor = (proxyEnv: FetcherOptions['proxy']): Agents | undefined =>
+  proxyEnv && { 'http:': new nodeHttp.Agent({ proxyEnv }), 'https:': new https.Agent({ proxyEnv }) }
 
 function send(
   url: URL,
-  { signal, idleMs, clock, from, ca }: Required<Pick<FetcherOptions, 'idleMs' | 'clock'>> & Asked,
+  { signal, idleMs, clock, from, ca, agents }: Required<Pick<FetcherOptions, 'idleMs' | 'clock'>> & Asked,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : nodeHttp
@@ -133,6 +146,7 @@ function send(
       {
         signal,
         ...(ca !== undefined && { ca }),
+        ...(agents !== undefined && { agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'] }),
         headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) },
       },
       resolve,

@@ -5,6 +5,7 @@ import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust
 import { isLife } from '#identity/certificate-life.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { agentErrors } from '../agent-errors.ts'
+import { parseHostProxy, type HostProxy } from './host-proxy.ts'
 
 export interface JoinBundle {
   readonly server: string
@@ -24,6 +25,9 @@ export interface JoinBundle {
   readonly artifactBase: string
   /** PEM. */
   readonly artifactCa?: string
+  /** The address of the Node; the one towards the API server when left out. */
+  readonly nodeAddress?: string
+  readonly proxy?: HostProxy
   readonly trust: TrustAnchor
   /** A first document; newer ones are fetched from below the artifact base. */
   readonly trustDocument: SignedTrust | undefined
@@ -40,6 +44,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
   }
   const machine = text('machine')
   const trust = trustOf(value['trust'])
+  const proxy = parseHostProxy(value['proxy'])
   return {
     server: text('server'),
     ca: pemOf(text('caData')),
@@ -50,6 +55,8 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     cluster: text('cluster'),
     artifactBase: text('artifactBase'),
     ...(typeof value['artifactCaData'] === 'string' && { artifactCa: pemOf(text('artifactCaData'), 'artifactCaData') }),
+    ...(typeof value['nodeAddress'] === 'string' && { nodeAddress: value['nodeAddress'] }),
+    ...(proxy !== undefined && { proxy }),
     // Anything but an explicit yes leaves the Node to its current owner: two writers would fight over it.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),

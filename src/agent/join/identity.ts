@@ -11,6 +11,7 @@ import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { pairFile, identityFile, type NodeDir } from '../node-dir.ts'
 import { agentErrors } from '../agent-errors.ts'
+import type { HostProxy } from './host-proxy.ts'
 
 export interface Identity {
   readonly format: 1
@@ -26,6 +27,9 @@ export interface Identity {
   readonly artifactBase: string
   /** PEM: whom to trust there; the authorities of the system when left out. */
   readonly artifactCa?: string
+  /** The address of the Node; the one towards the API server when left out. */
+  readonly nodeAddress?: string
+  readonly proxy?: HostProxy
   readonly trust: TrustAnchor
   /** Distinguishes this host from a copy of its disk. */
   readonly host: string

@@ -24,6 +24,7 @@ import {
   type IdentityDeps,
   type Pair,
 } from './identity.ts'
+import { apiProxy } from './host-proxy.ts'
 import { newKey, requestCertificate } from './request.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -132,7 +133,9 @@ export async function keyOf({ files, dir }: IdentityDeps): Promise<string> {
 }
 
 async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<string> {
-  const client = deps.connect({ server: bundle.server, ca: { data: bundle.ca }, token: { data: bundle.token } })
+  const proxy = apiProxy(bundle)
+  const place = { server: bundle.server, ca: { data: bundle.ca }, ...(proxy !== undefined && { proxy }) }
+  const client = deps.connect({ ...place, token: { data: bundle.token } })
   try {
     const onWait = (request: string) =>
       deps.log.info('waiting for the approval of the certificate request', {

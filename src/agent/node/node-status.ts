@@ -17,7 +17,8 @@ export interface NodeCondition {
 export interface NodeLook {
   readonly name: string
   readonly facts: HostFacts
-  readonly address: string
+  /** Undefined while it is not known. */
+  readonly address: string | undefined
   readonly version: string
   readonly problems: readonly Problem[]
   /** Wall clock: since when the agent serves this boot. */
@@ -69,7 +70,7 @@ export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: b
       ...(own.ready
         ? {
             addresses: [
-              { type: 'InternalIP', address },
+              ...(address === undefined ? [] : [{ type: 'InternalIP', address }]),
               { type: 'Hostname', address: name },
             ],
             capacity: resources,

@@ -7,6 +7,7 @@ import type { AgentConfig } from '#api/agent-config/agent-config.ts'
 import { type AgentEvents, agentEvents } from '../agent-events.ts'
 import { type Fetcher, createFetcher } from '../components/fetch.ts'
 import type { Files } from '../files/port.ts'
+import { proxyEnv } from '../join/host-proxy.ts'
 import { KnownFields } from '../known-fields.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { DeletedNode } from '../node/deleted-node.ts'
@@ -87,6 +88,7 @@ export function groundOf(o: PartsOptions): Ground {
       base: identity.artifactBase,
       allowedOrigins: config.allowedOrigins,
       ...(identity.artifactCa !== undefined && { ca: identity.artifactCa }),
+      ...(identity.proxy !== undefined && { proxy: proxyEnv(identity.proxy) }),
     }),
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
     known: new KnownFields(log),

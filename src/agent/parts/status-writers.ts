@@ -10,6 +10,7 @@ import { frozenCondition, type FrozenWatch } from '../frozen.ts'
 import { frozenFile } from '../node-dir.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
+import { addressTowards, OwnAddress } from '../node/own-address.ts'
 import { StatusWriter } from '../node/writer.ts'
 import type { WithSelf } from '../self/self-process.ts'
 import { machineStatus } from '../status/machine-status.ts'
@@ -59,17 +60,30 @@ export interface NodeWriterNeeds {
 }
 
 export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWriterNeeds): StatusWriter<KubeObject> {
-  const { base, clock, node, facts, address, version, config } = ground
+  const { base, clock, node, facts, version, config, session, isHost } = ground
   const readySince = clock.now()
-  return new StatusWriter<KubeObject>({
+  const { server, nodeAddress } = session.identity
+  const own = new OwnAddress(
+    clock,
+    () => addressTowards(server),
+    () => writer.touch(),
+  )
+  // Components of a folder are on an address of their own.
+  const address = () => nodeAddress ?? (isHost ? own.value : ground.address)
+  const writer = new StatusWriter<KubeObject>({
     ...base,
     name: 'Node',
     heartbeatMs: STATUS_HEARTBEAT_MS,
     compute: () =>
-      nodeStatus({ name: node, facts, address, version, problems: board.problems, readySince }, clock.now(), {
-        ready: config.registerNode,
-      }),
+      nodeStatus(
+        { name: node, facts, address: address(), version, problems: board.problems, readySince },
+        clock.now(),
+        {
+          ready: config.registerNode,
+        },
+      ),
     isSame: isSameStatus,
     write: (object) => nodeObject.applyStatus(object),
   })
+  return writer
 }

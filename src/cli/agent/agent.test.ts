@@ -36,7 +36,7 @@ test('S6 two bundles of one checkout are equal to the byte, and load nothing but
 test('a bundle is written to a folder below the current one, not below the checkout', async () => {
   const said: string[] = []
   const io = { out: (t: string) => void said.push(t), err: () => undefined, cwd: folder, env: {}, isTerminal: false }
-  expect(await run(['agent', 'bundle', '--out', 'made'], io)).toBe(0)
+  expect(await run(['agent', 'bundle', '--unpacked', '--out', 'made'], io)).toBe(0)
   expect(existsSync(join(folder, 'made/agent.mjs'))).toBe(true)
   expect(said.join('')).toContain(`"file":"${join(folder, 'made/supervisor.mjs')}"`)
 })
@@ -67,7 +67,7 @@ describe('joining a host', () => {
   })
 
   test('puts programs, unit and bundle into place, and the secret is nobody else’s to read', () => {
-    expect(prepareHost(host())).toBe('this host joins test as m-1')
+    expect(prepareHost(host())).toEqual({ machine: 'm-1', text: 'this host joins test as m-1' })
     expect(readFileSync(join(folder, 'lib/join.json'), 'utf8')).toBe(bundle)
     expect(statSync(join(folder, 'lib/join.json')).mode & 0o777).toBe(0o600)
     for (const path of ['opt/agent.mjs', 'opt/supervisor.mjs', 'opt/bin/node', 'units/kubenode-agent.service'])
@@ -82,7 +82,7 @@ describe('joining a host', () => {
       writeFileSync(join(folder, 'lib/state/identity/identity.json'), text)
     }
     identity(JSON.stringify({ machine: 'm-1', cluster: 'test' }))
-    expect(prepareHost(host())).toBe('this host joins test as m-1')
+    expect(prepareHost(host())).toEqual({ machine: 'm-1', text: 'this host joins test as m-1' })
     for (const other of [
       { machine: 'm-2', cluster: 'test' },
       { machine: 'm-1', cluster: 'other' },

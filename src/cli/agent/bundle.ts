@@ -1,7 +1,8 @@
 // Makes the files that a host needs to run an agent: two files of plain JavaScript and the unit. Only a release build needs the bundler; no agent does.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import { ELF_BYTES, parseElf } from '#agent/preflight/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { elfNeeds } from '#oci/elf.ts'
 import { joinScript } from './join-script.ts'
@@ -45,6 +46,7 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
   if (node !== undefined) {
     mkdirSync(join(out, 'bin'), { recursive: true })
     copyFileSync(node, join(out, 'bin/node'))
+    chmodSync(join(out, 'bin/node'), 0o755)
     mkdirSync(join(out, 'lib'), { recursive: true })
     for (const library of rareLibraries(node)) copyFileSync(library, join(out, 'lib', basename(library)))
   }
@@ -67,15 +69,27 @@ async function bundleOne(root: string, entry: string, file: string): Promise<voi
 /** Small systems lack them; the C library itself is always the host's. */
 const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/
 
+/** Of the processor that builds. */
+const TRIPLE = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu'
 const LIBRARY_FOLDERS = ['', '/usr'].flatMap((top) =>
-  ['lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu', 'lib64', 'lib'].map((folder) => `${top}/${folder}`),
+  [`lib/${TRIPLE}`, 'lib64', 'lib'].map((folder) => `${top}/${folder}`),
 )
 
 /** Paths of the libraries that Node.js needs: it must start on a host with nothing but a C library. */
 function rareLibraries(node: string): readonly string[] {
+  const program = readFileSync(node)
+  // The libraries here are of no use to another processor; join.sh says what to install.
+  if (parseElf(program.subarray(0, ELF_BYTES))?.arch !== (process.arch === 'x64' ? 'amd64' : process.arch)) return []
   // None where it is linked statically, or not for this system.
-  const { libraries = [] } = elfNeeds(readFileSync(node)) ?? {}
+  const { libraries = [] } = elfNeeds(program) ?? {}
   return libraries
     .filter((name) => RARE.test(name))
     .flatMap((name) => LIBRARY_FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? [])
 }
+
+/** Paths below a folder, sorted. */
+export const filesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort()

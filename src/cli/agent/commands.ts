@@ -5,19 +5,30 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 
+interface BundleFlags {
+  readonly out: string
+  readonly node?: readonly string[]
+  readonly unpacked?: boolean
+}
+
 export function register(program: Command, io: Io): void {
   const agent = program.command('agent').description('the agent of a node: its bundle, joining a host, running it')
   agent
     .command('bundle')
-    .description('build the files that a host needs: agent.mjs, supervisor.mjs and a systemd unit')
+    .description('build what a host needs, with its Node.js: an archive for each kind of processor, and join.sh')
     .requiredOption('--out <dir>', 'where to write them')
-    .option('--prefix <dir>', 'where they are installed on the hosts', '/opt/kubenode')
-    .option('--with-node', 'include the Node binary that runs this command')
-    .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
-      const { bundleAgent } = await import('./bundle.ts')
-      const node = withNode === true ? { node: process.execPath } : {}
-      for (const made of await bundleAgent({ root: releaseRoot(), out: resolve(io.cwd, out), prefix, ...node }))
-        io.out(`${JSON.stringify(made)}\n`)
+    .option(
+      '--node <files...>',
+      'Node.js programs to include, one for each kind of processor; the running one by default',
+    )
+    .option('--unpacked', 'write the files of the archive into the folder instead')
+    .action(async ({ out, node = [process.execPath], unpacked = false }: BundleFlags) => {
+      const given = { root: releaseRoot(), out: resolve(io.cwd, out) }
+      const nodes = node.map((file) => resolve(io.cwd, file))
+      const made = unpacked
+        ? await (await import('./bundle.ts')).bundleAgent({ ...given, prefix: '/opt/kubenode', node: nodes[0] ?? '' })
+        : await (await import('./archive.ts')).makeArchives({ ...given, nodes })
+      for (const file of made) io.out(`${JSON.stringify(file)}\n`)
     })
   agent
     .command('join')

@@ -2,17 +2,22 @@
 // at any moment; running the command again resumes.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { argv, execPath, geteuid, stderr } from 'node:process'
+import { argv, env, execPath, geteuid, stderr } from 'node:process'
+import { gunzipSync } from 'node:zlib'
 import { parseJoinBundle } from '#agent/join/bundle.ts'
+import type { HostProxy } from '#agent/join/host-proxy.ts'
 import { identityFile, joinFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import { refuseBelowFloor } from '#agent/preflight/floor.ts'
 import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { systemClock } from '#lib/clock.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { copyWholeFile, writeWholeFile } from '#lib/whole-file.ts'
+import { awaitJoined } from './await-joined.ts'
 import { agentUnit } from './unit.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
 
@@ -28,36 +33,74 @@ export interface JoinHost {
   /** Where units go; undefined: the agent is only prepared. */
   readonly units: string | undefined
   readonly node: string
+  /** What the bundle cannot know of this host; replaces what it says. */
+  readonly own?: HostChoices
+}
+
+export interface HostChoices {
+  /** The address of the Node; with several network cards the one towards the API server when left out. */
+  readonly nodeAddress?: string
+  readonly proxy?: HostProxy
 }
 
 const UNIT = 'kubenode-agent.service'
-const USAGE = 'usage: agent.mjs join BUNDLE|@FILE|- [--root DIR] [--prefix DIR] [--no-start]\n'
+const USAGE =
+  'usage: agent.mjs join BUNDLE|@FILE|- [--root DIR] [--prefix DIR] [--address IP] [--proxy-api] [--no-start]\n'
+const MAX_BUNDLE_BYTES = 1024 * 1024
+const GZIP = Buffer.from([0x1f, 0x8b])
 
-/** The text of a bundle, in any of the accepted forms. */
+/** The text of a bundle, in any of the accepted forms: JSON, or base64 of it, compressed or not. */
 export function bundleText(given: string): string {
   const text =
     given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
   const trimmed = text.trim()
-  return trimmed.startsWith('{') ? trimmed : Buffer.from(trimmed, 'base64').toString('utf8')
+  if (trimmed.startsWith('{')) return trimmed
+  const bytes = Buffer.from(trimmed, 'base64')
+  if (!bytes.subarray(0, GZIP.length).equals(GZIP)) return bytes.toString('utf8')
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_BUNDLE_BYTES }).toString('utf8')
+  } catch {
+    throw new KubeNodeError(agentErrors.KN8003({ what: 'it is damaged; was the whole line copied?' }))
+  }
 }
 
-/** Returns what was done, as text for users. */
-export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHost): string {
+export function prepareHost({ bundle, root, prefix, from, units, node, own = {} }: JoinHost): Prepared {
   refuseBelowFloor({ kernel: release(), glibc: readGlibc() })
   const dir = nodeDir(root, '/')
-  const text = bundleText(bundle)
-  const { machine, cluster } = parseJoinBundle(jsonOf(text))
+  const given = jsonOf(bundleText(bundle))
+  const { machine, cluster } = parseJoinBundle(given)
+  const text = JSON.stringify({ ...(given as object), ...own })
+  parseJoinBundle(JSON.parse(text))
   for (const folder of [root, prefix]) requireTrustedWay(folder)
   refuseAnother(dir, machine, cluster)
-  mkdirSync(dir.path, { recursive: true, mode: 0o755 })
-  if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
-  // Complete or absent: the agent reads it as soon as it exists.
-  writeWholeFile(joinFile(dir), text)
-  if (units !== undefined) {
-    mkdirSync(units, { recursive: true })
-    writeFileSync(join(units, UNIT), agentUnit({ node: join(prefix, 'bin/node'), folder: prefix, root }))
+  written(prefix, () => {
+    if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
+  })
+  written(root, () => {
+    mkdirSync(dir.path, { recursive: true, mode: 0o755 })
+    // Complete or absent: the agent reads it as soon as it exists.
+    writeWholeFile(joinFile(dir), text)
+  })
+  if (units !== undefined)
+    written(units, () => {
+      mkdirSync(units, { recursive: true })
+      writeFileSync(join(units, UNIT), agentUnit({ node: join(prefix, 'bin/node'), folder: prefix, root }))
+    })
+  return { machine, text: `this host joins ${cluster} as ${machine}` }
+}
+
+interface Prepared {
+  readonly machine: string
+  /** What was done, for users. */
+  readonly text: string
+}
+
+function written(folder: string, write: () => void): void {
+  try {
+    write()
+  } catch (cause) {
+    throw new KubeNodeError(agentErrors.KN8087({ folder, why: messageOf(cause) }), { cause })
   }
-  return `this host joins ${cluster} as ${machine}`
 }
 
 /** The same machine may join again: its token expired too early, its certificate expired while the cluster was unreachable, or the cluster has moved. */
@@ -83,9 +126,9 @@ function copyPrograms(from: string, prefix: string, node: string): void {
 const SYSTEMD_RUNS = '/run/systemd/system'
 
 export async function joinMain(args: readonly string[]): Promise<number> {
-  const option = (name: string, otherwise: string): string => {
+  const option = (name: string): string | undefined => {
     const at = args.indexOf(name)
-    return at === -1 ? otherwise : (args[at + 1] ?? otherwise)
+    return at === -1 ? undefined : args[at + 1]
   }
   const [bundle] = args
   if (bundle === undefined || bundle.startsWith('--')) {
@@ -95,22 +138,52 @@ export async function joinMain(args: readonly string[]): Promise<number> {
   try {
     if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
     const starts = existsSync(SYSTEMD_RUNS) && !args.includes('--no-start')
-    const said = prepareHost({
+    const root = option('--root') ?? '/var/lib/kubenode'
+    const { machine, text } = prepareHost({
       bundle,
-      root: option('--root', '/var/lib/kubenode'),
-      prefix: option('--prefix', '/opt/kubenode'),
+      root,
+      prefix: option('--prefix') ?? '/opt/kubenode',
       from: dirname(resolve(argv[1] ?? '.')),
       units: existsSync(SYSTEMD_RUNS) ? '/etc/systemd/system' : undefined,
       node: execPath,
+      own: hostChoices({ address: option('--address'), proxyApi: args.includes('--proxy-api') }, env),
     })
-    if (starts) {
-      for (const command of [['daemon-reload'], ['enable', UNIT], ['restart', UNIT]]) execFileSync('systemctl', command)
-    }
-    stderr.write(`${said}${starts ? `; see journalctl -u ${UNIT}` : ''}\n`)
+    stderr.write(`${text}\n`)
+    if (!starts) return 0
+    const since = systemClock.now()
+    for (const command of [['daemon-reload'], ['enable', UNIT], ['restart', UNIT]])
+      execFileSync('systemctl', command, { stdio: ['ignore', 'ignore', 'inherit'] })
+    const why = await awaitJoined({ joinFile: joinFile(nodeDir(root, '/')), unit: UNIT, since, clock: systemClock })
+    if (why !== undefined) throw new KubeNodeError(agentErrors.KN8088({ machine, why }))
+    stderr.write(`${machine} has joined; see journalctl -u ${UNIT}\n`)
     return 0
   } catch (e) {
     stderr.write(`${messageOf(e)}\n`)
     return 1
+  }
+}
+
+interface GivenChoices {
+  readonly address: string | undefined
+  readonly proxyApi: boolean
+}
+
+/** The proxy is that of the environment in which the line runs, for downloads; for the API server only with the option. */
+export function hostChoices(
+  { address, proxyApi }: GivenChoices,
+  given: Readonly<Record<string, string | undefined>>,
+): HostChoices {
+  if (address !== undefined && isIP(address) === 0)
+    throw new KubeNodeError(
+      agentErrors.KN8089({ option: '--address', why: `${JSON.stringify(address)} is no address` }),
+    )
+  const url = given['https_proxy'] || given['HTTPS_PROXY'] || ''
+  const not = given['no_proxy'] || given['NO_PROXY'] || ''
+  if (url === '' && proxyApi)
+    throw new KubeNodeError(agentErrors.KN8089({ option: '--proxy-api', why: 'the variable HTTPS_PROXY is not set' }))
+  return {
+    ...(address !== undefined && { nodeAddress: address }),
+    ...(url !== '' && { proxy: { url, ...(not !== '' && { not }), ...(proxyApi && { api: true }) } }),
   }
 }
 

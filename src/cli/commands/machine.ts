@@ -1,12 +1,16 @@
 // `kubenode import` and `kubenode machine join-command`: existing hosts, first only observed, then joined.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_ERROR } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { cliErrors } from '../cli-errors.ts'
+import type { HostOptions } from '../machines/join-line.ts'
 
 interface ImportOptions extends ServerOptions {
   readonly selector?: string
@@ -23,6 +27,12 @@ interface ReadmitOptions extends ServerOptions {
   readonly list?: boolean
   readonly allWaiting?: string
   readonly for: string
+}
+
+interface JoinOptions extends ServerOptions, HostOptions {
+  readonly cloudInit?: boolean
+  readonly offline?: boolean
+  readonly joinScript?: string
 }
 
 interface RevokeOptions extends ServerOptions {
@@ -83,19 +93,48 @@ export function register(program: Command, io: Io): void {
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')
-    .action(async (name: string, options: ServerOptions) => {
-      const [{ joinCommand, validity }, { machine: type }, { handOverKey }, { findObject }] = await Promise.all([
+    .option('--cloud-init', 'print it as user data of cloud-init')
+    .option('--offline', 'for a host that has the files of kubenode agent bundle in the current folder')
+    .option('--join-script <file>', 'the join.sh that is served, when the installation does not name its digest')
+    .option('--address <ip>', 'address of the Node; the one towards the API server when left out')
+    .option('--prefix <dir>', 'where the programs go; /opt/kubenode when left out')
+    .option('--proxy <url>', 'proxy for downloads; that of the environment of the host when left out')
+    .option('--proxy-except <hosts>', 'with --proxy: hosts that are reached directly, separated by commas')
+    .option('--proxy-api', 'with --proxy: reach the API server through it too')
+    .action(async (name: string, options: JoinOptions) => {
+      const [
+        { joinTicket, validity },
+        { joinLine, MAX_LINE_CHARS, requireProxy },
+        { machine: type },
+        { handOverKey },
+        { findObject },
+      ] = await Promise.all([
         import('../machines/join-command.ts'),
+        import('../machines/join-line.ts'),
         import('#api/kinds/machine.ts'),
         import('#identity/join-token.ts'),
         import('../inspect/find-object.ts'),
       ])
+      requireProxy(options)
+      const script = options.joinScript === undefined ? undefined : scriptDigest(resolve(io.cwd, options.joinScript))
       const client = await connect(options, io)
       const found = await findObject(client, type, name)
       const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
       const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
-      const command = joinCommand(found, token === undefined ? [] : [token], systemClock.now())
-      io.out(`${command.line}\n`)
-      io.err(shownLine(validity(command)))
+      const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
+      const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })
+      const { cloudInit } = await import('../machines/cloud-init.ts')
+      io.out(options.cloudInit === true ? cloudInit(line) : `${line}\n`)
+      io.err(shownLine(validity(ticket)))
+      if (options.cloudInit !== true && line.length > MAX_LINE_CHARS)
+        io.err(shownLine(`the line has ${line.length} characters: paste it into bash, or pipe it into ssh HOST sh`))
     })
+}
+
+function scriptDigest(file: string): string {
+  try {
+    return createHash('sha256').update(readFileSync(file)).digest('hex')
+  } catch (cause) {
+    throw new KubeNodeError(cliErrors.KN1368({ file, why: messageOf(cause) }), { cause })
+  }
 }

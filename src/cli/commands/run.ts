@@ -29,6 +29,7 @@ interface Options extends ArtifactsOptions, ListenOptions {
   readonly cluster?: string
   readonly providers?: string
   readonly artifactBase?: string
+  readonly joinScript?: string
   readonly artifactCa?: string
   readonly trust?: string
   readonly hub?: boolean
@@ -71,6 +72,10 @@ export function register(program: Command, io: Io): void {
     .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
     .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
+    .option(
+      '--join-script <sha256>',
+      'digest of the join.sh there, as kubenode agent bundle prints it; for hosts that join',
+    )
     .option(
       '--artifact-ca <file>',
       'authorities, in PEM, that hosts trust for artifacts and no others; those of role artifacts when left out',
@@ -211,6 +216,7 @@ export function register(program: Command, io: Io): void {
       const config = {
         providers,
         artifactBase: options.artifactBase ?? '',
+        ...joinScriptOf(options),
         ...(artifactCaData !== undefined && { artifactCaData }),
         ...(artifacts !== undefined && { artifacts }),
         ...(options.trust === undefined ? {} : { trust: options.trust }),
@@ -250,6 +256,13 @@ export function register(program: Command, io: Io): void {
       if (failed !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
     })
+}
+
+function joinScriptOf({ joinScript }: Options): { readonly joinScript?: string } {
+  if (joinScript === undefined) return {}
+  if (!/^[0-9a-f]{64}$/.test(joinScript))
+    throw new KubeNodeError(cliErrors.KN1367({ value: JSON.stringify(joinScript) }))
+  return { joinScript }
 }
 
 function lifeOf({ certificateLife: text }: Options): { readonly certificateSeconds?: number } {

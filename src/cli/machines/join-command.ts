@@ -1,4 +1,5 @@
-// The one line that makes an existing host a node: the join bundle of its machine with its token, for standard input, so that no list of processes shows it.
+// What a host needs to become one machine: the join bundle with its token, while it is valid. Pure.
+import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -16,9 +17,11 @@ const field = ({ data }: TokenSecret, name: string): string | undefined => {
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
 }
 
-export interface JoinCommand {
-  readonly line: string
-  readonly validForMs: number
+export interface JoinTicket {
+  readonly machine: string
+  readonly bundle: JoinBundle
+  readonly now: number
+  readonly expiresAt: number
 }
 
 const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
@@ -27,7 +30,7 @@ const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
   metadata.ownerReferences?.some((o) => o.uid === machine.metadata.uid) === true
 
 /** Throws when the machine has no valid token, and says what to do. */
-export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinCommand {
+export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinTicket {
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec
   const cannot = (why: string) => new KubeNodeError(cliErrors.KN1360({ name, why }))
@@ -38,7 +41,8 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
     throw cannot(
       `it has already joined; if its host must join again, run kubenode machine readmit ${name} --token first`,
     )
-  const valid = found.find((t) => Date.parse(field(t, 'expiration') ?? '') > now)
+  const expiryOf = (t: TokenSecret): number => Date.parse(field(t, 'expiration') ?? '')
+  const valid = found.find((t) => expiryOf(t) > now)
   if (valid === undefined)
     throw cannot(
       'it has no join token yet; the approver creates one within seconds, try again (role approver must run)',
@@ -47,12 +51,9 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
   const [bundle, id, secret] = [field(valid, 'join-bundle'), field(valid, 'token-id'), field(valid, 'token-secret')]
   if (bundle === undefined || id === undefined || secret === undefined)
     throw cannot(`provider ${provider.name} joins its hosts itself; no command is needed`)
-  const whole = JSON.stringify({ ...(JSON.parse(bundle) as object), token: `${id}.${secret}` })
-  return {
-    line: `printf %s ${Buffer.from(whole).toString('base64')} | kubenode agent join -`,
-    validForMs: Date.parse(field(valid, 'expiration') ?? '') - now,
-  }
+  const whole = { ...(JSON.parse(bundle) as Omit<JoinBundle, 'token'>), token: `${id}.${secret}` }
+  return { machine: name, bundle: whole, now, expiresAt: expiryOf(valid) }
 }
 
-export const validity = ({ validForMs }: JoinCommand): string =>
-  `valid for ${formatDuration(Math.floor(validForMs / 1_000) * 1_000)} and for this machine only; run it on the host as root`
+export const validity = ({ now, expiresAt }: JoinTicket): string =>
+  `valid for ${formatDuration(Math.floor((expiresAt - now) / 1_000) * 1_000)} and for this machine only; run it on the host as root`

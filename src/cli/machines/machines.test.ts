@@ -8,7 +8,7 @@ import { type Node, nodeType } from '#nodes/objects.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { planImport, planUndo } from './import.ts'
-import { type TokenSecret, joinCommand, validity } from './join-command.ts'
+import { type TokenSecret, joinTicket, validity } from './join-command.ts'
 import { runImport } from './run-import.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
@@ -132,16 +132,10 @@ const token = (machineName: string, expiresAt: number, extra: Record<string, str
 const existing = machine('m', { provider: { name: 'static' } })
 
 describe('the join command', () => {
-  test('hands the whole bundle over standard input, where no list of processes shows the token', () => {
-    const command = joinCommand(existing, [token('other', NOW + 9e5), token('m', NOW + 600_000)], NOW)
-    expect(command.line).not.toContain('abcdef.')
-    const [, encoded = ''] = /^printf %s (\S+) \| kubenode agent join -$/.exec(command.line) ?? []
-    expect(JSON.parse(Buffer.from(encoded, 'base64').toString())).toEqual({
-      server: 'https://s',
-      machine: 'm',
-      token: 'abcdef.0123456789abcdef',
-    })
-    expect(validity(command)).toBe('valid for 10m and for this machine only; run it on the host as root')
+  test('is made of the bundle and the token of this machine', () => {
+    const ticket = joinTicket(existing, [token('other', NOW + 9e5), token('m', NOW + 600_000)], NOW)
+    expect(ticket.bundle).toEqual({ server: 'https://s', machine: 'm', token: 'abcdef.0123456789abcdef' })
+    expect(validity(ticket)).toBe('valid for 10m and for this machine only; run it on the host as root')
   })
 
   test.each<[string, Machine, readonly TokenSecret[], string]>([
@@ -156,12 +150,12 @@ describe('the join command', () => {
     ],
     ['one that has joined', { ...existing, status: { agent: { version: '1.0.0' } } }, [], 'already joined'],
   ])('says why there is none for %s', (_, m, tokens, why) => {
-    expect(() => joinCommand(m, tokens, NOW)).toThrow(why)
+    expect(() => joinTicket(m, tokens, NOW)).toThrow(why)
   })
 
   test('a token of another machine of this name is not shown', () => {
     const other = { ...existing, metadata: { ...existing.metadata, uid: 'another' } }
-    expect(() => joinCommand(other, [token('m', NOW + 9e5)], NOW)).toThrow('KN1360')
+    expect(() => joinTicket(other, [token('m', NOW + 9e5)], NOW)).toThrow('KN1360')
   })
 })
 

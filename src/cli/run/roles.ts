@@ -32,6 +32,8 @@ export interface RolesConfig {
   readonly artifactBase: string
   /** PEM in base64: whom hosts trust there; that of our own artifact servers when left out. */
   readonly artifactCaData?: string
+  /** SHA-256 of the join.sh that hosts are given. */
+  readonly joinScript?: string
   /** What role artifacts serves. */
   readonly artifacts?: ServedArtifacts
   /** The trust document that hosts start with; they get its keys and the document itself. */
@@ -132,6 +134,7 @@ const controllersRole = (config: RolesConfig): Role => ({
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),
             artifactBase: config.artifactBase,
+            ...(config.joinScript !== undefined && { joinScript: config.joinScript }),
             get artifactCaData() {
               return config.artifactCaData ?? pinned?.value
             },

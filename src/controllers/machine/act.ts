@@ -38,7 +38,7 @@ export interface MachineTools {
   readonly random: Random
   readonly providers: Readonly<Record<string, Provider>>
   readonly cluster: string
-  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'trust'>
+  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'joinScript' | 'trust'>
   readonly secretValues: SecretValues
   /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>

@@ -22,6 +22,8 @@ export interface ConnectionConfig {
   /** Called when first needed, after expiry, and with `true` after the server refused the last answer. Wins over `token` and `clientCertificate`. */
   readonly identity?: (isRefused: boolean) => Promise<Identity>
   readonly tlsServerName?: string
+  /** Variables of a proxy, such as HTTPS_PROXY and NO_PROXY; those of our environment have no say. */
+  readonly proxy?: Readonly<Record<string, string>>
   /** Only from a user's own kubeconfig; the loader warns about it. */
   readonly insecureSkipTlsVerify?: boolean
   readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] }

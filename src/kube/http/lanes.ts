@@ -40,6 +40,7 @@ export interface LaneOptions {
   readonly isTls: boolean
   readonly tlsServerName: string | undefined
   readonly insecureSkipTlsVerify: boolean
+  readonly proxy?: Readonly<Record<string, string>> | undefined
   /** A lane never has more in flight than this. Watches do not count. */
   readonly atOnce: number
 }
@@ -96,13 +97,14 @@ export class Lanes {
       scheduling: 'lifo' as const,
     }
     if (!this.#options.isTls) return new nodeHttp.Agent(sockets)
-    const { tlsServerName, insecureSkipTlsVerify } = this.#options
+    const { tlsServerName, insecureSkipTlsVerify, proxy } = this.#options
     return new https.Agent({
       ...sockets,
       ...(material.ca === undefined ? {} : { ca: material.ca }),
       ...(material.cert === undefined ? {} : { cert: material.cert }),
       ...(material.key === undefined ? {} : { key: material.key }),
       ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+      ...(proxy === undefined ? {} : { proxyEnv: proxy }),
       rejectUnauthorized: !insecureSkipTlsVerify,
     })
   }

@@ -94,6 +94,7 @@ export class Transport {
       isTls: this.#url.protocol === 'https:',
       tlsServerName: config.tlsServerName,
       insecureSkipTlsVerify: config.insecureSkipTlsVerify === true,
+      proxy: config.proxy,
       atOnce: manners.atOnce ?? Number.POSITIVE_INFINITY,
     })
   }

@@ -1,0 +1,39 @@
+// The proxy of a host: for downloads, and for the API server where the join command said so.
+import { isObject } from '#lib/json.ts'
+import { agentErrors } from '../agent-errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface HostProxy {
+  /** May hold a password, so it is never logged. */
+  readonly url: string
+  /** Hosts that are reached directly, as in NO_PROXY. */
+  readonly not?: string
+  readonly api?: boolean
+}
+
+const MAX_CHARS = 4_096
+
+/** Undefined when there is none. Throws for one that nothing could use. */
+export function parseHostProxy(value: unknown): HostProxy | undefined {
+  if (value === undefined) return undefined
+  const { url, not, api } = isObject(value) ? value : {}
+  if (typeof url !== 'string' || url.length > MAX_CHARS || !isProxyUrl(url))
+    throw new KubeNodeError(
+      agentErrors.KN8089({ option: 'HTTPS_PROXY', why: 'it is not an address such as http://proxy.example.org:3128' }),
+    )
+  const hasExceptions = typeof not === 'string' && not !== '' && not.length <= MAX_CHARS
+  return { url, ...(hasExceptions && { not }), ...(api === true && { api }) }
+}
+
+const isProxyUrl = (url: string): boolean => ['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')
+
+/** As Node.js takes it for its agents. */
+export const proxyEnv = ({ url, not }: HostProxy): { readonly [name: string]: string } => ({
+  HTTPS_PROXY: url,
+  HTTP_PROXY: url,
+  ...(not !== undefined && { NO_PROXY: not }),
+})
+
+/** Undefined unless the join command said that the API server is behind it. */
+export const apiProxy = ({ proxy }: { readonly proxy?: HostProxy }) =>
+  proxy?.api === true ? proxyEnv(proxy) : undefined

@@ -1,0 +1,93 @@
+// Makes what hosts download, or what is carried to hosts without a way out: one compressed archive for each kind of processor, and the script that checks
+// and unpacks it. Equal inputs give equal bytes, so that the digest of the script can be a setting of an installation.
+import { createHash } from 'node:crypto'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { parseElf, ELF_BYTES } from '#agent/preflight/elf.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#oci/tar-entry.ts'
+import { tarPieces } from '#oci/tar-writer.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { bundleAgent, filesOf, type Bundled } from './bundle.ts'
+import { archiveName, joinScript, type Archive } from './join-script.ts'
+
+export interface ArchivesOptions {
+  readonly root: string
+  /** Absolute. */
+  readonly out: string
+  /** Programs of Node.js, at most one for each kind of processor. */
+  readonly nodes: readonly string[]
+}
+
+/** Tar, which is everywhere, with gzip, which is too; a higher level takes twice as long for one percent. */
+const LEVEL = 6
+const PIECE_BYTES = 1024 * 1024
+
+/** The archives, then join.sh. */
+export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promise<readonly Bundled[]> {
+  mkdirSync(out, { recursive: true })
+  const made: Bundled[] = []
+  const archives: Archive[] = []
+  for (const node of nodes) {
+    const arch = archOf(node)
+    if (archives.some((a) => a.arch === arch))
+      throw new KubeNodeError(cliErrors.KN1051({ node, why: `there are two for ${arch}` }))
+    const one = await makeArchive({ root, node, file: join(out, archiveName(arch)) })
+    archives.push({ arch, sha256: one.sha256 })
+    made.push(one)
+  }
+  const script = joinScript(archives.toSorted((a, b) => (a.arch < b.arch ? -1 : 1)))
+  const file = join(out, 'join.sh')
+  writeFileSync(file, script, { mode: PROGRAM_MODE })
+  return [...made, { file, bytes: Buffer.byteLength(script), sha256: digestOf(script) }]
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function archOf(node: string): Archive['arch'] {
+  const why = (text: string) => new KubeNodeError(cliErrors.KN1051({ node, why: text }))
+  let head: Buffer
+  try {
+    head = readFileSync(node).subarray(0, ELF_BYTES)
+  } catch (cause) {
+    throw why(String(cause))
+  }
+  const arch = parseElf(head)?.arch
+  if (arch !== 'amd64' && arch !== 'arm64') throw why('it is no program for Linux on amd64 or arm64')
+  return arch
+}
+
+async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {
+  const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
+  try {
+    await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode', node })
+    const entries = filesOf(scratch).map((path): TarEntry => {
+      const at = join(scratch, path)
+      const mode = (statSync(at).mode & 0o100) === 0 ? FILE_MODE : PROGRAM_MODE
+      return { kind: 'File', path, mode, content: () => readFileSync(at) }
+    })
+    const hash = createHash('sha256')
+    let bytes = 0
+    const measured = new Transform({
+      transform(chunk: Buffer, _, done) {
+        bytes += chunk.length
+        hash.update(chunk)
+        done(null, chunk)
+      },
+    })
+    await pipeline(Readable.from(pieces(entries)), createGzip({ level: LEVEL }), measured, createWriteStream(file))
+    return { file, bytes, sha256: hash.digest('hex') }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+/** Small ones, so that a slow disk blocks nothing else. */
+function* pieces(entries: readonly TarEntry[]): Generator<Buffer> {
+  for (const piece of tarPieces(entries))
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)
+}

@@ -1,0 +1,48 @@
+// Waits until the agent of this host has joined, or returns the last error of its log, so that the user need not search for it.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type { Clock } from '#lib/clock.ts'
+
+export interface AwaitJoined {
+  /** The bundle: the agent deletes it once it has joined. */
+  readonly joinFile: string
+  readonly unit: string
+  /** When the agent was started. */
+  readonly since: number
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
+  readonly outputOf?: (program: string, args: readonly string[]) => string
+}
+
+/** A cluster answers within seconds; an approver that is restarting takes longer. */
+const PATIENCE_MS = 60_000
+const LOOK_MS = 250
+/** The end of a log that repeats itself. */
+const LINES = 50
+
+/** Undefined once it has joined; otherwise why not. */
+export async function awaitJoined(wait: AwaitJoined): Promise<string | undefined> {
+  const { joinFile, unit, since, clock, outputOf = output } = wait
+  const until = clock.monotonic() + PATIENCE_MS
+  for (;;) {
+    if (!existsSync(joinFile)) return undefined
+    const hasFailed = outputOf('systemctl', ['is-failed', unit]).trim() === 'failed'
+    if (hasFailed || clock.monotonic() >= until) {
+      const args = ['-u', unit, '-n', String(LINES), '-o', 'cat', `--since=@${Math.floor(since / 1_000)}`]
+      const otherwise = hasFailed ? 'it ended' : `no answer after ${PATIENCE_MS / 1_000}s`
+      return lastError(outputOf('journalctl', args)) ?? otherwise
+    }
+    await clock.sleep(LOOK_MS)
+  }
+}
+
+/** A whole line, or the value of a field in a line of JSON. */
+const lastError = (log: string): string | undefined =>
+  log
+    .split('\n')
+    .flatMap((line) => /^KN\d{4,5}: .*/.exec(line)?.[0] ?? inJson(line) ?? [])
+    .at(-1)
+
+const inJson = (line: string): string | undefined => /KN\d{4,5}: (?:\\.|[^"\\])+/.exec(line)?.[0].replaceAll('\\"', '"')
+
+const output = (program: string, args: readonly string[]): string =>
+  spawnSync(program, args, { encoding: 'utf8' }).stdout ?? ''
