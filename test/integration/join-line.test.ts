@@ -262,9 +262,7 @@ test.each<[string, JoinLineOptions, Partial<JoinTicket['bundle']>, RegExp]>([
   ['a prefix with blanks', { prefix: '/a b' }, {}, /^KN1366: .*--prefix/],
 ])('no line is printed with %s', (_, options, bundle, says) => {
   const given = ticket()
-  expect(() => line(options, { ...given, bundle: { ...given.bundle, ...bundle } as JoinTicket['bundle'] })).toThrow(
-    says,
-  )
+  expect(() => line(options, { ...given, bundle: { ...given.bundle, ...bundle } })).toThrow(says)
 })
 
 describe('join.sh of an archive', () => {
