@@ -70,6 +70,8 @@ test('one platform of it takes at most 90 MiB to download', async (context) => {
 
 describe('in containerd', () => {
   let containerd: PrivateContainerd | undefined
+  /** By digest, as pods name it. */
+  let reference: string
   let server: RunningServer
   let kubectl: Kubectl
   beforeAll(async () => {
@@ -77,6 +79,7 @@ describe('in containerd', () => {
     containerd = await PrivateContainerd.start()
     const loaded = kubenode('image', 'load', layout, '--address', containerd.address)
     if (loaded.status !== 0) throw new Error(loaded.stderr)
+    reference = loaded.stdout.trim()
     server = await startEmbedded()
     kubectl = new Kubectl(server)
     for (const part of ['crds', 'install', 'hub']) await kubectl.ok('apply -f', [join(ROOT, 'deploy', part)])
@@ -108,7 +111,8 @@ describe('in containerd', () => {
         git: execFileSync('git', ['--version']).toString().trim().split(' ').slice(0, 2).join(' '),
         authorities: readFileSync(process.env.SSL_CERT_FILE, 'utf8').split('BEGIN CERTIFICATE').length > 100,
       }))`
-    const container = engine.run('look', { image: NAME, args: ['/usr/local/bin/node', '-e', script] })
+    expect(reference).toMatch(/^kubenode\.test\/kubenode@sha256:[0-9a-f]{64}$/)
+    const container = engine.run('look', { image: reference, args: ['/usr/local/bin/node', '-e', script] })
     expect(await container.ended, container.output()).toBe(0)
     expect(JSON.parse(container.output())).toEqual({
       user: 65_532,
@@ -148,7 +152,7 @@ describe('in containerd', () => {
           `127.0.0.1:${health}`,
         ]
         const container = engine.run(`role-${role}`, {
-          image: NAME,
+          image: reference,
           args: [...args, ...(MORE[role]?.args ?? [])],
           env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
           folders: { [ACCOUNT]: account },

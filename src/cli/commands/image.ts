@@ -109,11 +109,12 @@ async function verify(image: string, flags: RegistryFlags & { key: string }, io:
 }
 
 async function load(layout: string, flags: { address: string; namespace: string }, io: Io): Promise<void> {
-  const [{ loadImage }, { asLayoutFile }] = await Promise.all([
+  const [{ loadImage }, { asLayoutFile, imageIn, withLayout }] = await Promise.all([
     import('../image/load-image.ts'),
     import('../image/layout-file.ts'),
   ])
-  io.out(`${await asLayoutFile(layout, (file) => loadImage({ file, ...flags }))}\n`)
+  const image = await withLayout(layout, async (store) => imageIn(store))
+  io.out(`${await asLayoutFile(layout, (file) => loadImage({ file, image, ...flags }))}\n`)
 }
 
 export function register(program: Command, io: Io): void {

@@ -118,3 +118,17 @@ export function nameOf(store: LayoutStore): string {
   const name = taggedIn(store)[0]?.annotations?.[CONTAINERD_NAME] ?? ''
   return name.replace(/:[^/:]*$/, '')
 }
+
+export interface NamedImage {
+  /** HOST/NAME:TAG, as containerd lists it. */
+  readonly name: string
+  readonly digest: string
+}
+
+export function imageIn(store: LayoutStore): NamedImage {
+  const [image] = taggedIn(store)
+  const name = image?.annotations?.[CONTAINERD_NAME]
+  if (image === undefined || name === undefined)
+    throw new KubeNodeError(ociErrors.KN13013({ folder: store.folder, why: 'its image has no name' }))
+  return { name, digest: image.digest }
+}

@@ -2,9 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import type { NamedImage } from './layout-file.ts'
 
 export interface LoadOptions {
   readonly file: string
+  readonly image: NamedImage
   /** Of containerd. */
   readonly address: string
   readonly namespace: string
@@ -12,27 +14,30 @@ export interface LoadOptions {
 
 const CTR = 'ctr'
 
-export const loadCommand = ({ file, address, namespace }: LoadOptions): readonly string[] => [
-  CTR,
-  '--address',
-  address,
-  '--namespace',
-  namespace,
-  'images',
-  'import',
-  file,
-]
+type Command = readonly string[]
 
-/** What containerd lists it as. */
+/** Pods name the image by digest, and a runtime looks for that very reference: without it a node pulls what it already has. */
+export function loadCommands({ file, image, address, namespace }: LoadOptions): readonly Command[] {
+  const images = [CTR, '--address', address, '--namespace', namespace, 'images']
+  return [
+    [...images, 'import', file],
+    [...images, 'tag', '--force', image.name, byDigest(image)],
+  ]
+}
+
+const byDigest = ({ name, digest }: NamedImage): string => `${name.replace(/:[^/:]*$/, '')}@${digest}`
+
+/** The reference by digest. */
 export function loadImage(options: LoadOptions): string {
-  const [program = CTR, ...args] = loadCommand(options)
-  const command = loadCommand(options).join(' ')
-  const { error, status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT')
-    throw new KubeNodeError(cliErrors.KN1126({ command }))
-  if (error !== undefined || status !== 0) {
-    const why = error?.message ?? stderr.trim().split('\n').at(-1) ?? ''
-    throw new KubeNodeError(cliErrors.KN1127({ file: options.file, address: options.address, why }))
+  const commands = loadCommands(options)
+  for (const [program = CTR, ...args] of commands) {
+    const { error, status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+    if (error !== undefined && 'code' in error && error.code === 'ENOENT')
+      throw new KubeNodeError(cliErrors.KN1126({ command: commands.map((c) => c.join(' ')).join(' && ') }))
+    if (error !== undefined || status !== 0) {
+      const why = error?.message ?? stderr.trim().split('\n').at(-1) ?? ''
+      throw new KubeNodeError(cliErrors.KN1127({ file: options.file, address: options.address, why }))
+    }
   }
-  return stdout.trim()
+  return byDigest(options.image)
 }
