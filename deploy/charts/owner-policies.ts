@@ -9,6 +9,16 @@ const OWNERS = 'object.metadata.?ownerReferences.orValue([])'
 
 const mayDelete = `authorizer.group(request.resource.group).resource(request.resource.resource).namespace(${part('namespace')}).name(request.name).check('delete').allowed()`
 
+/** The registration of the webhook ends with the role that could serve it, so that kubectl delete -f of an installation ends. */
+const roleOwnsRegistration = all(
+  `request.resource.group == 'admissionregistration.k8s.io'`,
+  `request.resource.resource == 'validatingwebhookconfigurations'`,
+  `object.metadata.name == ${quoted(API_GROUP)}`,
+  `o.apiVersion == 'rbac.authorization.k8s.io/v1'`,
+  `o.kind == 'ClusterRole'`,
+  `o.name == 'kubenode:defender'`,
+)
+
 const owners: AdmissionPolicy = {
   name: 'kubenode-owners',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
@@ -21,7 +31,7 @@ const owners: AdmissionPolicy = {
   variables: [
     {
       name: 'added',
-      expression: `${OWNERS}.filter(o, oldObject == null || !(o in oldObject.metadata.?ownerReferences.orValue([])))`,
+      expression: `${OWNERS}.filter(o, !(${roleOwnsRegistration}) && (oldObject == null || !(o in oldObject.metadata.?ownerReferences.orValue([]))))`,
     },
   ],
   validations: [

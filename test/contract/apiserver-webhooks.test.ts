@@ -356,6 +356,49 @@ describe.each(apiServers)('on $name', ({ start }) => {
       )
     })
 
+    test.each([
+      ['/aB/admit', 'segment[0]: a lowercase RFC 1123 subdomain must consist of'],
+      ['/a_b', 'segment[0]: a lowercase RFC 1123 subdomain must consist of'],
+      ['/a//b', 'segment[1] may not be empty'],
+      ['//', 'segment[0] may not be empty'],
+      ['a/b', "must start with a '/'"],
+    ])('as a service with path %s is refused', async (path, why) => {
+      const ns = await place()
+      const webhook = hook(ns, '', { clientConfig: { service: { namespace: ns, name: 's', path } } })
+      const configuration = { metadata: { name: ns }, webhooks: [webhook] }
+      const { code, body } = await api.post(`${REGISTRATION}/validatingwebhookconfigurations`, configuration)
+      expect(code).toBe(422)
+      expect(body.message).toContain(`webhooks[0].clientConfig.service.path: Invalid value: "${path}": ${why}`)
+    })
+
+    test('is judged by policies when it is registered, though webhooks are not asked about it', async () => {
+      const name = await place()
+      const rules = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE'], resources: ['*'] }]
+      await configure(
+        'Validating',
+        name,
+        hook(name, '/deny', { rules, namespaceSelector: {}, objectSelector: { matchLabels: { of: name } } }),
+      )
+      const matchConditions = [{ name: 'of', expression: `object.metadata.?labels['of'].orValue('') == '${name}'` }]
+      const policy = {
+        matchConstraints: { resourceRules: rules },
+        matchConditions,
+        validations: [{ expression: 'false' }],
+      }
+      await api.made(`${REGISTRATION}/validatingadmissionpolicies`, { metadata: { name }, spec: policy })
+      const binding = { policyName: name, validationActions: ['Deny'] }
+      await api.made(`${REGISTRATION}/validatingadmissionpolicybindings`, { metadata: { name }, spec: binding })
+      const labels = { of: name }
+      const path = `${REGISTRATION}/validatingwebhookconfigurations?dryRun=All`
+      await expect
+        .poll(async () => (await api.post(path, { metadata: { name: `${name}-new`, labels } })).body.message, {
+          timeout: SEEN_WITHIN_MS,
+        })
+        .toMatch(`ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request`)
+      const own = { metadata: { name: `${name}-new`, labels }, spec: policy }
+      expect((await api.post(`${REGISTRATION}/validatingadmissionpolicies?dryRun=All`, own)).code).toBe(201)
+    })
+
     test('whose connection went away while it was idle is asked again on a new one', async () => {
       const ns = await place()
       await configure('Validating', ns, hook(ns, '/allow'))

@@ -151,7 +151,7 @@ afterAll(async () => {
   await server.stop()
 })
 beforeEach(async () => {
-  expect((await registered()).url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*\/[\w-]{43}\/admit$/)
+  expect((await registered()).url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*\/[0-9a-f]{64}\/admit$/)
 })
 
 test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([

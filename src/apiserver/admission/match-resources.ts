@@ -11,19 +11,32 @@ const has = (list: readonly string[], value: string): boolean => list.includes('
 
 export const ADMISSION_GROUP = 'admissionregistration.k8s.io'
 
-const EXEMPT: ReadonlySet<string> = new Set(
-  [
-    'validatingadmissionpolicies',
-    'validatingadmissionpolicybindings',
-    'mutatingadmissionpolicies',
-    'mutatingadmissionpolicybindings',
-    'validatingwebhookconfigurations',
-    'mutatingwebhookconfigurations',
-  ].map((plural) => `${ADMISSION_GROUP}/${plural}`),
+const POLICY_KINDS = [
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+  'mutatingadmissionpolicies',
+  'mutatingadmissionpolicybindings',
+].map((plural) => `${ADMISSION_GROUP}/${plural}`)
+const WEBHOOK_KINDS = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'].map(
+  (plural) => `${ADMISSION_GROUP}/${plural}`,
 )
+/** Questions, of which nothing is stored. */
+const REVIEWS = [
+  'authentication.k8s.io/selfsubjectreviews',
+  'authentication.k8s.io/tokenreviews',
+  'authorization.k8s.io/localsubjectaccessreviews',
+  'authorization.k8s.io/selfsubjectaccessreviews',
+  'authorization.k8s.io/selfsubjectrulesreviews',
+  'authorization.k8s.io/subjectaccessreviews',
+]
+const NO_POLICIES: ReadonlySet<string> = new Set([...POLICY_KINDS, ...REVIEWS])
+const NO_WEBHOOKS: ReadonlySet<string> = new Set([...POLICY_KINDS, ...WEBHOOK_KINDS])
 
-/** Policies and webhooks do not judge the objects that could repair a wrong one. */
-export const isExempt = ({ served }: AdmissionRequest): boolean => EXEMPT.has(served.resource)
+/** Policies do not judge the objects that could repair a wrong one, but they do judge registrations of webhooks. */
+export const isFreeOfPolicies = ({ served }: AdmissionRequest): boolean => NO_POLICIES.has(served.resource)
+
+/** Webhooks judge neither policies nor registrations of webhooks. */
+export const isFreeOfWebhooks = ({ served }: AdmissionRequest): boolean => NO_WEBHOOKS.has(served.resource)
 
 export interface MatchOptions {
   /** A binding without rules matches everything that its policy matches. */

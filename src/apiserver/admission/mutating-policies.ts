@@ -11,7 +11,7 @@ import type { AdmissionLink, AdmissionRequest, Memory } from './chain.ts'
 import type { CompiledMutations } from './compiled-mutations.ts'
 import type { CompiledOnce } from './compiled-policies.ts'
 import { inVersion, requestIn } from './in-version.ts'
-import { isExempt } from './match-resources.ts'
+import { isFreeOfPolicies } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { mutatedBy } from './mutation-patch.ts'
 import { requestFacts } from './request-facts.ts'
@@ -67,7 +67,7 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   active = (): boolean => this.#policies.all().length > 0
 
   mutate = async (request: AdmissionRequest, memory: Memory): Promise<KubeObject | undefined> => {
-    if (isExempt(request) || request.object === undefined) return request.object
+    if (isFreeOfPolicies(request) || request.object === undefined) return request.object
     const faults: Fault[] = []
     let { object } = request
     let waiting: Invocation[] = []

@@ -12,7 +12,7 @@ import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import type { CompiledOnce } from './compiled-policies.ts'
 import { fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
 import { requestIn } from './in-version.ts'
-import { isExempt } from './match-resources.ts'
+import { isFreeOfPolicies } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 
@@ -50,7 +50,7 @@ export class PolicyAdmission implements AdmissionLink {
   active = (): boolean => this.#policies.all().length > 0
 
   validate = async (request: AdmissionRequest): Promise<void> => {
-    if (isExempt(request)) return
+    if (isFreeOfPolicies(request)) return
     for (const bound of this.#policies.all()) {
       const as = this.#policies.meantAs(bound, request)
       if (as !== undefined) this.#judge(bound, as === request.served ? request : await requestIn(request, as))

@@ -8,7 +8,7 @@ import type { Registry } from '../registry/registry.ts'
 import { forbidden, internalError } from '../status/refusal.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
-import { ADMISSION_GROUP, isExempt, isNamespaceSelected, isObjectSelected } from './match-resources.ts'
+import { ADMISSION_GROUP, isFreeOfWebhooks, isNamespaceSelected, isObjectSelected } from './match-resources.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { inVersion } from './in-version.ts'
 import { authorizerFor } from './may-they.ts'
@@ -69,7 +69,7 @@ export class WebhookAdmission {
 
   /** One after the other, each sees the changes of its predecessors; webhooks with reinvocation are called again when a later one changed the object. */
   #mutate(request: AdmissionRequest): KubeObject | undefined | Promise<KubeObject | undefined> {
-    const candidates = isExempt(request) ? [] : this.#mutating.candidates(request)
+    const candidates = isFreeOfWebhooks(request) ? [] : this.#mutating.candidates(request)
     return candidates.length === 0 ? request.object : this.#mutateBy(candidates, request)
   }
 
@@ -105,7 +105,7 @@ export class WebhookAdmission {
 
   /** All in parallel; of several refusals the first webhook's is returned. */
   #validate(request: AdmissionRequest): void | Promise<void> {
-    const candidates = isExempt(request) ? [] : this.#validating.candidates(request)
+    const candidates = isFreeOfWebhooks(request) ? [] : this.#validating.candidates(request)
     const meant = candidates.filter(({ webhook }) => this.#isMeant(webhook, request))
     return meant.length === 0 ? undefined : this.#validateBy(meant, request)
   }

@@ -1,5 +1,6 @@
 // Admission registration: webhooks, and policies in CEL with their bindings. They take effect in src/apiserver/admission.
 import type { KubeObject } from '#schema/object.ts'
+import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
 import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
@@ -85,6 +86,8 @@ function webhookProblems(o: KubeObject): readonly FieldProblem[] {
       out.push(required(`${at}.clientConfig`, 'exactly one of url or service is required'))
     }
     out.push(...urlProblems(client['url'], `${at}.clientConfig.url`))
+    if (client['service'] !== undefined)
+      out.push(...serviceReferenceProblems(fields(client['service']), `${at}.clientConfig.service`))
     listAt(w, 'rules').forEach((r, j) => out.push(...ruleProblems(r, `${at}.rules[${j}]`)))
     for (const [field, values] of Object.entries(CHOICES)) {
       const chosen = w[field]

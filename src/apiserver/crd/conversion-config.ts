@@ -1,5 +1,6 @@
 // Validates how a definition declares the conversion of its versions.
 import { forbidden, invalid, notSupported, required, type FieldError } from '#schema/field-error.ts'
+import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
 import { fields, texts, word, type Fields } from './definition.ts'
 
 const AT = 'spec.conversion'
@@ -24,7 +25,7 @@ function clientProblems(client: unknown): FieldError[] {
   const { url, service } = fields(client)
   if ((url === undefined) === (service === undefined))
     return [required(at, 'exactly one of url or service is required')]
-  if (url === undefined) return []
+  if (service !== undefined) return [...serviceReferenceProblems(fields(service), `${at}.service`)]
   const parsed = URL.parse(word(url))
   if (parsed === null || parsed.host === '')
     return [invalid(`${at}.url`, url, 'url must be a valid URL; desired format: https://host[/path]')]

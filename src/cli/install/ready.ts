@@ -1,4 +1,5 @@
 // Waits until what was installed works: pods are ready, each role has a leader, and the webhook of the Defender answers.
+import { API_GROUP } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -19,6 +20,7 @@ import { COMPONENT, OURS, PART_OF } from './release.ts'
 
 const podType = coreKind('Pod')
 const leaseType = coreKind('Lease')
+const webhookConfigurationType = coreKind('ValidatingWebhookConfiguration')
 
 const signalOf = ({ signal }: InstallContext) => (signal === undefined ? {} : { signal })
 
@@ -118,7 +120,13 @@ function wrongRule(): KubeObject {
 /** Undefined when the webhook reviewed the request. */
 export async function webhookProblem({ client }: InstallContext): Promise<string | undefined> {
   const outcome = await outcomeOf(() => client.create(nodeRemedier, wrongRule() as never, { dryRun: true }))
-  if (outcome.kind === 'Applied') return 'an invalid rule was accepted'
+  if (outcome.kind === 'Applied') {
+    const registered = await client.get(webhookConfigurationType, { name: API_GROUP })
+    const what = `validatingwebhookconfiguration ${API_GROUP}`
+    return registered === undefined
+      ? `the leader of the Defender has not registered it (${what})`
+      : `it is registered (${what}), but an invalid rule was accepted`
+  }
   const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
   if (outcome.kind === 'Denied' && /admission webhook .* denied the request/.test(why)) return undefined
   return why

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
 import {
   acceptedTokens,
   newToken,
@@ -25,8 +26,10 @@ test('S30 nothing but the accepted paths is a door', () => {
   expect([p.doorOf(pathOf('token-1', 'kinds')), p.doorOf(pathOf('token-2', 'events'))]).toEqual(['kinds', 'events'])
 })
 
-test('S30 a token cannot be guessed', () => {
-  expect(newToken()).toMatch(/^[\w-]{43}$/)
+test('S30 a token cannot be guessed, and API servers accept it in the path of a Service', () => {
+  expect(newToken()).toMatch(/^[0-9a-f]{64}$/)
+  const service = { namespace: 'n', name: 's', path: pathOf(newToken(), 'certificates') }
+  expect(serviceReferenceProblems(service, 'service')).toEqual([])
   expect(newToken()).not.toBe(newToken())
 })
 

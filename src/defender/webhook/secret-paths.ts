@@ -20,7 +20,8 @@ export const SPREAD_MS = 10 * 60_000
 /** API servers watch webhook configurations; one that is cut off for longer than this fails its calls until it is back. */
 export const OVERLAP_MS = 10 * 60_000
 
-export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url')
+/** Lower case: an API server refuses a webhook of a Service whose path has anything but DNS names between its slashes. */
+export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('hex')
 
 export const pathOf = (token: string, door: Door): string => `/${token}/${DOORS[door]}`
 
