@@ -182,6 +182,34 @@ export const cliErrors = errorTable({
     text: 'cannot build for {text}',
     next: 'use one of {known}',
   },
+  KN1130: {
+    text: 'cannot read {file}: {why}',
+    next: 'download it again, and compare its digest with the one that its publisher names',
+  },
+  KN1131: {
+    text: 'cannot make a component for {wanted} from {file}: it is for {known}',
+    next: 'name one of these with --arch, or download the one for your nodes',
+  },
+  KN1132: {
+    text: 'cannot tell the {what} of {file}',
+    next: 'give it with {flag}',
+  },
+  KN1133: {
+    text: 'cannot make a component from {file}: {why}',
+    next: 'choose with --take, --leave and --unit; --dry-run shows what would be made',
+  },
+  KN1134: {
+    text: 'cannot make a component from {file}: {programs} files to install and {files} texts, at most {maxPrograms} and {maxFiles}',
+    next: 'name the ones that you need with --take, or leave folders out with --leave',
+  },
+  KN1135: {
+    text: '{statement} names another artifact for {arch}: {signed}, and this one is {found}',
+    next: 'use the same download and options to make it again, or give the new content another version with --as',
+  },
+  KN1136: {
+    text: 'cannot use {option} {text}',
+    next: 'write {form}',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

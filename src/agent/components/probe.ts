@@ -8,6 +8,8 @@ import { messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { askCriStatus } from '../detect/npd/runtime-call.ts'
+import type { LeaseRenewal } from '../node/lease-renewal.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
 import { programOutput } from '../program-output.ts'
 import { lastLines } from '../last-lines.ts'
@@ -27,18 +29,23 @@ export interface ProbePlace {
   readonly environment: Readonly<Record<string, string>>
   /** Absent where systemd does not run the node. */
   readonly systemctl?: Pick<Systemctl, 'show'> | undefined
+  /** The Lease of the Node, as the API server has it. */
+  readonly leaseRenewal: () => Promise<LeaseRenewal>
 }
 
 const PASS: ProbeAnswer = { kind: 'Pass' }
 const KEPT_BYTES = 4_096
 
-export async function look(probe: Probe, place: ProbePlace): Promise<ProbeAnswer> {
+/** `watchedMs`: how long the process has been probed. */
+export async function look(probe: Probe, place: ProbePlace, watchedMs: number): Promise<ProbeAnswer> {
   const timeoutMs = parseDuration(probe.timeout)
   if (probe.http !== undefined) return lookHttp(probe.http, place.address, timeoutMs)
   if (probe.tcp !== undefined) return lookTcp(probe.tcp.port, place.address, timeoutMs)
   if (probe.file !== undefined) return lookFile(probe.file, place)
   if (probe.exec !== undefined) return lookExec(probe.exec.command, place, timeoutMs)
   if (probe.unit !== undefined) return lookUnit(probe.unit.name, place)
+  if (probe.cri !== undefined) return lookCri(probe.cri.socket, place, timeoutMs)
+  if (probe.nodeLease !== undefined) return lookLease(probe.nodeLease, place, watchedMs)
   return { kind: 'Fail', message: 'the probe has nothing to check' }
 }
 
@@ -54,6 +61,27 @@ async function lookUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeA
   } catch (e) {
     return { kind: 'NoAnswer', message: messageOf(e) }
   }
+}
+
+async function lookCri(socket: string, { dir }: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
+  const answer = await askCriStatus(onNode(dir, socket), timeoutMs)
+  if (answer.kind === 'Ready') return PASS
+  return { kind: answer.kind === 'NotReady' ? 'Fail' : 'NoAnswer', message: `CRI: ${answer.message}` }
+}
+
+/** A renewal by the process before proves nothing, and neither does silence of the API server. */
+async function lookLease(
+  { maxAge }: NonNullable<Probe['nodeLease']>,
+  { leaseRenewal, now }: ProbePlace,
+  watchedMs: number,
+): Promise<ProbeAnswer> {
+  const renewal = await leaseRenewal()
+  if (renewal.kind === 'Unknown') return PASS
+  if (renewal.kind === 'None') return { kind: 'NoAnswer', message: 'the Node has no Lease' }
+  const ageMs = now() - renewal.at
+  if (ageMs > watchedMs) return { kind: 'NoAnswer', message: 'the Lease of the Node was not renewed since the start' }
+  if (ageMs <= parseDuration(maxAge)) return PASS
+  return { kind: 'Fail', message: `the Lease of the Node was last renewed more than ${maxAge} ago` }
 }
 
 type HttpProbe = NonNullable<Probe['http']>

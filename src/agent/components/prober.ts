@@ -9,7 +9,8 @@ import { afterAnswer, newHistory, probeReading, type ProbeHistory } from './prob
 export interface ProberDeps {
   readonly clock: Clock
   readonly random: Random
-  readonly look: (probe: Probe) => Promise<ProbeAnswer>
+  /** `watchedMs`: since the first probe of this process. */
+  readonly look: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
   /** Called when the result may have changed. */
   readonly onChange: () => void
 }
@@ -76,7 +77,7 @@ export class Prober {
   async #look(probe: Probe, dueAt: number): Promise<void> {
     const { clock, random } = this.#deps
     const beganAt = clock.monotonic()
-    const answer = await this.#deps.look(probe)
+    const answer = await this.#deps.look(probe, beganAt - this.#startedAt)
     if (this.#isClosed) return
     // Reads the clock once: two readings could differ, and a probe that settled between them would wait for the next interval.
     const now = clock.monotonic()

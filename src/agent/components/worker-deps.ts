@@ -17,7 +17,7 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly readPermit: (permit: string) => Promise<PermitReading>
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
-  readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
+  readonly look: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>
   /** Whether a user on the node forbids every disruption; absent where that is not possible. */
   readonly isNodeFrozen?: () => Promise<boolean>
   /** The first requirement on other components that is not met. */

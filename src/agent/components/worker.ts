@@ -74,7 +74,7 @@ export class ComponentWorker {
     this.#probing = new Probing({
       clock: deps.clock,
       random: deps.random,
-      look: (probe) => deps.look(probe, component),
+      look: (probe, watchedMs) => deps.look(probe, component, watchedMs),
       onChange: () => {
         this.wake()
         deps.onChange()

@@ -5,6 +5,7 @@ import { stage } from '../components/stage.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import { isNodeFrozen } from '../frozen.ts'
 import { runHook } from '../hook.ts'
+import { leaseRenewal } from '../node/lease-renewal.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { readPermit } from '../permits.ts'
 import { preflightOnNode } from '../preflight/on-node.ts'
@@ -40,7 +41,19 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
       readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), assigned }),
     readNodePending: () => nodeObject.isPending(),
     isNodeFrozen: isNodeFrozen(files, dir),
-    look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),
+    look: (probe, _, watchedMs) =>
+      look(
+        probe,
+        {
+          dir,
+          address,
+          now: () => clock.now(),
+          environment,
+          systemctl,
+          leaseRenewal: () => leaseRenewal(client, ground.node),
+        },
+        watchedMs,
+      ),
     onChange,
   })
   return components

@@ -143,6 +143,19 @@ const probe = s.union(
         }),
       }),
     ),
+    cri: s.optional(
+      s.obj('A container runtime that must report itself ready through its CRI.', {
+        socket: f.absolutePath('Its socket.'),
+      }),
+    ),
+    nodeLease: s.optional(
+      s.obj(
+        "The node's Lease, which the kubelet must keep recent. Without the API server it is unknown and fails nothing.",
+        {
+          maxAge: s.fallback(f.duration('Maximum age of its last renewal.'), '40s'),
+        },
+      ),
+    ),
     interval: s.fallback(f.duration('Time between two probes.'), '10s'),
     timeout: s.fallback(f.duration('Timeout of one probe.'), '3s'),
     settle: s.fallback(
@@ -150,7 +163,7 @@ const probe = s.union(
       '15s',
     ),
   }),
-  ['exec', 'http', 'tcp', 'file', 'unit'],
+  ['exec', 'http', 'tcp', 'file', 'unit', 'cri', 'nodeLease'],
 )
 
 const hook = (doc: string) =>

@@ -1,7 +1,9 @@
 // `kubenode artifact …`: packs, signs and verifies what agents install, and makes the keys for it.
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
+import { RECIPE_NAMES } from '../artifact/from/recipe-names.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { registerFrom } from './artifact-from.ts'
 
 interface PackOptions {
   readonly output: string
@@ -180,6 +182,7 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--trust <file>', 'trust document')
     .option('--artifact <file>', 'the tar')
     .action((path: string, options: { trust: string; artifact?: string }) => verify(path, options, io))
+  registerFrom(artifact, io, RECIPE_NAMES)
   const keys = artifact.command('keys').description('create signing keys and trust documents')
   keys
     .command('new')

@@ -27,6 +27,8 @@ const PACKAGES = [
   'kmod',
   'ca-certificates',
   'libatomic1',
+  // What chronyc links against.
+  'libedit2',
 ] as const
 /** Some hundred packages over a slow line. */
 const BUILD_WITHIN_MS = 20 * 60_000

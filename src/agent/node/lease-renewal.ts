@@ -1,0 +1,32 @@
+// When the Lease of the Node was last renewed, as the API server has it. Agents may not read Leases: a patch that changes nothing is answered with the
+// object, and admission lets each agent patch that of its own Node only.
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isNotFound } from '#kube/errors.ts'
+import { leaseType } from './types.ts'
+
+export type LeaseRenewal =
+  | { readonly kind: 'Renewed'; readonly at: number }
+  | { readonly kind: 'None' }
+  /** The API server did not say. */
+  | { readonly kind: 'Unknown' }
+
+const NODE_LEASES = 'kube-node-lease'
+const CALL_MS = 5_000
+
+export async function leaseRenewal(client: Pick<KubeClient, 'patch'>, node: string): Promise<LeaseRenewal> {
+  try {
+    const object: unknown = await client.patch(
+      leaseType,
+      { namespace: NODE_LEASES, name: node },
+      { type: 'merge', value: {} },
+      { timeoutMs: CALL_MS },
+    )
+    const spec = isObject(object) ? object['spec'] : undefined
+    const time = isObject(spec) ? spec['renewTime'] : undefined
+    const at = typeof time === 'string' ? Date.parse(time) : Number.NaN
+    return Number.isNaN(at) ? { kind: 'None' } : { kind: 'Renewed', at }
+  } catch (e) {
+    return { kind: isNotFound(e) ? 'None' : 'Unknown' }
+  }
+}

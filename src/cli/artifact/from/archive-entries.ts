@@ -1,0 +1,146 @@
+// Reads the entries of a tar from untrusted bytes, with all forms of long names. Nothing is written by the names in it, and everything is counted:
+// entries, bytes, length and depth of paths, and the size of extended headers.
+import { Parser, type ReadEntry } from 'tar'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import { sourceRefused } from './unpacked-stream.ts'
+
+export interface ArchiveEntry {
+  /** Relative, without `.` and `..`; the root itself is left out. */
+  readonly path: string
+  readonly kind: 'File' | 'Folder' | 'Link' | 'HardLink' | 'Other'
+  /** Permission bits with set-id and sticky. */
+  readonly mode: number
+  readonly size: number
+  /** Of links: as written. */
+  readonly target: string
+}
+
+/** Takes the content of a file in pieces; undefined skips it. */
+export type ContentSink = ((chunk: Buffer) => void) | undefined
+
+const MAX_ENTRIES = 200_000
+const MAX_PATH = 1_024
+const MAX_DEPTH = 64
+/** A path, a link target and a few attributes. */
+const MAX_HEADER_BYTES = 64 * 1_024
+const BLOCK = 512
+
+const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
+  File: 'File',
+  OldFile: 'File',
+  ContiguousFile: 'File',
+  Directory: 'Folder',
+  SymbolicLink: 'Link',
+  Link: 'HardLink',
+}
+
+/** Whether the bytes are a tar at all; a program may be offered as it is. */
+export const isTarHead = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar'
+
+export async function readEntries(
+  file: string,
+  chunks: AsyncIterable<Buffer>,
+  onEntry: (entry: ArchiveEntry) => ContentSink,
+  maxEntries = MAX_ENTRIES,
+): Promise<void> {
+  const reading = new Reading(file, onEntry, maxEntries)
+  for await (const chunk of headChecked(file, chunks)) reading.write(chunk)
+  await reading.end()
+}
+
+/** The parser would unpack by itself what looks compressed inside, outside of our limits. */
+async function* headChecked(file: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    if (head === undefined) {
+      yield chunk
+      continue
+    }
+    head = Buffer.concat([head, chunk])
+    if (head.length < BLOCK) continue
+    if (!isTarHead(head)) throw sourceRefused(file, 'it is no tar archive')
+    yield head
+    head = undefined
+  }
+  if (head !== undefined) throw sourceRefused(file, 'it is no tar archive')
+}
+
+class Reading {
+  readonly #file: string
+  readonly #onEntry: (entry: ArchiveEntry) => ContentSink
+  readonly #parser: Parser
+  readonly #maxEntries: number
+  #problem: unknown
+  #entries = 0
+
+  constructor(file: string, onEntry: (entry: ArchiveEntry) => ContentSink, maxEntries: number) {
+    this.#file = file
+    this.#onEntry = onEntry
+    this.#maxEntries = maxEntries
+    this.#parser = new Parser({
+      strict: true,
+      maxMetaEntrySize: MAX_HEADER_BYTES,
+      onReadEntry: (entry) => this.#read(entry),
+    })
+    this.#parser.on('error', (e: unknown) => (this.#problem ??= e))
+    // A header that is too long is skipped by the parser, and its entry with the wrong name would follow.
+    this.#parser.on(
+      'ignoredEntry',
+      () => (this.#problem ??= sourceRefused(file, 'it has an entry that no reader knows')),
+    )
+  }
+
+  write(chunk: Buffer): void {
+    this.#parser.write(chunk)
+    this.#check()
+  }
+
+  async end(): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#parser.on('end', resolve)
+      this.#parser.on('error', () => resolve())
+    })
+    this.#parser.end()
+    await ended
+    this.#check()
+  }
+
+  #check(): void {
+    if (this.#problem === undefined) return
+    throw this.#problem instanceof KubeNodeError
+      ? this.#problem
+      : sourceRefused(this.#file, messageOf(this.#problem), this.#problem)
+  }
+
+  #read(entry: ReadEntry): void {
+    try {
+      const head = this.#headOf(entry)
+      const sink = this.#problem === undefined && head !== undefined ? this.#onEntry(head) : undefined
+      if (sink !== undefined) entry.on('data', sink)
+    } catch (e) {
+      this.#problem ??= e
+    }
+    entry.resume()
+  }
+
+  #headOf({ path, type, mode, size, linkpath }: ReadEntry): ArchiveEntry | undefined {
+    if (++this.#entries > this.#maxEntries)
+      throw sourceRefused(this.#file, `it has more than ${this.#maxEntries} entries`)
+    if (!Number.isSafeInteger(size) || size < 0) throw sourceRefused(this.#file, `an entry has the size ${size}`)
+    const kind = KINDS[type] ?? 'Other'
+    const plain = plainPath(path)
+    if (plain === undefined)
+      throw sourceRefused(this.#file, `${printableLine(JSON.stringify(path.slice(0, 120)))} is no plain path`)
+    return plain === '' ? undefined : { path: plain, kind, mode: (mode ?? 0) & 0o7777, size, target: linkpath ?? '' }
+  }
+}
+
+/** Without `./`, a leading slash and a slash at the end; undefined for anything that climbs or hides something. */
+export function plainPath(path: string): string | undefined {
+  const bare = path.replace(/^(?:\.?\/)+/, '').replace(/\/+$/, '')
+  if (bare === '' || bare === '.') return ''
+  const parts = bare.split('/')
+  const isBad = (p: string): boolean => p === '' || p === '.' || p === '..' || /[\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(p)
+  return parts.some(isBad) || bare.length > MAX_PATH || parts.length > MAX_DEPTH ? undefined : bare
+}

@@ -1,0 +1,238 @@
+// Pure: which files of a download a component installs, and where, with its unit, hooks and probes; and what is left out, with the reason.
+import { basename } from 'node:path'
+import { readTemplate, type TemplateFormat } from '#api/templates/placeholders.ts'
+import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
+import type { TreeEntry, TreeFile } from './file-tree.ts'
+import type { Recipe } from './recipes.ts'
+import { MAX_TEXT_BYTES, type Source } from './source.ts'
+import { changedUnit, unitSays } from './unit-text.ts'
+
+type Spec = MachineComponentInput['spec']
+type SpecFile = NonNullable<Spec['files']>[number]
+
+export interface Placed {
+  readonly file: TreeFile
+  /** Absolute path on hosts. */
+  readonly to: string
+  readonly mode: string
+}
+
+export interface Left {
+  readonly what: string
+  readonly why: string
+}
+
+export interface Wishes {
+  readonly recipe: Recipe | undefined
+  /** Paths in the download, each with its place on hosts. */
+  readonly takes: readonly { readonly from: string; readonly to: string | undefined }[]
+  readonly leaves: readonly string[]
+  /** Files of the user in place of what the download has. */
+  readonly files: readonly { readonly to: string; readonly text: string }[]
+  /** The service, when there are several. */
+  readonly unit: string | undefined
+}
+
+export interface Choice {
+  readonly programs: readonly Placed[]
+  readonly files: readonly SpecFile[]
+  readonly service: Spec['service'] | undefined
+  readonly hooks: Spec['hooks'] | undefined
+  readonly left: readonly Left[]
+}
+
+export type Chosen = { readonly ok: true; readonly choice: Choice } | { readonly ok: false; readonly problem: string }
+
+const UNITS = '/etc/systemd/system'
+const UNIT_FOLDER = /^\/(?:usr\/)?lib\/systemd\/system\//
+const UNIT_TYPE = /\.(?:service|socket|timer|path|target|mount|slice)$/
+/** What a package brings for people, shells and other programs of its distribution. */
+const UNUSED =
+  /^\/usr\/share\/(?:doc|man|info|locale|lintian|bash-completion|zsh|fish|bug|doc-base|metainfo|applications|menu)\//
+const OF_DISTRIBUTION: readonly (readonly [RegExp, string])[] = [
+  [/^\/etc\/init\.d\//, 'systemd runs the service'],
+  [/^\/etc\/apparmor\.d\//, 'its profile is loaded by a maintainer script; load it yourself'],
+  [/^\/etc\/(?:cron\.[a-z]+|rc\d\.d)\//, 'only its unit runs it'],
+  [/^\/(?:usr\/)?lib\/systemd\/system-(?:generators|sleep|shutdown|preset)\//, 'it changes systemd itself'],
+]
+const PROGRAM_FOLDERS = /^(?:\/usr)?(?:\/local)?\/s?bin\/|^\/usr\/lib(?:exec)?\/|^\/opt\//
+
+interface Found {
+  readonly programs: Map<string, Placed>
+  readonly texts: Map<string, { readonly text: string; readonly mode: number }>
+  readonly left: Left[]
+}
+
+export function chosenFrom(source: Source, wishes: Wishes): Chosen {
+  const found: Found = { programs: new Map(), texts: new Map(), left: [] }
+  if (source.kind === 'deb' && wishes.takes.length === 0) takePackage(source, wishes, found)
+  else if (wishes.takes.length === 0) takePrograms(source, wishes, found)
+  for (const { from, to } of wishes.takes) {
+    const file = source.tree.file(from)
+    if (file === undefined) return { ok: false, problem: `it has no file ${from}` }
+    take(found, file, to ?? `/${from.replace(/^\/+/, '')}`)
+  }
+  for (const { to, text } of wishes.files) found.texts.set(to, { text, mode: 0o644 })
+  const unit = takeUnit(wishes, found)
+  if (!unit.ok) return unit
+  for (const path of wishes.leaves)
+    if (!dropBelow(found, path)) return { ok: false, problem: `it would not install ${path}` }
+  if (found.programs.size === 0) return { ok: false, problem: missing(source, wishes) }
+  for (const script of source.says.scripts ?? [])
+    found.left.push({ what: script, why: 'maintainer scripts are never run; read what they do' })
+  return { ok: true, choice: choiceOf(found, unit.name, wishes.recipe) }
+}
+
+const missing = ({ kind }: Source, { recipe, takes }: Wishes): string =>
+  recipe !== undefined && takes.length === 0
+    ? `the recipe ${recipe.name} finds none of its programs in it; name them with --take PATH=TARGET`
+    : kind === 'image'
+      ? 'name the programs in it with --take PATH=TARGET, or a --recipe'
+      : 'it has no program to install; name files with --take PATH=TARGET'
+
+function take({ programs, texts, left }: Found, file: TreeFile, to: string): void {
+  if ((file.mode & 0o7000) !== 0)
+    left.push({ what: to, why: `its set-id or sticky bit (${file.mode.toString(8)}) is not kept` })
+  const text = isExecutable(file) ? undefined : textOf(file, to)
+  if (text === undefined) programs.set(to, { file, to, mode: isExecutable(file) ? '0755' : modeOf(file.mode) })
+  else texts.set(to, { text, mode: file.mode })
+}
+
+const isExecutable = ({ mode }: TreeFile): boolean => (mode & 0o111) !== 0
+const modeOf = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`
+
+/** Undefined for what no template can hold: it goes into the archive as it is. */
+function textOf({ content }: TreeFile, path: string): string | undefined {
+  if (content === undefined || content.length > MAX_TEXT_BYTES) return undefined
+  const text = content.toString('utf8')
+  if (!Buffer.from(text).equals(content) || text.includes('\0')) return undefined
+  const read = readTemplate(text, formatOf(path))
+  return read.ok && read.template.paths.length === 0 ? text : undefined
+}
+
+const FORMATS: readonly (readonly [RegExp, TemplateFormat])[] = [
+  [/\.toml$/, 'toml'],
+  [/\.ya?ml$/, 'yaml'],
+  [/\.json$/, 'json'],
+  [UNIT_TYPE, 'ini'],
+  [/^\/etc\/(?:default|sysconfig)\//, 'shell'],
+]
+export const formatOf = (path: string): TemplateFormat => FORMATS.find(([is]) => is.test(path))?.[1] ?? 'plain'
+
+function takePackage(source: Source, { recipe }: Wishes, found: Found): void {
+  const conffiles = new Set(source.says.conffiles)
+  for (const entry of source.tree.entries()) {
+    const path = `/${entry.path}`
+    const why = reasonToLeave(path, entry, recipe)
+    const copy = recipe?.copies?.[path]
+    const file = entry.kind === 'Other' ? undefined : source.tree.file(entry.path)
+    if (why === '') continue
+    if (why !== undefined) found.left.push({ what: path, why })
+    else if (file === undefined) found.left.push({ what: path, why: 'it is no regular file' })
+    else if (copy !== undefined) take(found, file, copy)
+    else if (UNIT_FOLDER.test(path) && UNIT_TYPE.test(path) && entry.kind === 'File')
+      take(found, file, path.replace(UNIT_FOLDER, `${UNITS}/`))
+    else if (conffiles.has(path) || path.startsWith('/etc/')) take(found, file, path)
+    else if (PROGRAM_FOLDERS.test(path)) take(found, file, path)
+    else found.left.push({ what: path, why: 'it is no program, unit or configuration' })
+  }
+}
+
+/** An empty reason: no node needs it, and it is not reported. */
+function reasonToLeave(path: string, { kind }: TreeEntry, recipe: Recipe | undefined): string | undefined {
+  if (UNUSED.test(path)) return ''
+  if (recipe?.leaves?.test(path) === true) return `the recipe ${recipe.name} does without it`
+  const [, why] = OF_DISTRIBUTION.find(([is]) => is.test(path)) ?? []
+  if (why !== undefined) return why
+  return kind === 'Link' && UNIT_FOLDER.test(path) ? 'systemd makes it when it enables the unit' : undefined
+}
+
+/** Archives and images do not say where their files go: programs are found by name, or all of them in the folders for programs. */
+function takePrograms(source: Source, { recipe }: Wishes, found: Found): void {
+  const files = source.tree.entries().flatMap((e) => (e.kind === 'File' && isExecutable(e) ? [e] : []))
+  const isAsked = (file: TreeFile): boolean => {
+    const name = basename(file.path)
+    return recipe === undefined ? isInProgramFolder(file.path) : recipe.programs.some((p) => p.test(name))
+  }
+  for (const file of files) {
+    if (!isAsked(file)) continue
+    const name = basename(file.path)
+    const to = `${recipe?.folder ?? '/usr/local/bin'}/${recipe?.renamed?.[name] ?? name}`
+    // The first in the order of paths: images carry some twice.
+    if (!found.programs.has(to)) take(found, file, to)
+  }
+  if (recipe === undefined || source.kind === 'image') return
+  for (const e of source.tree.entries())
+    if (e.kind === 'File' && recipe.unit !== undefined && basename(e.path) === recipe.unit.name)
+      take(found, e, `${UNITS}/${recipe.unit.name}`)
+}
+
+/** Of a release archive: beside each other at its top, or in its folder of programs. */
+const isInProgramFolder = (path: string): boolean => /^(?:[^/]+\/)?(?:s?bin\/)?[^/]+$/.test(path)
+
+type UnitChoice =
+  | { readonly ok: true; readonly name: string | undefined }
+  | { readonly ok: false; readonly problem: string }
+
+function takeUnit({ recipe, unit: asked }: Wishes, { texts, left }: Found): UnitChoice {
+  const own = recipe?.unit
+  if (own !== undefined) {
+    const path = `${UNITS}/${own.name}`
+    const before = texts.get(path)?.text
+    texts.set(path, { text: changedUnit(before ?? own.text, own.without, own.service ?? []), mode: 0o644 })
+    for (const line of (before ?? '').split('\n'))
+      if (own.without?.test(line) === true)
+        left.push({ what: `${own.name}: ${line}`, why: `the recipe ${recipe?.name} does without it` })
+    return { ok: true, name: own.name }
+  }
+  const services = [...texts.keys()]
+    .filter((p) => p.startsWith(`${UNITS}/`) && /[^@]\.service$/.test(p))
+    .map((p) => basename(p))
+  if (asked !== undefined)
+    return services.includes(asked) || asked === 'none'
+      ? { ok: true, name: asked === 'none' ? undefined : asked }
+      : { ok: false, problem: `it has no unit ${asked}; its services: ${services.join(', ') || 'none'}` }
+  return services.length > 1
+    ? {
+        ok: false,
+        problem: `it has ${services.length} services (${services.join(', ')}): name the one of this component with --unit, or none`,
+      }
+    : { ok: true, name: services[0] }
+}
+
+function dropBelow({ programs, texts }: Found, path: string): boolean {
+  const bare = path.replace(/\/+$/, '')
+  const hit = [...programs.keys(), ...texts.keys()].filter((p) => p === bare || p.startsWith(`${bare}/`))
+  for (const p of hit) {
+    programs.delete(p)
+    texts.delete(p)
+  }
+  return hit.length > 0
+}
+
+function choiceOf({ programs, texts, left }: Found, unit: string | undefined, recipe: Recipe | undefined): Choice {
+  const files = [...texts].map(([path, { text, mode }]): SpecFile => ({
+    path,
+    mode: modeOf(mode),
+    format: formatOf(path),
+    template: text,
+    // Without a service there is nothing to restart.
+    onChange: unit === undefined ? 'None' : 'Restart',
+  }))
+  const says = unit === undefined ? undefined : unitSays(texts.get(`${UNITS}/${unit}`)?.text ?? '')
+  const users = [...new Set([...(says?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
+    /^[a-z_][a-z0-9_-]*$/.test(u),
+  )
+  return {
+    programs: [...programs.values()].toSorted((a, b) => (a.to < b.to ? -1 : 1)),
+    files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+    service:
+      unit === undefined || says === undefined ? undefined : { unit, restart: says.restart, killMode: says.killMode },
+    // Does nothing where the account exists.
+    hooks:
+      users.length === 0
+        ? undefined
+        : { preInstall: { command: ['/usr/bin/systemd-sysusers', '--inline', ...users.map((u) => `u ${u} -`)] } },
+    left,
+  }
+}

@@ -1,0 +1,160 @@
+// What was downloaded, as the rest sees it: one tree of files, what the publisher says of it, and a second reading that copies chosen files.
+import { createHash } from 'node:crypto'
+import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { cliErrors } from '../../cli-errors.ts'
+import { readEntries, type ArchiveEntry } from './archive-entries.ts'
+import { FileTree, type TreeFile } from './file-tree.ts'
+import { sourceRefused, unpackedStream, type FilePart } from './unpacked-stream.ts'
+
+export type SourceKind = 'deb' | 'tar' | 'image'
+
+export interface Source {
+  readonly kind: SourceKind
+  /** File name as downloaded. */
+  readonly name: string
+  readonly sha256: string
+  readonly tree: FileTree
+  readonly layers: readonly FilePart[]
+  /** Set when the download is the program itself. */
+  readonly isProgram?: true
+  readonly says: Publisher
+}
+
+/** Absent where the format does not say it. */
+export interface Publisher {
+  readonly component?: string
+  readonly version?: string
+  readonly arch?: string
+  /** What the package wants on the host, as written there. */
+  readonly depends?: readonly string[]
+  /** Names of scripts that its own installer would run. */
+  readonly scripts?: readonly string[]
+  /** Absolute paths. */
+  readonly conffiles?: readonly string[]
+}
+
+/** Larger than any release archive of a node component. */
+const MAX_SOURCE_BYTES = 4 * 2 ** 30
+/** Of one text; a template may have as much. */
+export const MAX_TEXT_BYTES = 65_536
+/** Of all texts of one download. */
+const MAX_TEXTS_BYTES = 32 * 2 ** 20
+/** Units, and what lies in etc: what decisions are made from, and what becomes a file that people can read in git. */
+const TEXT = /(?:^|\/)etc\/|(?:^|\/)systemd\/system\/|^[^/]*\.(?:service|socket|timer)$/
+
+export function wholeFile(path: string): FilePart {
+  let length: number
+  try {
+    const stat = statSync(path)
+    if (!stat.isFile()) throw new Error('it is not a regular file')
+    length = stat.size
+  } catch (cause) {
+    throw new KubeNodeError(cliErrors.KN1104({ what: 'download', path, why: messageOf(cause) }), { cause })
+  }
+  if (length > MAX_SOURCE_BYTES)
+    throw sourceRefused(path, `it has ${length} bytes, at most ${MAX_SOURCE_BYTES} are read`)
+  return { file: path, start: 0, length }
+}
+
+export async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** Layers are laid over each other as an image does it; a package has one. */
+export async function readTree(
+  layers: readonly FilePart[],
+  isText: (path: string) => boolean = (path) => TEXT.test(path),
+): Promise<FileTree> {
+  const tree = new FileTree()
+  let texts = 0
+  for (const [layer, part] of layers.entries()) {
+    const found: { readonly entry: ArchiveEntry; readonly pieces: Buffer[] | undefined }[] = []
+    const seen = new Set<string>()
+    await readEntries(part.file, unpackedStream(part), (entry) => {
+      if (entry.kind === 'File' && seen.size === seen.add(entry.path).size)
+        throw sourceRefused(part.file, `it has ${JSON.stringify(entry.path)} twice`)
+      const isKept = entry.kind === 'File' && entry.size <= MAX_TEXT_BYTES && isText(entry.path)
+      const pieces: Buffer[] | undefined = isKept ? [] : undefined
+      found.push({ entry, pieces })
+      if (isKept && (texts += entry.size) > MAX_TEXTS_BYTES)
+        throw sourceRefused(part.file, `its texts exceed ${MAX_TEXTS_BYTES} bytes`)
+      return pieces === undefined ? undefined : (chunk) => pieces.push(chunk)
+    })
+    for (const { entry } of found) deleteBelow(tree, entry)
+    for (const { entry, pieces } of found) put(tree, entry, layer, pieces)
+  }
+  return tree
+}
+
+const WHITEOUT = '.wh.'
+const OPAQUE = '.wh..wh..opq'
+
+function deleteBelow(tree: FileTree, { path }: ArchiveEntry): void {
+  const name = basename(path)
+  const folder = dirname(path) === '.' ? '' : dirname(path)
+  if (name === OPAQUE) tree.clear(folder)
+  else if (name.startsWith(WHITEOUT)) tree.remove(join(folder, name.slice(WHITEOUT.length)))
+}
+
+function put(tree: FileTree, entry: ArchiveEntry, layer: number, pieces: readonly Buffer[] | undefined): void {
+  const { path, kind, mode, size, target } = entry
+  if (basename(path).startsWith(WHITEOUT)) return
+  if (kind === 'Folder') tree.folder(path)
+  else if (kind === 'Link') tree.put({ kind, path, target })
+  // A second name of a file: from the root of its archive.
+  else if (kind === 'HardLink') tree.put({ kind: 'Link', path, target: `/${target.replace(/^\.?\//, '')}` })
+  else if (kind === 'Other') tree.put({ kind, path })
+  else tree.put({ kind, path, layer, mode, size, ...(pieces !== undefined && { content: Buffer.concat(pieces) }) })
+}
+
+/** Copies chosen files to places that we name, in a second reading: nothing else ever reaches the disk. */
+export async function copyFiles(
+  source: Pick<Source, 'layers' | 'isProgram'>,
+  wanted: readonly { readonly file: TreeFile; readonly to: string }[],
+): Promise<void> {
+  for (const [layer, part] of source.layers.entries()) {
+    const here = wanted.filter(({ file }) => file.layer === layer)
+    if (here.length === 0) continue
+    if (source.isProgram === true) {
+      const out = outputs(here.map(({ to }) => to))
+      for await (const chunk of unpackedStream(part)) out.write(chunk)
+      out.close()
+      continue
+    }
+    const places = Map.groupBy(here, ({ file }) => file.path)
+    const missing = new Set(places.keys())
+    const closing: (() => void)[] = []
+    try {
+      await readEntries(part.file, unpackedStream(part), ({ path, kind, size }) => {
+        const found = kind === 'File' ? places.get(path) : undefined
+        if (found === undefined || found[0]?.file.size !== size) return undefined
+        missing.delete(path)
+        const out = outputs(found.map(({ to }) => to))
+        closing.push(out.close)
+        return out.write
+      })
+    } finally {
+      for (const close of closing) close()
+    }
+    if (missing.size > 0) throw sourceRefused(part.file, 'it changed while it was read')
+  }
+}
+
+function outputs(paths: readonly string[]): { readonly write: (chunk: Buffer) => void; readonly close: () => void } {
+  const open = paths.map((path) => {
+    mkdirSync(dirname(path), { recursive: true })
+    return openSync(path, 'wx', 0o600)
+  })
+  return {
+    write: (chunk) => {
+      for (const fd of open) for (let at = 0; at < chunk.length;) at += writeSync(fd, chunk, at)
+    },
+    close: () => {
+      for (const fd of open) closeSync(fd)
+    },
+  }
+}

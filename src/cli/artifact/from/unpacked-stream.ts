@@ -1,0 +1,101 @@
+// Opens a part of a file as plain bytes, whatever it is compressed with, and never yields more than the limit: a bomb ends the reading, not the disk.
+import { spawn } from 'node:child_process'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { cliErrors } from '../../cli-errors.ts'
+
+export interface FilePart {
+  readonly file: string
+  readonly start: number
+  /** In bytes. */
+  readonly length: number
+}
+
+/** All release archives of node components together unpack to a fraction of it. */
+export const MAX_UNPACKED_BYTES = 4 * 2 ** 30
+/** The dictionary of `xz -9` needs an eighth of it; a header may ask for gigabytes. */
+const XZ_MEMORY = '512MiB'
+const MAGIC_BYTES = 6
+
+export const sourceRefused = (file: string, why: string, cause?: unknown): KubeNodeError =>
+  new KubeNodeError(cliErrors.KN1130({ file, why }), cause === undefined ? {} : { cause })
+
+type Packing = 'none' | 'gzip' | 'zstd' | 'xz' | 'bzip2'
+
+const MAGIC: readonly (readonly [Packing, readonly number[]])[] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ['bzip2', [0x42, 0x5a, 0x68]],
+]
+
+/** By content: names of downloads lie. */
+async function packingOf({ file, start, length }: FilePart): Promise<Packing> {
+  const handle = await open(file, 'r')
+  try {
+    const head = Buffer.alloc(Math.min(MAGIC_BYTES, length))
+    await handle.read(head, 0, head.length, start)
+    return MAGIC.find(([, magic]) => magic.every((byte, n) => head[n] === byte))?.[0] ?? 'none'
+  } finally {
+    await handle.close()
+  }
+}
+
+export async function* unpackedStream(part: FilePart, maxBytes = MAX_UNPACKED_BYTES): AsyncGenerator<Buffer> {
+  const { file } = part
+  const packing = await packingOf(part)
+  if (packing === 'bzip2') throw sourceRefused(file, 'it is compressed with bzip2; only gzip, xz and zstd are read')
+  if (part.length === 0) return
+  const raw = createReadStream(file, { start: part.start, end: part.start + part.length - 1 })
+  let bytes = 0
+  try {
+    for await (const chunk of plain(raw, packing, file)) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw sourceRefused(file, `it unpacks to more than ${maxBytes} bytes`)
+      yield chunk
+    }
+  } catch (e) {
+    throw e instanceof KubeNodeError ? e : sourceRefused(file, messageOf(e), e)
+  } finally {
+    raw.destroy()
+  }
+}
+
+function plain(raw: Readable, packing: Exclude<Packing, 'bzip2'>, file: string): AsyncIterable<Buffer> {
+  if (packing === 'none') return raw as AsyncIterable<Buffer>
+  if (packing === 'xz') return throughXz(raw, file)
+  const unpacker = packing === 'gzip' ? createGunzip() : createZstdDecompress()
+  // Its error reaches the reader through the unpacker.
+  pipeline(raw, unpacker).catch(() => undefined)
+  return unpacker as AsyncIterable<Buffer>
+}
+
+/** Node.js has no xz. */
+async function* throughXz(raw: Readable, file: string): AsyncGenerator<Buffer> {
+  const child = spawn('xz', ['--decompress', '--stdout', `--memlimit-decompress=${XZ_MEMORY}`], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<string | undefined>((resolve) => {
+    let words = ''
+    child.stderr.on('data', (chunk: Buffer) => (words = (words + chunk.toString('utf8')).slice(0, 200)))
+    child.once('error', (e: NodeJS.ErrnoException) =>
+      resolve(
+        e.code === 'ENOENT' ? 'it needs the program xz, which is not installed here (package xz-utils)' : e.message,
+      ),
+    )
+    child.once('close', (code) => resolve(code === 0 ? undefined : words.trim() || `xz ended with ${code}`))
+  })
+  // A program that ended early closes its input; its own message is the reason.
+  pipeline(raw, child.stdin).catch(() => undefined)
+  try {
+    yield* child.stdout as AsyncIterable<Buffer>
+    const problem = await ended
+    if (problem !== undefined) throw sourceRefused(file, problem)
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
