@@ -92,7 +92,7 @@ export const agentErrors = errorTable({
   },
   KN8023: {
     text: 'cannot install {component}: {first} is not managed by KubeNode',
-    next: 'move it away; retried automatically',
+    next: 'run kubenode adopt {machine} to keep the original and replace it, or move it away; retried within seconds',
   },
   KN8024: {
     text: 'cannot configure {component}: the secret value at {path} is not available: {why}',
@@ -213,6 +213,14 @@ export const agentErrors = errorTable({
   KN8062: {
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
     next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
+  },
+  KN8070: {
+    text: 'cannot copy {path}: its content changed meanwhile',
+    next: 'retried automatically',
+  },
+  KN8071: {
+    text: 'cannot adopt {path} for {component}: it is a folder or a device',
+    next: 'use another path in the component, or move it away; retried within seconds',
   },
   KN8063: {
     text: 'cannot join: Node.js does not start on this host: {why}',

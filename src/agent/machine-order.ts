@@ -1,6 +1,7 @@
 // The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { AdoptionMode } from './components/adoption.ts'
 import type { OrderedAttempt } from './components/order.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
@@ -12,6 +13,12 @@ export interface MachineOrder {
   readonly generation: number
   readonly components: readonly NamedOrder[]
   readonly jobs: readonly string[]
+  /** What to do with files of others; Refuse when left out. */
+  readonly adoption?: AdoptionMode
+  /** The agent is to hand the host back and to leave it. */
+  readonly leaving?: boolean
+  /** The Machine is only observed from now on: components stay as they are. */
+  readonly isObserved?: boolean
 }
 
 export interface NamedOrder extends OrderedAttempt {
@@ -34,8 +41,12 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
         attempt: c.attempt ?? 1,
         ...(c.config === undefined ? {} : { config: c.config }),
         ...(c.switch === undefined ? {} : { switch: c.switch }),
+        ...(c.onRemoval === undefined ? {} : { onRemoval: c.onRemoval }),
       })),
     jobs: spec.jobs ?? [],
+    ...(spec.adoption === undefined ? {} : { adoption: spec.adoption }),
+    ...(spec.leaving === true && { leaving: true }),
+    ...(spec.channel === 'Observe' && { isObserved: true }),
   }
 }
 

@@ -140,4 +140,29 @@ const ASKED_OF_PODS: readonly Attempt[] = [
   },
 ]
 
-tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS])
+const MACHINE_A = '/apis/kubenode.io/v1alpha1/machines/m-a'
+const leaving = (value: boolean | null) => ({ body: { spec: { leaving: value } } })
+
+const ORDERED_TO_LEAVE: readonly Attempt[] = [
+  {
+    name: 'who may write Machines orders the agent of one to leave its host',
+    attempt: ({ ask, who }) => ask(who.installer, 'PATCH', MACHINE_A, leaving(true)),
+    control: ({ ask, who }) => ask(who.controllers, 'PATCH', `${MACHINE_A}?dryRun=All`, leaving(true)),
+    refused: /only the machine controller writes spec\.leaving/,
+  },
+  {
+    name: 'who may create Machines brings the order along, as in a restored backup',
+    attempt: ({ ask, who }) =>
+      ask(who.installer, 'POST', MACHINE_A.replace('/m-a', ''), {
+        body: {
+          apiVersion: 'kubenode.io/v1alpha1',
+          kind: 'Machine',
+          metadata: { name: 'm-restored' },
+          spec: { leaving: true },
+        },
+      }),
+    refused: /only the machine controller writes spec\.leaving/,
+  },
+]
+
+tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS, ...ORDERED_TO_LEAVE])

@@ -82,9 +82,11 @@ export class AllComponents {
   }
 
   reports(): readonly ComponentReport[] {
-    return this.workers.flatMap(({ component, record, waiting, waitingBecause, drift, foreign }) => {
-      const named = this.#order?.components.find((c) => c.name === component)
-      return record === undefined ? [] : [{ record, order: named, waiting, waitingBecause, drift, foreign }]
+    return this.workers.flatMap((worker) => {
+      const { component, record, waiting, waitingBecause, drift, foreign, adoption, removal } = worker
+      const order = this.#order?.components.find((c) => c.name === component)
+      if (record === undefined) return []
+      return [{ record, order, waiting, waitingBecause, drift, foreign, adoption, removal }]
     })
   }
 
@@ -96,6 +98,8 @@ export class AllComponents {
     const worker = new ComponentWorker(
       {
         ...this.#deps,
+        adoption: () => this.#order?.adoption ?? 'Refuse',
+        isObserved: () => this.#order?.isObserved === true,
         readPermit: (permit) => this.#deps.readPermit(staged(worker), permit),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {

@@ -1,6 +1,7 @@
 // What the Machine orders for one component of this node: an assignment, with the attempt and the permitted switch of what is to run.
 import { type Removal, type Run, removalOf, runOf } from '#api/protocol/assignment.ts'
 import type { Attempt } from './record.ts'
+import type { OnRemoval } from './removal.ts'
 
 /** The agent may switch to this attempt under the permit. */
 export interface SwitchOrder {
@@ -11,11 +12,13 @@ export interface SwitchOrder {
 /** One entry of the Machine's order, as it is kept on disk. */
 export interface OrderedAttempt extends Attempt {
   readonly switch?: SwitchOrder
+  readonly onRemoval?: OnRemoval
 }
 
 export interface RunOrder extends Run {
   readonly attempt: number
   readonly switch?: SwitchOrder
+  readonly onRemoval?: OnRemoval
 }
 
 /** Unread until the Machine was read once, now or before a restart: until then nothing is removed. */
@@ -26,8 +29,13 @@ export const UNREAD: ComponentOrder = { kind: 'Unread' }
 /** Removal when the Machine no longer lists the component. */
 export function orderFor(component: string, entry: OrderedAttempt | undefined): ComponentOrder {
   if (entry === undefined) return removalOf(component)
-  const { version, config, attempt } = entry
-  return { ...runOf(component, version, config), attempt, ...(entry.switch !== undefined && { switch: entry.switch }) }
+  const { version, config, attempt, onRemoval } = entry
+  return {
+    ...runOf(component, version, config),
+    attempt,
+    ...(entry.switch !== undefined && { switch: entry.switch }),
+    ...(onRemoval !== undefined && { onRemoval }),
+  }
 }
 
 /** The journal names the component once, and leaves out a configuration that is none. */

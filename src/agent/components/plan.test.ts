@@ -262,7 +262,7 @@ const CASES: readonly [what: string, seen: SeenCase, says: string][] = [
   ['a repair asks for a restart', { asked: 'Restart' }, 'Restart'],
   ['a repair asks for a reinstall', { asked: 'Reinstall' }, 'Reinstall'],
   ['a repair asks while a switch is open', { asked: 'Restart', record: opened('Probing'), order: ordered }, 'Commit'],
-  ['not named any more', { order: undefined }, 'Uninstall'],
+  ['not named any more', { order: undefined }, 'Remove'],
   ['frozen node: ordered and granted', { record: staged, order: ordered, permit: granted, ...onFrozen }, HELD],
   ['frozen node: a first install', { record: firstInstall, isNodePending: true, ...onFrozen }, HELD],
   ['frozen node: a new version', { order: newVersion, ...onFrozen }, 'Stage'],
@@ -283,7 +283,7 @@ test.each(CASES)('%s', (_what, more, says) => {
   expect(said(planComponent(seen(more)))).toBe(says)
 })
 
-const DISRUPTS: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'Restart', 'Reinstall', 'Uninstall'])
+const DISRUPTS: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'Restart', 'Reinstall', 'Remove'])
 
 describe('whatever is seen', () => {
   const anySlot = fc.constantFrom(undefined, one, two)

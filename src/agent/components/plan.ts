@@ -4,6 +4,8 @@ import type { Reason } from '#api/catalogue.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { attemptOf, type ComponentOrder, type RunOrder } from './order.ts'
+import type { AdoptionMode } from './adoption.ts'
+import type { OnRemoval } from './removal.ts'
 import type { ComponentRecord, SecondStart, Slot, Attempt } from './record.ts'
 import { isPinned, isSameAttempt, isSlotOf } from './record.ts'
 
@@ -57,6 +59,10 @@ export interface ComponentSeen {
   readonly asked: 'Restart' | 'Reinstall' | undefined
   /** The running or stored files differ from what was installed, and only a switch to a fresh copy fixes that. */
   readonly isDrifted?: boolean
+  /** What to do with files of others. */
+  readonly adoption?: AdoptionMode
+  /** Why the staged version cannot be put in place: files of others are there. */
+  readonly inTheWay?: string | undefined
   /** A user on the node forbids every disruption; a running switch may finish, and a crashed process may be restarted. */
   readonly isNodeFrozen?: boolean
 }
@@ -76,7 +82,8 @@ export type ComponentAction =
   | { readonly kind: 'Reinstall'; readonly reason: string }
   | { readonly kind: 'Degrade'; readonly because: Reason; readonly reason: string }
   | { readonly kind: 'Recover'; readonly reason: string }
-  | { readonly kind: 'Uninstall'; readonly reason: string }
+  | { readonly kind: 'NoteRemoval'; readonly onRemoval: OnRemoval | undefined; readonly reason: string }
+  | { readonly kind: 'Remove'; readonly reason: string }
 
 export interface ComponentPlan {
   readonly action: ComponentAction | undefined
@@ -90,6 +97,9 @@ export interface ComponentPlan {
 /** How often permits are read while an order waits for one that is not Granted. */
 const PERMIT_RETRY_MS = 5_000
 
+/** A file that is moved away lets the component in within seconds. */
+const FOREIGN_LOOK_MS = 3_000
+
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
 const act = (action: ComponentAction): ComponentPlan => ({ action })
@@ -101,16 +111,19 @@ const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
 
 export function planComponent(seen: ComponentSeen): ComponentPlan {
   const { record, order } = seen
+  if (record?.removal !== undefined) return act({ kind: 'Remove', reason: 'the removal was interrupted' })
   if (record?.open !== undefined) return planOpenSwitch(seen)
   if (order.kind === 'Unread') return planHealth(seen) ?? wait('waiting to read the Machine')
   if (order.kind === 'Remove') {
     if (record === undefined) return wait('the Machine does not list this component')
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
-    return act({ kind: 'Uninstall', reason: 'the Machine no longer lists this component' })
+    return act({ kind: 'Remove', reason: 'the Machine no longer lists this component' })
   }
   // Repair requests under a permit and crashed processes come before new versions.
   const now = planAsked(seen) ?? planHealth(seen)
   if (now?.action !== undefined) return now
+  if (record !== undefined && record.onRemoval !== order.onRemoval)
+    return act({ kind: 'NoteRemoval', onRemoval: order.onRemoval, reason: 'the declared end of the component changed' })
   const isNew = record === undefined || !isSameAttempt(record.target, order)
   return soonest(isNew ? planRetarget(seen, order) : planTarget(seen, record, order), now)
 }
@@ -171,6 +184,8 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: RunOrde
     const { what, because } = seen.missingRequirement
     return { ...wait(what), because }
   }
+  if (seen.adoption === 'Preview') return wait('adoption is previewed only; nothing is changed')
+  if (seen.inTheWay !== undefined) return { ...wait(seen.inTheWay, FOREIGN_LOOK_MS), because: 'InstallFailed' }
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)
   if (current !== undefined) return wait('waiting for the order to switch')

@@ -3,6 +3,7 @@ import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
 import { isSameVersion, type Version } from '#api/protocol/assignment.ts'
 import { PHASES } from '#api/phases.ts'
+import type { OnRemoval, RemovalPlan } from './removal.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
 /** The machine's order: which version, with which configuration, and which attempt. */
@@ -64,6 +65,10 @@ export interface ComponentRecord {
   readonly staged?: Slot
   readonly open?: OpenSwitch
   readonly pins: readonly Pin[]
+  /** The declared end of the component: its entry is removed before that end. */
+  readonly onRemoval?: OnRemoval
+  /** Decided, and finished whatever the Machine says meanwhile. */
+  readonly removal?: RemovalPlan
   /** Versions that passed their settle window here, newest last. */
   readonly healthy?: readonly HealthyVersion[]
 }
@@ -81,11 +86,15 @@ export function parseRecord(value: unknown): ComponentRecord | undefined {
     // Both are written and cleared together.
     isSwitching(value['state'] as ComponentState) === (value['open'] !== undefined) &&
     (value['open'] === undefined || isOpen(value['open'])) &&
+    (value['onRemoval'] === undefined || isHow(value['onRemoval'])) &&
+    (value['removal'] === undefined || (isObject(value['removal']) && isHow(value['removal']['how']))) &&
     Array.isArray(value['pins']) &&
     value['pins'].every((p) => isObject(p) && typeof p['digest'] === 'string' && isTarget(p)) &&
     (value['healthy'] === undefined || (Array.isArray(value['healthy']) && value['healthy'].every(isHealthyVersion)))
   return isGood ? (value as unknown as ComponentRecord) : undefined
 }
+
+const isHow = (v: unknown): boolean => v === 'Restore' || v === 'Keep' || v === 'Uninstall'
 
 const isTarget = (v: unknown): boolean =>
   isObject(v) && typeof v['version'] === 'string' && Number.isSafeInteger(v['attempt'])

@@ -2,20 +2,24 @@
 // says which version is in use.
 import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
 import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
+import { effectFor, inTheWay, standingsOf, type AdoptionMode, type Standing } from './adoption.ts'
+import { digestsInUse, keep, removeFolders, restore, restorePath, type InUse } from './hand-back.ts'
+import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProcess } from './kept.ts'
+import type { RemovalPlan } from './removal.ts'
 import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
-import type { Processes } from '../supervise/port.ts'
+import type { Processes, StartRequest } from '../supervise/port.ts'
 import { causeOf, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { switchEffect, type SlotOf } from './effect.ts'
 import { layoutOf } from './layout.ts'
-import { makeLinks, removeLinks } from './links.ts'
+import { makeLinks } from './links.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type Slot } from './record.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -27,6 +31,10 @@ export interface SwitchDeps {
   readonly dir: NodeDir
   readonly processes: Processes
   readonly log: Logger
+  /** Its name, for advice. */
+  readonly machine?: string
+  /** What to do with files of others; Refuse when it is not known. */
+  readonly adoption?: () => AdoptionMode
   /** Throws when the hook fails. */
   readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
 }
@@ -165,12 +173,14 @@ export class Switcher {
     if (open.phase !== 'GoingBack')
       await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message, reason, output })
     const isSame = open.from?.digest === open.to.digest
+    const hadForeign = isAdopted(await readKept(this.#deps, this.#component))
     const pins = isSame ? record.pins : withPin(record, open.to)
     const change = { open: undefined, staged: undefined, current: open.from, message, reason, output, pins }
     const problem = await this.#restore(open.to, open.from)
+    const isForeignBack = open.from === undefined && hadForeign
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
-    else if (open.from !== undefined && problem === undefined)
+    else if ((open.from !== undefined || isForeignBack) && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)
     else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? message })
     await this.dropOldSlots()
@@ -188,20 +198,40 @@ export class Switcher {
     await this.start()
   }
 
-  async uninstall(): Promise<void> {
-    const { processes } = this.#deps
-    const record = this.#journal.record
-    if (record?.current !== undefined) {
-      const spec = await readSlot(this.#deps, this.#component, record.current.id)
-      await processes.stop(this.#component)
-      if (spec !== undefined) {
-        await processes.forget?.(this.#component, spec.service)
-        await this.#hook(spec, 'uninstall')
-        await removeLinks(this.#deps, this.#component, layoutOf(spec).links)
-      }
-    } else await processes.stop(this.#component)
+  /** Decided once: whatever interrupts it, it is finished in the same way. */
+  async remove(planned: RemovalPlan): Promise<void> {
+    const record = this.#demand()
+    const removal = record.removal ?? planned
+    if (record.removal === undefined) await this.#journal.write({ removal })
+    const { current } = record
+    const spec = current && (await readSlot(this.#deps, this.#component, current.id))
+    if (current === undefined || spec === undefined) await this.#deps.processes.stop(this.#component)
+    else await this.#handBack({ component: this.#component, slot: current.id, spec }, removal)
     await this.#throwAway()
     this.#journal.forget()
+  }
+
+  async #handBack(inUse: InUse, { how, restarts }: RemovalPlan): Promise<void> {
+    switch (how) {
+      case 'Keep':
+        return keep(this.#deps, inUse)
+      case 'Restore':
+        return restore(this.#deps, inUse, restarts)
+      case 'Uninstall':
+        return this.#uninstall(inUse)
+      default:
+        return assertNever(how)
+    }
+  }
+
+  async #uninstall({ component, spec }: InUse): Promise<void> {
+    const { processes } = this.#deps
+    await processes.stop(component)
+    await processes.forget?.(component, spec.service)
+    await this.#hook(spec, 'uninstall')
+    for (const { path } of layoutOf(spec).links) await restorePath(this.#deps, component, undefined, path)
+    await removeFolders(this.#deps, await readKept(this.#deps, component))
+    await dropKept(this.#deps, component)
   }
 
   /** Renamed away in one step, whatever happens while its files are removed. */
@@ -244,6 +274,7 @@ export class Switcher {
     const link = currentLink(dir, this.#component)
     const target = slotFolder(dir, this.#component, id)
     const effect = await switchEffect(this.#deps, this.#component, from, to)
+    const { kept, notThis } = await this.#adopt(to, from)
     // No process of the old version may run while the link changes.
     if (effect === 'Restart' && (await files.readLink(link)) !== target) await processes.stop(this.#component)
     await relink(files, link, target)
@@ -251,18 +282,54 @@ export class Switcher {
     await makeLinks(this.#deps, this.#component, layout.links)
     const stays = new Set(layout.links.map((l) => l.path))
     const gone = from === undefined ? [] : layoutOf(from.spec).links.filter((l) => !stays.has(l.path))
-    await removeLinks(this.#deps, this.#component, gone)
+    for (const { path } of gone) await restorePath(this.#deps, this.#component, kept, path)
     if (from?.spec.service !== undefined && spec.service === undefined)
       await processes.forget?.(this.#component, from.spec.service)
-    await this.#startFrom(to, effect !== 'Restart')
+    await this.#startFrom(to, { keep: effect !== 'Restart', ...(notThis !== undefined && { notThis }) })
     const { reloadSignal } = spec.service ?? {}
     if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
   }
 
-  async #startFrom({ id, spec: { service } }: SlotOf, keep = false): Promise<void> {
+  /** Keeps what other programs have at its paths, if they may be replaced. `notThis`: the process that runs from files that are about to be replaced. */
+  async #adopt(
+    { id, spec }: SlotOf,
+    from: SlotOf | undefined,
+  ): Promise<{ readonly kept: Kept; readonly notThis?: KeptProcess }> {
+    const { processes, adoption } = this.#deps
+    const component = this.#component
+    const before = await readKept(this.#deps, component)
+    const standings = await standingsOf(this.#deps, spec, id, before)
+    const foreign = foreignError(component, inTheWay(standings, adoption?.() ?? 'Refuse', before), this.#deps.machine)
+    if (foreign !== undefined) throw foreign
+    const isFirst = from === undefined && before?.unit === undefined && spec.service !== undefined
+    const unit = isFirst ? await processes.standing?.(component, spec.service) : undefined
+    const kept = await keepOriginals(this.#deps, component, layoutOf(spec).links, unit)
+    const replaced = from === undefined && (await this.#isReplaced(kept, { id, spec }))
+    return { kept, ...(replaced && kept.unit?.main !== undefined && { notThis: kept.unit.main }) }
+  }
+
+  /** Told by what was kept, and not by what is there: an interrupted adoption restarts the same. */
+  async #isReplaced(kept: Kept, { id, spec }: SlotOf): Promise<boolean> {
+    const inUse = await digestsInUse(this.#deps, { component: this.#component, slot: id, spec })
+    return layoutOf(spec).links.some((link) => {
+      const original = kept.originals.find((o) => o.path === link.path)
+      if (original === undefined || effectFor(spec, link) !== 'Restart') return false
+      return original.kind === 'Absent' || original.sha256 !== inUse.get(link.path)
+    })
+  }
+
+  async #startFrom({ id, spec: { service } }: SlotOf, how: Pick<StartRequest, 'keep' | 'notThis'> = {}): Promise<void> {
     const { processes } = this.#deps
+    const { keep = false, notThis } = how
     if (service === undefined) await processes.stop(this.#component)
-    else await processes.start({ component: this.#component, slot: id, service, ...(keep ? { keep } : {}) })
+    else
+      await processes.start({
+        component: this.#component,
+        slot: id,
+        service,
+        ...(keep && { keep }),
+        ...(notThis !== undefined && { notThis }),
+      })
   }
 
   /** Why the revert failed; undefined when the old version, or nothing, is in place again. */
@@ -277,10 +344,11 @@ export class Switcher {
         )
         return undefined
       }
-      await processes.stop(this.#component)
-      await processes.forget?.(this.#component, failedSpec?.service)
+      if (failedSpec === undefined) {
+        await processes.stop(this.#component)
+        await processes.forget?.(this.#component, undefined)
+      } else await this.#undoFirst({ component: this.#component, slot: failed.id, spec: failedSpec })
       await removeDurably(files, currentLink(dir, this.#component))
-      if (failedSpec !== undefined) await removeLinks(this.#deps, this.#component, layoutOf(failedSpec).links)
       return undefined
     } catch (e) {
       if (isPowerLoss(e)) throw e
@@ -288,10 +356,34 @@ export class Switcher {
     }
   }
 
+  /** What other programs had runs again, in its own version. */
+  async #undoFirst(inUse: InUse): Promise<void> {
+    const kept = await readKept(this.#deps, this.#component)
+    const { unit } = kept ?? {}
+    const isOriginal =
+      unit?.main !== undefined && (await this.#deps.processes.isMain?.(this.#component, unit.main)) === true
+    await restore(this.#deps, inUse, unit !== undefined && !isOriginal)
+  }
+
   async #hook(spec: MachineComponentSpec, name: HookName): Promise<void> {
     const hook = spec.hooks?.[name]
     if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
   }
+}
+
+/** Undefined when nothing is in the way. */
+export function foreignError(
+  component: string,
+  standings: readonly Standing[],
+  machine = 'NODE',
+): KubeNodeError | undefined {
+  const [first] = standings
+  if (first === undefined) return undefined
+  const data = { data: { foreign: standings.map((s) => s.link.path) } }
+  const { path } = first.link
+  return first.original === undefined
+    ? new KubeNodeError(agentErrors.KN8071({ component, path }), data)
+    : new KubeNodeError(agentErrors.KN8023({ component, first: path, machine }), data)
 }
 
 /** The simulated power cut of a test must not look like a failed step. */

@@ -20,6 +20,10 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly look: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>
   /** Whether a user on the node forbids every disruption; absent where that is not possible. */
   readonly isNodeFrozen?: () => Promise<boolean>
+  /** Why a version may not be installed any more; absent where that cannot be known. */
+  readonly refusal?: (spec: MachineComponentSpec) => Promise<string | undefined>
+  /** The node is handed back with its components in place. */
+  readonly isObserved?: () => boolean
   /** The first requirement on other components that is not met. */
   readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
   /** Called when a change may matter to other components. */

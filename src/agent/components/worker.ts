@@ -3,10 +3,13 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { KnownDigests } from '../files/digest.ts'
 import { lastLines } from '../last-lines.ts'
+import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
 import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
 import { withOutput, type Cause } from './cause.ts'
 import { Journal } from './journal.ts'
+import { readKept } from './kept.ts'
 import { type ComponentOrder, UNREAD } from './order.ts'
 import {
   planComponent,
@@ -18,10 +21,12 @@ import {
 } from './plan.ts'
 import { Probing } from './probing.ts'
 import { generationAfter, type ComponentRecord, type Attempt } from './record.ts'
+import { lookAtRemoval } from './removal-look.ts'
+import type { OnRemoval, RemovalPlan } from './removal.ts'
 import { KeptSpec } from './slot.ts'
 import { Staging } from './staging.ts'
 import { StartTries } from './start-tries.ts'
-import { Switcher } from './switch.ts'
+import { Switcher, foreignError } from './switch.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 interface Visit {
@@ -61,11 +66,18 @@ export class ComponentWorker {
   #visits: Visit[] = []
   #drift: string | undefined
   #foreign: readonly string[] = []
+  readonly #digests: KnownDigests
+  #adoption: AdoptionReport | undefined
+  #inTheWay: string | undefined
+  /** Slot for which the report is of what was kept. */
+  #keptIn: string | undefined
+  #removal: { readonly key: string; readonly plan: RemovalPlan } | undefined
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
     this.#deps = deps
     this.#log = deps.log.with({ component })
+    this.#digests = new KnownDigests(deps.files)
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
     this.#inUse = new KeptSpec(deps, component)
@@ -122,6 +134,16 @@ export class ComponentWorker {
   /** Paths of the node where foreign files were left in place. */
   get foreign(): readonly string[] {
     return this.#foreign
+  }
+
+  /** What adopting the files of others would do, or has kept. */
+  get adoption(): AdoptionReport | undefined {
+    return this.#adoption
+  }
+
+  /** What would happen if the component left now. */
+  get removal(): RemovalPlan | undefined {
+    return this.record?.removal ?? this.#removal?.plan
   }
 
   setDrift(drift: string | undefined, foreign: readonly string[] = []): void {
@@ -216,7 +238,7 @@ export class ComponentWorker {
       this.#waitingBecause = plan.because
       if (!isTold) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
-      return
+      return this.#lookAtRemoval(this.record)
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     // Observing changes nothing: a wait continues until an action is done.
@@ -245,6 +267,7 @@ export class ComponentWorker {
     this.#probing.watch(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
     if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#starts.noteUp()
     const startFailure = this.#starts.failure
+    await this.#lookAtOthers(record)
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {
@@ -262,8 +285,41 @@ export class ComponentWorker {
       staging: this.#staging.target,
       asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,
+      adoption: this.#deps.adoption?.() ?? 'Refuse',
+      inTheWay: this.#inTheWay,
       isNodeFrozen,
     }
+  }
+
+  /** What other programs have at the paths of the staged version; afterwards, what was kept of it. */
+  async #lookAtOthers(record: ComponentRecord | undefined): Promise<void> {
+    const deps = { ...this.#deps, digests: this.#digests }
+    const before = JSON.stringify(this.#adoption)
+    const slot = record?.state === 'Staged' ? record.staged?.id : undefined
+    const spec = slot === undefined ? undefined : await this.#staged.read(slot)
+    this.#inTheWay = undefined
+    if (slot !== undefined && spec !== undefined) {
+      const kept = await readKept(deps, this.component)
+      const standings = await standingsOf(deps, spec, slot, kept)
+      const isFirst = record?.current === undefined && spec.service !== undefined
+      const unit = isFirst ? await deps.processes.standing?.(this.component, spec.service) : undefined
+      const stays = unit === undefined || !isFirst ? [] : await this.#dropIns(spec.service)
+      this.#adoption = adoptionReport(standings, unit, stays)
+      const problem = foreignError(
+        this.component,
+        inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept),
+        deps.machine,
+      )
+      this.#inTheWay = problem?.message
+    } else if (record?.state === 'Healthy' && this.#keptIn !== record.current?.id) {
+      this.#keptIn = record.current?.id
+      this.#adoption = keptReport(await readKept(deps, this.component))
+    }
+    if (JSON.stringify(this.#adoption) !== before) this.#deps.onChange()
+  }
+
+  async #dropIns(service: MachineComponentSpec['service']): Promise<readonly string[]> {
+    return service === undefined ? [] : ((await this.#deps.processes.dropIns?.(this.component, service)) ?? [])
   }
 
   async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
@@ -330,13 +386,55 @@ export class ComponentWorker {
       case 'Recover':
         await this.#journal.step('recover', { probesPass: true }, {})
         return
-      case 'Uninstall':
+      case 'NoteRemoval':
+        return this.#noteRemoval(action.onRemoval)
+      case 'Remove':
         this.#probing.stop()
         this.#staging.stop('no longer desired')
-        return this.#switcher.uninstall()
+        return this.#switcher.remove(await this.#removalNow())
       default:
         return assertNever(action)
     }
+  }
+
+  /** The message belongs to the state, which stays. */
+  async #noteRemoval(onRemoval: OnRemoval | undefined): Promise<void> {
+    const { message, reason, output } = this.record ?? {}
+    await this.#journal.write({ onRemoval, message, reason, output })
+  }
+
+  /** What was reported as harmless, and was allowed as such, restarts nothing. */
+  async #removalNow(): Promise<RemovalPlan> {
+    const now = await this.#plannedRemoval()
+    return now.restarts && this.#removal?.plan.restarts === false ? { how: 'Keep', restarts: false } : now
+  }
+
+  async #plannedRemoval(): Promise<RemovalPlan> {
+    const { record } = this
+    const spec = await this.#specInUse(record)
+    if (record?.current === undefined || spec === undefined) return { how: 'Uninstall', restarts: false }
+    const { id: slot, version } = record.current
+    const use = { component: this.component, slot, version, spec }
+    const wish = { wanted: record.onRemoval, isObserved: this.#deps.isObserved?.() ?? false }
+    return lookAtRemoval({ ...this.#deps, digests: this.#digests }, use, wish)
+  }
+
+  /** Computed again only when something that it depends on is different. */
+  async #lookAtRemoval(record: ComponentRecord | undefined): Promise<void> {
+    if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return
+    const main = this.#deps.processes.main?.(this.component)
+    const key = JSON.stringify([
+      record.current.id,
+      record.onRemoval,
+      this.#drift,
+      this.#foreign.length,
+      main,
+      this.#deps.processes.reading(this.component),
+      this.#deps.isObserved?.() ?? false,
+    ])
+    if (this.#removal?.key === key) return
+    this.#removal = { key, plan: await this.#plannedRemoval() }
+    this.#deps.onChange()
   }
 
   async #degrade({ because: reason, message, output }: Cause): Promise<void> {

@@ -1,6 +1,6 @@
 // Writes that are complete or absent: a new file beside the old one, synced, renamed over it, and the folder synced.
 import { dirname } from 'node:path'
-import type { Files } from './port.ts'
+import type { Files, Owner } from './port.ts'
 
 /** Suffix of a file being written; after a crash any program may remove it. */
 export const PARTIAL = '.partial'
@@ -21,7 +21,7 @@ export async function writeDurably(files: Files, path: string, content: Buffer |
 }
 
 /** Points a symbolic link somewhere else in one step that a reader sees whole. */
-export async function relink(files: Files, path: string, target: string): Promise<void> {
+export async function relink(files: Files, path: string, target: string, owner?: Owner): Promise<void> {
   if ((await files.readLink(path)) === target) {
     // It may have been created by a process that died before it was durable.
     await files.syncFolder(dirname(path))
@@ -30,7 +30,7 @@ export async function relink(files: Files, path: string, target: string): Promis
   const partial = `${path}${PARTIAL}`
   await makeFolderDurably(files, dirname(path))
   await files.remove(partial)
-  await files.link(partial, target)
+  await files.link(partial, target, owner)
   await files.rename(partial, path)
   await files.syncFolder(dirname(path))
 }

@@ -8,6 +8,13 @@ export interface FileStat {
   /** When the entry itself last changed, which no program can set; absent where the medium does not record it. */
   readonly changedMs?: number
   readonly mode: number
+  /** Absent where the medium does not record owners. */
+  readonly owner?: Owner
+}
+
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
 }
 
 export interface FileWriter {
@@ -28,14 +35,16 @@ export interface Files {
   readLink(path: string): Promise<string | undefined>
   /** With all folders above it. */
   makeFolder(path: string): Promise<void>
-  /** A new file; an existing one is refused. */
-  create(path: string, mode: number): Promise<FileWriter>
+  /** A new file; an existing one is refused. Without an owner it belongs to the agent. */
+  create(path: string, mode: number, owner?: Owner): Promise<FileWriter>
   /** Appends to an existing file. Absent where that is impossible: the file is then written again. */
   append?(path: string): Promise<FileWriter>
-  link(path: string, target: string): Promise<void>
+  link(path: string, target: string, owner?: Owner): Promise<void>
   rename(from: string, to: string): Promise<void>
   /** With everything below it; links are removed, not followed. */
   remove(path: string): Promise<void>
+  /** False when something is in the folder, or there is none. */
+  removeEmptyFolder(path: string): Promise<boolean>
   /** Makes created and deleted names in the folder durable. */
   syncFolder(path: string): Promise<void>
 }

@@ -1,9 +1,24 @@
 // The file system port on a real file system.
 import { constants, createReadStream } from 'node:fs'
-import { lstat, mkdir, open, readFile, readdir, readlink, rename, rm, symlink, type FileHandle } from 'node:fs/promises'
+import {
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  type FileHandle,
+} from 'node:fs/promises'
 import type { Files, FileStat, FileWriter } from './port.ts'
 
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
+/** With another file system on it, it is in use. */
+const NOT_EMPTY: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'EBUSY'])
 const isAbsent = (e: unknown): boolean => e instanceof Error && 'code' in e && ABSENT.has(String(e.code))
 
 async function present<T, U>(reading: Promise<T>, otherwise: U): Promise<T | U> {
@@ -34,7 +49,14 @@ export const realFiles: Files = {
     const s = await present(lstat(path), undefined)
     if (s === undefined) return undefined
     const kind = s.isFile() ? 'File' : s.isDirectory() ? 'Directory' : s.isSymbolicLink() ? 'Link' : 'Other'
-    return { kind, size: s.size, modifiedMs: s.mtimeMs, changedMs: s.ctimeMs, mode: s.mode & 0o7777 }
+    return {
+      kind,
+      size: s.size,
+      modifiedMs: s.mtimeMs,
+      changedMs: s.ctimeMs,
+      mode: s.mode & 0o7777,
+      owner: { uid: s.uid, gid: s.gid },
+    }
   },
 
   list: async (path) => (await present(readdir(path), [])).sort((a, b) => (a < b ? -1 : 1)),
@@ -48,18 +70,33 @@ export const realFiles: Files = {
     await mkdir(path, { recursive: true })
   },
 
-  async create(path, mode) {
+  async create(path, mode, owner) {
     const handle = await open(path, CREATE_ONLY, mode)
-    // The umask of the parent process must not decide the mode of a component's files.
+    if (owner !== undefined) await handle.chown(owner.uid, owner.gid)
+    // The umask of the parent process must not decide the mode of a component's files, and a change of the owner takes bits away.
     await handle.chmod(mode)
     return writerTo(handle)
   },
 
   append: async (path) => writerTo(await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
 
-  link: (path, target) => symlink(target, path),
+  async link(path, target, owner) {
+    await symlink(target, path)
+    if (owner !== undefined) await lchown(path, owner.uid, owner.gid)
+  },
+
   rename: (from, to) => rename(from, to),
   remove: (path) => rm(path, { recursive: true, force: true }),
+
+  async removeEmptyFolder(path) {
+    try {
+      await rmdir(path)
+      return true
+    } catch (e) {
+      if (isAbsent(e) || (e instanceof Error && 'code' in e && NOT_EMPTY.has(String(e.code)))) return false
+      throw e
+    }
+  },
 
   async syncFolder(path) {
     const handle = await open(path, constants.O_RDONLY)

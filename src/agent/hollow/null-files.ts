@@ -43,6 +43,7 @@ export function nullFiles({ dir, records, specOf }: NullFilesOptions): Files {
     link: done,
     rename: done,
     remove: done,
+    removeEmptyFolder: () => Promise.resolve(false),
     syncFolder: done,
   }
 }

@@ -6,7 +6,8 @@ import type { ComponentRecord } from '../components/record.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import type { NodeDir } from '../node-dir.ts'
-import type { Processes, Service, StartRequest } from '../supervise/port.ts'
+import type { KeptProcess, KeptUnit } from '../components/kept.ts'
+import type { Processes, Release, Service, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -70,6 +71,23 @@ export class WithSelf implements Processes {
   async forget(component: string, service: Service | undefined): Promise<void> {
     if (component !== AGENT_COMPONENT) return this.#base.forget?.(component, service)
     return removeDurably(this.#o.files, switchFile(this.#o.dir.state))
+  }
+
+  async standing(component: string, service: Service): Promise<KeptUnit | undefined> {
+    return component === AGENT_COMPONENT ? undefined : this.#base.standing?.(component, service)
+  }
+
+  async dropIns(component: string, service: Service): Promise<readonly string[]> {
+    return component === AGENT_COMPONENT ? [] : ((await this.#base.dropIns?.(component, service)) ?? [])
+  }
+
+  async isMain(component: string, process: KeptProcess): Promise<boolean> {
+    return component !== AGENT_COMPONENT && (await this.#base.isMain?.(component, process)) === true
+  }
+
+  async release(component: string, service: Service, release: Release): Promise<void> {
+    if (component === AGENT_COMPONENT) return this.forget(component, service)
+    return this.#base.release?.(component, service, release)
   }
 
   async drift(request: StartRequest): Promise<string | undefined> {

@@ -14,6 +14,8 @@ export interface ComponentReport {
   readonly waiting: string | undefined
   readonly waitingBecause?: Reason | undefined
   readonly drift?: string | undefined
+  readonly adoption?: ComponentStatus['adoption']
+  readonly removal?: ComponentStatus['removal']
   /** Paths of the node that hold foreign files. */
   readonly foreign?: readonly string[]
 }
@@ -36,7 +38,15 @@ export interface MachineLook {
 const MAX_MESSAGE = 200
 const MAX_FOREIGN = 20
 
-export function componentStatus({ record, order, waiting, waitingBecause, drift }: ComponentReport): ComponentStatus {
+export function componentStatus({
+  record,
+  order,
+  waiting,
+  waitingBecause,
+  drift,
+  adoption,
+  removal,
+}: ComponentReport): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
   // A component that differs from its declaration gives a reason; others need no message.
   const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
@@ -55,6 +65,8 @@ export function componentStatus({ record, order, waiting, waitingBecause, drift 
     ...(reason === undefined ? {} : { reason }),
     ...(output === undefined ? {} : { output }),
     ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
+    ...(adoption === undefined ? {} : { adoption }),
+    ...(removal === undefined ? {} : { removal }),
     ...(healthy.length === 0 ? {} : { healthyBefore: healthy }),
   }
 }

@@ -2,6 +2,7 @@
 // elsewhere.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ProcessReading } from '../components/plan.ts'
+import type { KeptProcess, KeptUnit } from '../components/kept.ts'
 import type { ProcessEnd } from './process-end.ts'
 
 export type Service = NonNullable<MachineComponentSpec['service']>
@@ -13,7 +14,14 @@ export interface StartRequest {
   readonly service: Service
   /** A process of another slot may keep running: only files have changed, and these need no restart. */
   readonly keep?: boolean
+  /** The process from before the adoption, which must not stay: its files were replaced. */
+  readonly notThis?: KeptProcess
 }
+
+/** How a component's service is let go. Keep: it runs on, with a unit that needs no agent. Restore: its unit is as it was before it was adopted. */
+export type Release =
+  | { readonly kind: 'Keep' }
+  | { readonly kind: 'Restore'; readonly unit: KeptUnit; readonly restarts: boolean }
 
 export interface Processes {
   /** Adopts processes that a previous agent started. Called once, first of all. */
@@ -24,6 +32,14 @@ export interface Processes {
   stop(component: string): Promise<void>
   /** The component leaves the node, or has no process any longer: removes the files written for it outside its slot. */
   forget?(component: string, service: Service | undefined): Promise<void>
+  /** The unit of another program that the service would be adopted with; undefined: there is none. */
+  standing?(component: string, service: Service): Promise<KeptUnit | undefined>
+  /** Drop-ins of others that stay in force beside ours. */
+  dropIns?(component: string, service: Service): Promise<readonly string[]>
+  /** This very process is the component's main process now. */
+  isMain?(component: string, process: KeptProcess): Promise<boolean>
+  /** The process runs on, or as the originals say, without the agent. */
+  release?(component: string, service: Service, release: Release): Promise<void>
   /** Modifications of its unit by another program. */
   drift?(request: StartRequest): Promise<string | undefined>
   /** Restores its unit; restarts nothing. */

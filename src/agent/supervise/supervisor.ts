@@ -147,6 +147,13 @@ export class Supervisor implements Processes {
     await this.#write(component, { id, slot, bootId: this.#o.bootId, restart, killMode, start })
   }
 
+  /** Runs on by itself: nothing supervises it from now on. */
+  async release(component: string): Promise<void> {
+    const { files, dir } = this.#o
+    this.#entries.delete(component)
+    await removeDurably(files, processFile(dir, component))
+  }
+
   async stop(component: string): Promise<void> {
     const { files, dir } = this.#o
     const entry = this.#entries.get(component)

@@ -1,10 +1,13 @@
 // A file system in memory that can lose its power before any change: what was not synced is then lost the way real disks lose it.
 // For tests and hollow agents.
-import type { Files, FileStat, FileWriter } from '#agent/files/port.ts'
+import type { Files, FileStat, FileWriter, Owner } from '#agent/files/port.ts'
+
+const ROOT: Owner = { uid: 0, gid: 0 }
 
 interface FileNode {
   readonly kind: 'File'
   readonly mode: number
+  readonly owner: Owner
   modifiedMs: number
   data: Buffer
   durable: Buffer
@@ -12,6 +15,7 @@ interface FileNode {
 interface LinkNode {
   readonly kind: 'Link'
   readonly target: string
+  readonly owner: Owner
 }
 interface FolderNode {
   readonly kind: 'Directory'
@@ -61,6 +65,11 @@ export class MemoryFiles implements Files {
     this.#crashAt = change
   }
 
+  /** The same disk, with all that it holds synced. */
+  durable(): MemoryFiles {
+    return new MemoryFiles({ root: survivor(this.#root, 'Kill'), now: this.#now })
+  }
+
   /** The disk as the next start finds it. */
   afterCrash(mode: CrashMode): MemoryFiles {
     this.#dead = true
@@ -83,7 +92,8 @@ export class MemoryFiles implements Files {
     if (node === undefined) return undefined
     const size = node.kind === 'File' ? node.data.length : 0
     const modifiedMs = node.kind === 'File' ? node.modifiedMs : 0
-    return { kind: node.kind, size, modifiedMs, mode: node.kind === 'File' ? node.mode : 0o755 }
+    const owner = node.kind === 'Directory' ? ROOT : node.owner
+    return { kind: node.kind, size, modifiedMs, mode: node.kind === 'File' ? node.mode : 0o755, owner }
   }
 
   async list(path: string): Promise<readonly string[]> {
@@ -113,13 +123,14 @@ export class MemoryFiles implements Files {
     }
   }
 
-  async create(path: string, mode: number): Promise<FileWriter> {
+  async create(path: string, mode: number, owner = ROOT): Promise<FileWriter> {
     const { parent, name } = this.#place(path)
     if (parent.entries.has(name)) throw refused('create', path, 'already exists')
     this.#change()
     const node: FileNode = {
       kind: 'File',
       mode,
+      owner,
       modifiedMs: this.#now(),
       data: Buffer.alloc(0),
       durable: Buffer.alloc(0),
@@ -149,11 +160,11 @@ export class MemoryFiles implements Files {
     }
   }
 
-  async link(path: string, target: string): Promise<void> {
+  async link(path: string, target: string, owner = ROOT): Promise<void> {
     const { parent, name } = this.#place(path)
     if (parent.entries.has(name)) throw refused('link', path, 'already exists')
     this.#change()
-    parent.entries.set(name, { kind: 'Link', target })
+    parent.entries.set(name, { kind: 'Link', target, owner })
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -176,6 +187,13 @@ export class MemoryFiles implements Files {
     const { parent, name } = this.#place(path)
     this.#change()
     parent.entries.delete(name)
+  }
+
+  async removeEmptyFolder(path: string): Promise<boolean> {
+    const node = this.#find(path)
+    if (node?.kind !== 'Directory' || node.entries.size > 0) return false
+    await this.remove(path)
+    return true
   }
 
   async syncFolder(path: string): Promise<void> {
@@ -249,5 +267,5 @@ function survivorOf(node: Node, mode: CrashMode): Node {
   if (node.kind === 'Link') return node
   if (node.kind === 'Directory') return survivor(node, mode)
   const data = mode === 'Kill' ? node.data : node.durable
-  return { kind: 'File', mode: node.mode, modifiedMs: node.modifiedMs, data, durable: data }
+  return { kind: 'File', mode: node.mode, owner: node.owner, modifiedMs: node.modifiedMs, data, durable: data }
 }

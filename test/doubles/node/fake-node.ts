@@ -13,7 +13,9 @@ import type { ProbeAnswer } from '#agent/components/probe.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { isNodeFrozen } from '#agent/frozen.ts'
 import { nodeDir, currentLink, trustFile, trustFromHostFile, type NodeDir } from '#agent/node-dir.ts'
-import type { Processes, StartRequest } from '#agent/supervise/port.ts'
+import type { AdoptionMode } from '#agent/components/adoption.ts'
+import type { KeptUnit } from '#agent/components/kept.ts'
+import type { Processes, Release as ProcessRelease, StartRequest } from '#agent/supervise/port.ts'
 import type { ProcessEnd } from '#agent/supervise/process-end.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Publisher, Release } from './release.ts'
@@ -50,6 +52,12 @@ export class FakeProcesses implements Processes {
     }
     this.running.set(request.component, request)
     this.readings.set(request.component, 'Running')
+    const isAdopted = old === undefined && this.foreign.get(request.component)?.active === 'active'
+    if (isAdopted && request.notThis === undefined) {
+      this.originals.add(request.component)
+      return
+    }
+    this.originals.delete(request.component)
     this.starts.push(request.slot)
   }
 
@@ -58,6 +66,24 @@ export class FakeProcesses implements Processes {
     await this.stopping()
     if (this.running.delete(component)) this.stops++
     this.readings.delete(component)
+  }
+
+  /** Units that other programs made, by component. */
+  readonly foreign = new Map<string, KeptUnit>()
+  readonly released: { readonly component: string; readonly release: ProcessRelease }[] = []
+  async standing(component: string): Promise<KeptUnit | undefined> {
+    return this.running.has(component) ? undefined : this.foreign.get(component)
+  }
+  /** Adopted processes are not started: the first of them is the original. */
+  readonly originals = new Set<string>()
+  async isMain(component: string): Promise<boolean> {
+    return this.originals.has(component)
+  }
+  async release(component: string, _service: unknown, release: ProcessRelease): Promise<void> {
+    if (this.isDead()) throw new Error('the power went')
+    this.running.delete(component)
+    this.readings.delete(component)
+    this.released.push({ component, release })
   }
 
   readonly signals: string[] = []
@@ -103,6 +129,7 @@ export interface FakeNodeOptions {
   readonly pending?: () => boolean | undefined
   /** The probe result, by the version that is actually installed. */
   readonly probe?: (version: string) => ProbeAnswer
+  readonly adoption?: AdoptionMode
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined
 }
@@ -116,9 +143,13 @@ export class FakeNode {
   /** What would be reported, each time that it changed. */
   readonly told: { readonly state: string | undefined; readonly waiting: string | undefined }[] = []
   apiIsAway = false
+  adoption: AdoptionMode
+  isObserved = false
+  refusal: string | undefined
 
   constructor(o: FakeNodeOptions, component = 'beacon') {
     this.files = o.disk ?? new MemoryFiles()
+    this.adoption = o.adoption ?? 'Refuse'
     this.processes = o.processes ?? new FakeProcesses()
     this.processes.isDead = () => this.files.isDead
     const { files, dir } = this
@@ -155,6 +186,10 @@ export class FakeNode {
         log: silentLogger,
         processes: this.processes,
         runHook: async () => undefined,
+        machine: 'n-1',
+        adoption: () => this.adoption,
+        isObserved: () => this.isObserved,
+        refusal: async () => this.refusal,
         stage: (request, signal) =>
           stage(
             { files, dir, client, trust, fetcher, clock: o.clock, platform: { os: 'linux', arch: 'amd64' } },

@@ -10,7 +10,8 @@ import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
 import { outputOf } from '../../detect/npd/service-state.ts'
-import type { Processes, Service, StartRequest } from '../port.ts'
+import type { KeptProcess, KeptUnit } from '../../components/kept.ts'
+import type { Processes, Release, Service, StartRequest } from '../port.ts'
 import { endOfUnit, type ProcessEnd } from '../process-end.ts'
 import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
 import { ProcessStates } from '../process-states.ts'
@@ -89,7 +90,7 @@ export class Systemd implements Processes {
     this.#lookLater()
   }
 
-  async start({ component, slot, service, keep = false }: StartRequest): Promise<void> {
+  async start({ component, slot, service, keep = false, notThis }: StartRequest): Promise<void> {
     const unit = unitName(component, service)
     const old = this.#entries.get(component)
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
@@ -101,7 +102,8 @@ export class Systemd implements Processes {
         retry: 'later',
       })
     const isUp = state.active === 'active' && (state.mainPid === 0 || this.#statOf(state) !== undefined)
-    if (isUp && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
+    const isReplaced = notThis !== undefined && this.#isSame(notThis, state)
+    if (isUp && !isReplaced && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
       if (old === undefined) this.#o.log.info('adopted the running unit unchanged', { component, unit })
     } else await this.#bringUp(component, state)
     await this.#remember(component, { unit, slot, restart: service.restart, ours })
@@ -154,6 +156,66 @@ export class Systemd implements Processes {
       this.#entries.get(component)?.unit ?? (service === undefined ? undefined : unitName(component, service))
     await this.stop(component)
     if (unit !== undefined) await this.#unitFiles.remove(component, unit)
+  }
+
+  async standing(component: string, service: Service): Promise<KeptUnit | undefined> {
+    const unit = unitName(component, service)
+    const state = await this.#unitFiles.state(unit)
+    if (state.load !== 'loaded' || (await this.#unitFiles.isOwn(component, unit))) return undefined
+    const main = this.#statOf(state)
+    return {
+      unit,
+      active: state.active,
+      file: state.file,
+      ...(main !== undefined && { main: { pid: main.pid, startTime: main.startTime, bootId: this.#bootId() } }),
+      isDeclared: main !== undefined && this.#isDeclared(state, service),
+    }
+  }
+
+  async isMain(component: string, process: KeptProcess): Promise<boolean> {
+    const unit = this.#entries.get(component)?.unit
+    return unit !== undefined && this.#isSame(process, await this.#unitFiles.state(unit))
+  }
+
+  #isSame({ pid, startTime, bootId }: KeptProcess, state: UnitState): boolean {
+    return state.mainPid === pid && this.#statOf(state)?.startTime === startTime && this.#bootId() === bootId
+  }
+
+  #bootId(): string {
+    try {
+      return readFileSync(`${this.#o.proc ?? '/proc'}/sys/kernel/random/boot_id`, 'utf8').trim()
+    } catch {
+      return ''
+    }
+  }
+
+  dropIns(component: string, service: Service): Promise<readonly string[]> {
+    return this.#unitFiles.dropIns(unitName(component, service))
+  }
+
+  async release(component: string, service: Service, release: Release): Promise<void> {
+    const { files, dir, log } = this.#o
+    const unit = unitName(component, service)
+    const entry = this.#entries.get(component)
+    if (entry !== undefined) entry.isBusy = true
+    if (release.kind === 'Keep') await this.#unitFiles.disown(component, unit)
+    else await this.#restore(component, unit, release)
+    this.#entries.delete(component)
+    await removeDurably(files, processFile(dir, component))
+    log.info('component released', { component, unit, how: release.kind })
+  }
+
+  /** Its files are as before already. */
+  async #restore(component: string, unit: string, { unit: kept, restarts }: Release & { kind: 'Restore' }) {
+    const { systemctl } = this.#o
+    await this.#unitFiles.remove(component, unit)
+    await systemctl.run('daemon-reload')
+    const { file, active } = await this.#unitFiles.state(unit)
+    if (kept.file === 'disabled' && file === 'enabled') await systemctl.run('disable', '--', unit)
+    if (kept.file === 'enabled' && file === 'disabled') await systemctl.run('enable', '--', unit)
+    if (kept.active !== 'active') {
+      if (active === 'active') await systemctl.run('stop', '--', unit)
+    } else if (active !== 'active' || restarts) await systemctl.run('restart', '--', unit)
   }
 
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {

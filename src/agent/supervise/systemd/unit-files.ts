@@ -6,7 +6,7 @@ import type { Files } from '../../files/port.ts'
 import { onNode, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
-import { dropInText, ownerOf, unitText } from './unit.ts'
+import { disowned, dropInText, ownerOf, unitText } from './unit.ts'
 import { agentErrors } from '../../agent-errors.ts'
 
 export interface UnitFilesDeps {
@@ -110,6 +110,34 @@ export class UnitFiles {
     // systemd would remember a failed unit without its file; a healthy one is no longer known.
     await systemctl.run('reset-failed', '--', unit).catch(() => undefined)
     await systemctl.run('daemon-reload')
+  }
+
+  /** The whole unit was written by us. */
+  async isOwn(component: string, unit: string): Promise<boolean> {
+    return ownerOf((await this.#read(this.pathOf({ unit, ours: true }))) ?? '') === component
+  }
+
+  /** They stay, and belong to the host from now on. */
+  async disown(component: string, unit: string): Promise<void> {
+    const { files, systemctl } = this.#deps
+    for (const ours of [true, false]) {
+      const path = this.pathOf({ unit, ours })
+      const text = await this.#read(path)
+      if (text !== undefined && ownerOf(text) === component) await writeDurably(files, path, disowned(text), 0o644)
+    }
+    await systemctl.run('daemon-reload')
+  }
+
+  /** Drop-ins of others, which stay in force. */
+  async dropIns(unit: string): Promise<readonly string[]> {
+    const { files, dir } = this.#deps
+    const found: string[] = []
+    for (const place of [...DROP_IN_PLACES, '/usr/lib/systemd/system']) {
+      const folder = join(place, `${unit}.d`)
+      const names = await files.list(onNode(dir, folder))
+      found.push(...names.filter((n) => n.endsWith('.conf') && n !== DROP_IN).map((n) => join(folder, n)))
+    }
+    return found.slice(0, MAX_ADDITIONS)
   }
 
   async #isOurs({ component, service }: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {

@@ -13,6 +13,12 @@ export const headOf = (component: string): string =>
 export const ownerOf = (text: string): string | undefined =>
   text.startsWith(MADE_FOR) ? text.slice(MADE_FOR.length, text.indexOf('\n')).split('. ')[0] : undefined
 
+/** The same file, which is no longer ours: it works without an agent, and no later agent takes it for its own. */
+export const disowned = (text: string): string =>
+  ownerOf(text) === undefined
+    ? text
+    : `# Was made by KubeNode for ${ownerOf(text) ?? ''}, and left when the node was handed back.${text.slice(text.indexOf('\n'))}`
+
 const UNIT_TYPE = /\.(service|socket|timer|target|mount|path|slice)$/
 
 export function unitName(component: string, { unit }: Service): string {

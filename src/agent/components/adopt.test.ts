@@ -1,0 +1,320 @@
+// A component of other programs is adopted, upgraded and handed back: content, mode, owner and links are as before, whatever interrupts it.
+import { describe, expect, test } from 'vitest'
+import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
+import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { newPublisher, release } from '#test/doubles/node/release.ts'
+import { isFull } from '#test/support/tools/full.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import type { AdoptionMode } from './adoption.ts'
+import { readKept } from './kept.ts'
+import type { OrderedAttempt } from './order.ts'
+import type { ProbeAnswer } from './probe.ts'
+
+/** Of the changes of the disk, so many are passed over in the quick run. */
+const STRIDE = 13
+
+const publisher = newPublisher()
+const PROGRAM = '/usr/bin/kubelet'
+const CONFIG = '/var/lib/kubelet/config.yaml'
+const DROP_IN = '/etc/systemd/system/kubelet.service.d/20-node.conf'
+
+const version = (v: string, config = 'declared') =>
+  release(publisher, {
+    component: 'kubelet',
+    version: v,
+    entries: [{ name: 'kubelet', content: `kubelet ${v}`, mode: 0o755 }],
+    spec: {
+      install: { binaries: [{ source: 'kubelet', path: PROGRAM, mode: '0755' }] },
+      files: [
+        { path: CONFIG, mode: '0600', format: 'plain', template: config, onChange: 'Restart' },
+        { path: DROP_IN, mode: '0644', format: 'plain', template: '[Service]\n', onChange: 'None' },
+      ],
+      service: { unit: 'kubelet', restart: 'Always', killMode: 'Process' },
+      probes: [{ name: 'p', tcp: { port: 1 }, interval: '1s', timeout: '1s', settle: '2s' }],
+    },
+  })
+const releases = [version('1.36.2'), version('1.36.3'), version('1.36.9')]
+
+const UNIT = {
+  unit: 'kubelet.service',
+  active: 'active',
+  file: 'enabled',
+  main: { pid: 7, startTime: '9', bootId: 'b' },
+  isDeclared: true,
+} as const
+
+interface Host {
+  /** What the config of the distribution says. */
+  readonly config?: string
+  readonly program?: string
+}
+
+/** As kubeadm and a distribution leave it. */
+async function host({ config = 'declared', program = 'kubelet 1.36.2' }: Host = {}): Promise<MemoryFiles> {
+  const files = new MemoryFiles()
+  const put = async (path: string, content: string, mode: number, owner: { uid: number; gid: number }) => {
+    await files.makeFolder(`/node/root${path.slice(0, path.lastIndexOf('/'))}`)
+    const writer = await files.create(`/node/root${path}`, mode, owner)
+    await writer.write(Buffer.from(content))
+    await writer.sync()
+  }
+  await put('/opt/k8s/kubelet', program, 0o755, { uid: 0, gid: 0 })
+  await files.makeFolder('/node/root/usr/bin')
+  await put(PROGRAM, program, 0o755, { uid: 0, gid: 0 })
+  await put(CONFIG, config, 0o640, { uid: 0, gid: 998 })
+  return files.durable()
+}
+
+interface Machine {
+  readonly clock: VirtualClock
+  readonly node: FakeNode
+}
+
+function boot(disk: MemoryFiles, processes: FakeProcesses, adoption: AdoptionMode = 'Adopt'): Machine {
+  const clock = new VirtualClock()
+  processes.foreign.set('kubelet', UNIT)
+  const probe = (): ProbeAnswer => ({ kind: 'Pass' })
+  return { clock, node: new FakeNode({ publisher, releases, clock, disk, processes, adoption, probe }, 'kubelet') }
+}
+
+async function run({ clock, node }: Machine, order: OrderedAttempt | undefined): Promise<void> {
+  await node.start()
+  node.obey(order)
+  await clock.advance(6_000)
+  await node.worker.close()
+}
+
+const switched = (v: string, attempt: number, more: Partial<OrderedAttempt> = {}): OrderedAttempt => ({
+  version: v,
+  attempt,
+  switch: { attempt, permit: 'p' },
+  ...more,
+})
+
+/** Everything outside the agent's own folders. */
+async function tree(files: MemoryFiles, folder = '/node/root'): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const name of await files.list(folder)) {
+    const path = `${folder}/${name}`
+    const stat = await files.stat(path)
+    if (stat?.kind === 'Directory') Object.assign(found, { [path]: 'folder' }, await tree(files, path))
+    else {
+      const content = (await files.readLink(path)) ?? (await files.read(path))?.toString()
+      found[path] = `${stat?.kind} ${stat?.mode.toString(8)} ${JSON.stringify(stat?.owner)} ${content}`
+    }
+  }
+  return found
+}
+
+const content = async (files: MemoryFiles, path: string) => (await files.read(`/node/root${path}`))?.toString()
+
+test('files of others are left alone, and a file that is moved away lets the component in within seconds', async () => {
+  const disk = await host({ config: 'of kubeadm' })
+  const before = await tree(disk)
+  const machine = boot(disk, new FakeProcesses(), 'Refuse')
+  await machine.node.start()
+  machine.node.obey(switched('1.36.2', 1))
+  await machine.clock.advance(60_000)
+  const { worker } = machine.node
+  expect(worker.waiting).toBe(
+    `KN8023: cannot install kubelet: ${CONFIG} is not managed by KubeNode; run kubenode adopt n-1 to keep the original and replace it, or move it away; retried within seconds`,
+  )
+  expect([worker.record?.state, await tree(disk)]).toEqual(['Staged', before])
+  expect(worker.adoption).toEqual({
+    equal: [PROGRAM],
+    differs: [`${CONFIG} (other content)`],
+    kept: [PROGRAM, CONFIG, 'kubelet.service (active, enabled)'],
+    replaced: [CONFIG],
+    restarts: true,
+  })
+  await disk.remove(`/node/root${CONFIG}`)
+  await machine.clock.advance(5_000)
+  expect(['Probing', 'Healthy']).toContain(worker.record?.state)
+  await worker.close()
+})
+
+test('a preview stages and compares, and changes nothing even with an order', async () => {
+  const disk = await host({ config: 'of kubeadm' })
+  const before = await tree(disk)
+  const machine = boot(disk, new FakeProcesses(), 'Preview')
+  await run(machine, switched('1.36.2', 1))
+  expect([machine.node.worker.record?.state, machine.node.worker.adoption?.restarts, await tree(disk)]).toEqual([
+    'Staged',
+    true,
+    before,
+  ])
+})
+
+describe.each([
+  ['the same files', {}, []],
+  ['another configuration', { config: 'of kubeadm' }, [1]],
+] as const)('a kubelet with %s', (_name, given, starts) => {
+  test('is adopted and restored as it was', async () => {
+    const disk = await host(given)
+    const before = await tree(disk)
+    const processes = new FakeProcesses()
+    await run(boot(disk, processes), switched('1.36.2', 1))
+    expect(processes.starts.length).toBe(starts.length)
+    expect([await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual(['kubelet 1.36.2', 'declared'])
+    const again = boot(disk, processes)
+    await run(again, undefined)
+    expect(await tree(disk)).toEqual(before)
+    expect([again.node.worker.record, processes.stops, processes.released]).toEqual([
+      undefined,
+      0,
+      [{ component: 'kubelet', release: { kind: 'Restore', unit: UNIT, restarts: starts.length > 0 } }],
+    ])
+    expect(await readKept(again.node, 'kubelet')).toBeUndefined()
+  })
+})
+
+test('an adoption that fails puts the files back, and restarts what ran before', async () => {
+  const disk = await host({ config: 'of kubeadm' })
+  const before = await tree(disk)
+  const processes = new FakeProcesses()
+  processes.refuses = () => 'no'
+  const machine = boot(disk, processes)
+  await run(machine, switched('1.36.2', 1))
+  expect([machine.node.worker.record?.state, await tree(disk)]).toEqual(['RolledBack', before])
+  expect(processes.released.map((r) => r.release.kind)).toEqual(['Restore'])
+})
+
+test.each<[string, (m: Machine) => void | Promise<void>, string]>([
+  ['the version that was kept is revoked', ({ node }) => void (node.refusal = 'it is revoked'), 'kubelet 1.36.2'],
+  [
+    'somebody changed a file since',
+    async ({ node }) => {
+      await node.files.remove(`/node/root${CONFIG}`)
+      await (await node.files.create(`/node/root${CONFIG}`, 0o600)).write(Buffer.from('by hand'))
+    },
+    'kubelet 1.36.2',
+  ],
+  ['the machine is only observed from now on', ({ node }) => void (node.isObserved = true), 'kubelet 1.36.2'],
+])('nothing older is put over what runs: %s', async (_name, change, program) => {
+  const disk = await host({ config: 'of kubeadm' })
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  const again = boot(disk, processes)
+  await change(again)
+  const config = await content(disk, CONFIG)
+  await run(again, undefined)
+  expect([await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual([program, config])
+  expect(await disk.readLink(`/node/root${PROGRAM}`)).toBeUndefined()
+  expect([processes.stops, processes.released.map((r) => r.release.kind)]).toEqual([0, ['Keep']])
+})
+
+test('after an upgrade the newer version stays, as plain files, and comes back under management without consent', async () => {
+  const disk = await host()
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  const upgraded = boot(disk, processes)
+  await run(upgraded, switched('1.36.3', 2))
+  const starts = processes.starts.length
+  const planned = upgraded.node.worker.removal
+  expect(planned).toEqual({
+    how: 'Keep',
+    restarts: false,
+    message: 'another version runs than the one that was adopted, so kubelet 1.36.3 stays',
+  })
+  await run(boot(disk, processes), undefined)
+  expect([await content(disk, PROGRAM), processes.starts.length, processes.stops]).toEqual([
+    'kubelet 1.36.3',
+    starts,
+    1,
+  ])
+  expect((await disk.stat(`/node/root${PROGRAM}`))?.kind).toBe('File')
+  const back = boot(disk, processes, 'Refuse')
+  await run(back, switched('1.36.2', 3))
+  expect([back.node.worker.record?.state, await content(disk, PROGRAM)]).toEqual(['Healthy', 'kubelet 1.36.2'])
+})
+
+test.each(['Uninstall', undefined] as const)('a kubelet that we brought is never removed (%s)', async (onRemoval) => {
+  const disk = new MemoryFiles()
+  const processes = new FakeProcesses()
+  const first = boot(disk, processes)
+  processes.foreign.clear()
+  await run(first, switched('1.36.2', 1, onRemoval === undefined ? {} : { onRemoval }))
+  expect(first.node.worker.removal?.message).toMatch(/makes this host a node/)
+  await run(boot(disk, processes), undefined)
+  expect([await content(disk, PROGRAM), processes.stops]).toEqual(['kubelet 1.36.2', 0])
+})
+
+interface Story {
+  readonly name: string
+  readonly before: readonly OrderedAttempt[]
+  readonly order: OrderedAttempt | undefined
+  /** Allowed contents of the program and of its configuration, at any moment. */
+  readonly programs: readonly string[]
+  readonly configs: readonly string[]
+  readonly end: readonly [string, string]
+  readonly isAsBefore?: boolean
+}
+
+const STORIES: readonly Story[] = [
+  {
+    name: 'an adoption',
+    before: [],
+    order: switched('1.36.2', 1),
+    programs: ['kubelet 1.36.2'],
+    configs: ['of kubeadm', 'declared'],
+    end: ['kubelet 1.36.2', 'declared'],
+  },
+  {
+    name: 'a restore',
+    before: [switched('1.36.2', 1)],
+    order: undefined,
+    programs: ['kubelet 1.36.2'],
+    configs: ['of kubeadm', 'declared'],
+    end: ['kubelet 1.36.2', 'of kubeadm'],
+    isAsBefore: true,
+  },
+  {
+    name: 'a hand-back with the newer version in place',
+    before: [switched('1.36.2', 1), switched('1.36.3', 2)],
+    order: undefined,
+    programs: ['kubelet 1.36.3'],
+    configs: ['declared'],
+    end: ['kubelet 1.36.3', 'declared'],
+  },
+]
+
+function processesAfter(mode: CrashMode, before: FakeProcesses): FakeProcesses {
+  const next = new FakeProcesses()
+  if (mode !== 'Kill') return next
+  for (const [component, request] of before.running) {
+    next.running.set(component, request)
+    next.readings.set(component, 'Running')
+  }
+  for (const one of before.originals) next.originals.add(one)
+  return next
+}
+
+describe.each(STORIES.map((s) => [s.name, s] as const))('%s', (_name, story) => {
+  test.each(['Kill', 'Power', 'Reordered'] as const)(
+    'F47 F30 survives the end at every change of the disk: %s',
+    async (mode) => {
+      const disk = await host({ config: 'of kubeadm' })
+      const before = await tree(disk)
+      const processes = new FakeProcesses()
+      for (const order of story.before) await run(boot(disk, processes), order)
+      let crashes = 0
+      for (let at = 0; ; at += isFull ? 1 : STRIDE) {
+        const copy = disk.durable()
+        const running = processesAfter('Kill', processes)
+        copy.crashBefore(at)
+        await run(boot(copy, running), story.order).catch(() => undefined)
+        const isOver = !copy.isDead
+        const after = copy.afterCrash(mode)
+        expect(story.programs, `cut off before change ${at}`).toContain(await content(after, PROGRAM))
+        expect(story.configs, `cut off before change ${at}`).toContain(await content(after, CONFIG))
+        const next = boot(after, processesAfter(mode, running))
+        await run(next, story.order)
+        expect([at, await content(after, PROGRAM), await content(after, CONFIG)]).toEqual([at, ...story.end])
+        if (story.isAsBefore === true) expect([at, await tree(after)]).toEqual([at, before])
+        if (isOver) break
+        crashes++
+      }
+      expect(crashes).toBeGreaterThan(isFull ? 20 : 2)
+    },
+  )
+})

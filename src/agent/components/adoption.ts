@@ -1,0 +1,115 @@
+// Compares a staged version with what other programs have at its paths: what equals it, what differs, and what adopting it would replace and restart.
+import { join } from 'node:path'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { slotFolder } from '../node-dir.ts'
+import type { Effect } from './effect.ts'
+import {
+  digestIn,
+  isAdopted,
+  isLeft,
+  isOurLink,
+  originalAt,
+  type Kept,
+  type KeptDeps,
+  type KeptUnit,
+  type Original,
+} from './kept.ts'
+import { layoutOf, type NodeLink } from './layout.ts'
+
+export type AdoptionMode = NonNullable<Machine['spec']['adoption']>
+export type AdoptionReport = NonNullable<ComponentStatus['adoption']>
+
+/** One path that is not the component's yet. */
+export interface Standing {
+  readonly link: NodeLink
+  /** Undefined: a folder or a device, which is never replaced. */
+  readonly original: Original | undefined
+  readonly isEqual: boolean
+  /** What the process must do when it is replaced. */
+  readonly effect: Effect
+}
+
+/** The paths that the component would take, with what is there compared; those that it has already are left out. */
+export async function standingsOf(
+  deps: KeptDeps,
+  spec: MachineComponentSpec,
+  slot: string,
+  kept: Kept | undefined,
+): Promise<readonly Standing[]> {
+  const found: Standing[] = []
+  for (const link of layoutOf(spec).links) {
+    if (await isOurLink(deps, spec.component, link.path)) continue
+    const original = await originalAt(deps, link.path)
+    const ours = join(slotFolder(deps.dir, spec.component, slot), link.inSlot)
+    const isEqual = original !== undefined && (await isSameContent(deps, original, ours))
+    if (original !== undefined && isLeft(kept, original)) continue
+    found.push({ link, original, isEqual, effect: isEqual ? 'None' : effectFor(spec, link) })
+  }
+  return found
+}
+
+async function isSameContent(deps: KeptDeps, original: Original, ours: string): Promise<boolean> {
+  const stat = await deps.files.stat(ours)
+  if (original.kind !== 'File' || stat?.kind !== 'File' || stat.size !== original.size) return false
+  return (await digestIn(deps, ours)) === original.sha256
+}
+
+/** A program always needs a restart; a file says what it needs. */
+export function effectFor({ files = [], service }: MachineComponentSpec, { path }: NodeLink): Effect {
+  const effect = files.find((f) => f.path === path)?.onChange ?? 'Restart'
+  return effect === 'Reload' && service?.reloadSignal === undefined ? 'Restart' : effect
+}
+
+/** In the way of a component: other content, without the consent to replace it, or what is never replaced. */
+export const inTheWay = (standings: readonly Standing[], mode: AdoptionMode, kept: Kept | undefined) =>
+  standings.filter(
+    ({ original, isEqual }) =>
+      original === undefined || (original.kind !== 'Absent' && !isEqual && mode !== 'Adopt' && !isKept(kept, original)),
+  )
+
+/** Kept in this very adoption, which was interrupted before the link replaced it. */
+const isKept = (kept: Kept | undefined, now: Original): boolean =>
+  kept?.originals.some((o) => JSON.stringify(o) === JSON.stringify(now)) === true
+
+const MOST = 32
+
+export function adoptionReport(
+  standings: readonly Standing[],
+  unit: KeptUnit | undefined,
+  stays: readonly string[],
+): AdoptionReport | undefined {
+  const paths = (list: readonly Standing[]): string[] => list.map((s) => s.link.path).slice(0, MOST)
+  const others = standings.filter((s) => s.original?.kind !== 'Absent')
+  const known = others.filter((s) => s.original !== undefined)
+  const differing = known.filter((s) => !s.isEqual)
+  if (others.length === 0 && unit === undefined) return undefined
+  const lists = {
+    equal: paths(known.filter((s) => s.isEqual)),
+    differs: differing.map(({ link, original }) => `${link.path} (${whatDiffers(original)})`).slice(0, MOST),
+    kept: [...paths(known), ...(unit === undefined ? [] : [unitText(unit)])].slice(0, MOST),
+    replaced: paths(differing),
+    stays: stays.slice(0, MOST),
+    blocked: standings
+      .filter((s) => s.original === undefined)
+      .map((s) => `${s.link.path} is a folder or a device`)
+      .slice(0, MOST),
+  }
+  const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
+  return { ...filled, restarts: restartsAtAdoption(standings, unit) }
+}
+
+export const restartsAtAdoption = (standings: readonly Standing[], unit: KeptUnit | undefined): boolean =>
+  unit?.active === 'active' && (!unit.isDeclared || standings.some((s) => s.effect === 'Restart'))
+
+const whatDiffers = (original: Original | undefined): string =>
+  original?.kind === 'Link' ? `a link to ${original.target}` : 'other content'
+
+const unitText = ({ unit, active, file }: KeptUnit): string => `${unit} (${active}, ${file})`
+
+/** After the adoption: which originals there are to put back. */
+export function keptReport(kept: Kept | undefined): AdoptionReport | undefined {
+  if (kept === undefined || !isAdopted(kept)) return undefined
+  const paths = kept.originals.filter((o) => o.kind !== 'Absent').map((o) => o.path)
+  return { kept: [...paths, ...(kept.unit === undefined ? [] : [unitText(kept.unit)])].slice(0, MOST), restarts: false }
+}

@@ -1,0 +1,144 @@
+// Takes a component off the node in one of three ways. Every step may be repeated: what is not ours at a path is done, or belongs to another program.
+import { dirname, join } from 'node:path'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
+import { digestOf } from '../files/digest.ts'
+import { onNode, slotFolder } from '../node-dir.ts'
+import type { Processes } from '../supervise/port.ts'
+import { copyFile, copyTree } from './copy.ts'
+import {
+  dropKept,
+  isOurLink,
+  keptContent,
+  readKept,
+  writeKept,
+  type Kept,
+  type KeptDeps,
+  type Original,
+} from './kept.ts'
+import { layoutOf, TREE, type NodeLink } from './layout.ts'
+
+export interface HandBackDeps extends KeptDeps {
+  readonly processes: Processes
+}
+
+/** The version in use, in its slot. */
+export interface InUse {
+  readonly component: string
+  readonly slot: string
+  readonly spec: MachineComponentSpec
+}
+
+/** What was there before is there again, with its unit as it was. */
+export async function restore(deps: HandBackDeps, inUse: InUse, restarts: boolean): Promise<void> {
+  const { component, spec } = inUse
+  const kept = await readKept(deps, component)
+  const links = layoutOf(spec).links
+  const declared = new Set(links.map((l) => l.path))
+  // Paths of earlier versions went back to their originals when a switch left them.
+  for (const { path } of links) await restorePath(deps, component, kept, path)
+  for (const { path } of kept?.originals ?? []) if (!declared.has(path)) await restorePath(deps, component, kept, path)
+  if (spec.service !== undefined) await restoreUnit(deps, inUse, kept, restarts)
+  await removeFolders(deps, kept)
+  await dropKept(deps, component)
+}
+
+async function restoreUnit(
+  { processes }: HandBackDeps,
+  { component, spec: { service } }: InUse,
+  kept: Kept | undefined,
+  restarts: boolean,
+): Promise<void> {
+  if (service === undefined) return
+  if (kept?.unit === undefined || processes.release === undefined) {
+    await processes.stop(component)
+    await processes.forget?.(component, service)
+  } else await processes.release(component, service, { kind: 'Restore', unit: kept.unit, restarts })
+}
+
+/** One path, if it is ours: the original, or nothing where nothing was. */
+export async function restorePath(
+  deps: KeptDeps,
+  component: string,
+  kept: Kept | undefined,
+  path: string,
+): Promise<void> {
+  if (!(await isOurLink(deps, component, path))) return
+  const original = kept?.originals.find((o) => o.path === path)
+  await putBack(deps, component, original ?? { kind: 'Absent', path })
+}
+
+async function putBack({ files, dir }: KeptDeps, component: string, original: Original): Promise<void> {
+  const path = onNode(dir, original.path)
+  switch (original.kind) {
+    case 'Absent':
+      return removeDurably(files, path)
+    case 'Link':
+      return relink(files, path, original.target, original.owner)
+    case 'File': {
+      const { mode, owner, sha256 } = original
+      await copyFile(files, keptContent(dir, component, original), path, { mode, owner, sha256 })
+      return undefined
+    }
+    default:
+      return original satisfies never
+  }
+}
+
+/** What runs stays, as plain files and a unit that need no agent. What was there before stays kept for as long as the agent is here. */
+export async function keep(deps: HandBackDeps, inUse: InUse): Promise<void> {
+  const { component, slot, spec } = inUse
+  const kept = await readKept(deps, component)
+  const left = new Map((kept?.left ?? []).map((l) => [l.path, l]))
+  for (const link of layoutOf(spec).links) {
+    if (!(await isOursOrAbsent(deps, component, link.path))) continue
+    const sha256 = await leavePath(deps, join(slotFolder(deps.dir, component, slot), link.inSlot), link, kept)
+    if (sha256 !== undefined) left.set(link.path, { path: link.path, sha256 })
+  }
+  if (spec.service !== undefined) await deps.processes.release?.(component, spec.service, { kind: 'Keep' })
+  const empty: Kept = { format: 1, component, originals: [], folders: [] }
+  await writeKept(deps, { ...(kept ?? empty), left: [...left.values()] })
+}
+
+/** A tree that gave way to its copy in two steps may be absent for a moment. */
+async function isOursOrAbsent(deps: KeptDeps, component: string, path: string): Promise<boolean> {
+  return (await isOurLink(deps, component, path)) || (await deps.files.stat(onNode(deps.dir, path))) === undefined
+}
+
+async function leavePath(
+  { files, dir }: KeptDeps,
+  from: string,
+  link: NodeLink,
+  kept: Kept | undefined,
+): Promise<string | undefined> {
+  const to = onNode(dir, link.path)
+  const stat = await files.stat(from)
+  if (stat === undefined) return undefined
+  await makeFolderDurably(files, dirname(to))
+  if (link.inSlot === TREE || stat.kind === 'Directory') {
+    await copyTree(files, from, to)
+    return undefined
+  }
+  const original = kept?.originals.find((o) => o.path === link.path)
+  const owner = original?.kind === 'File' ? original.owner : undefined
+  return copyFile(files, from, to, { mode: stat.mode, owner })
+}
+
+/** Deepest first; files that others put into them stay. */
+export async function removeFolders({ files, dir }: KeptDeps, kept: Kept | undefined): Promise<void> {
+  for (const folder of [...(kept?.folders ?? [])].sort((a, b) => b.length - a.length)) {
+    const path = onNode(dir, folder)
+    if (await files.removeEmptyFolder(path)) await files.syncFolder(dirname(path))
+  }
+}
+
+/** SHA-256 of each file in use, by its path on the node; what is in a tree has none. */
+export async function digestsInUse({ files, dir, digests }: KeptDeps, inUse: InUse): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (const { path, inSlot } of layoutOf(inUse.spec).links) {
+    const file = join(slotFolder(dir, inUse.component, inUse.slot), inSlot)
+    if ((await files.stat(file))?.kind === 'File')
+      found.set(path, await (digests === undefined ? digestOf(files, file) : digests.of(file)))
+  }
+  return found
+}

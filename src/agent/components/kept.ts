@@ -1,0 +1,182 @@
+// The originals of a component: what was at each of its paths, and the state of its unit, before it was adopted. On the disk, and listed in one journal,
+// before the first link replaces them.
+import { dirname, join } from 'node:path'
+import { isObject } from '#lib/json.ts'
+import { type KnownDigests, digestOf } from '../files/digest.ts'
+import { makeFolderDurably, readState, removeDurably, writeDurably } from '../files/durable.ts'
+import type { Files, Owner } from '../files/port.ts'
+import { currentLink, keptFile, keptFolder, onNode, type NodeDir } from '../node-dir.ts'
+import { copyFile } from './copy.ts'
+import type { NodeLink } from './layout.ts'
+
+export interface OriginalFile {
+  readonly kind: 'File'
+  readonly path: string
+  readonly mode: number
+  readonly owner?: Owner
+  readonly size: number
+  readonly sha256: string
+}
+
+export interface OriginalLink {
+  readonly kind: 'Link'
+  readonly path: string
+  readonly target: string
+  readonly owner?: Owner
+  /** Of the file that it led to. */
+  readonly sha256?: string
+}
+
+export type Original = OriginalFile | OriginalLink | { readonly kind: 'Absent'; readonly path: string }
+
+/** One process of one boot. */
+export interface KeptProcess {
+  readonly pid: number
+  readonly startTime: string
+  readonly bootId: string
+}
+
+/** A unit of another program, as it was. */
+export interface KeptUnit {
+  readonly unit: string
+  /** active, inactive, failed … */
+  readonly active: string
+  /** enabled, disabled, static … */
+  readonly file: string
+  /** Its main process, and when the kernel started it. */
+  readonly main?: KeptProcess
+  /** It ran the declared program with the declared arguments. */
+  readonly isDeclared: boolean
+}
+
+export interface Kept {
+  readonly format: 1
+  readonly component: string
+  readonly originals: readonly Original[]
+  /** Made for the links: they go with the last of them when they are empty. */
+  readonly folders: readonly string[]
+  readonly unit?: KeptUnit
+  /** What an earlier removal left in place: it may be replaced again. */
+  readonly left?: readonly { readonly path: string; readonly sha256: string }[]
+}
+
+export interface KeptDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  /** Digests that were read before, for repeated comparisons of large programs. */
+  readonly digests?: KnownDigests
+}
+
+export const digestIn = ({ files, digests }: KeptDeps, path: string): Promise<string> =>
+  digests === undefined ? digestOf(files, path) : digests.of(path)
+
+const isOriginal = (v: unknown): boolean =>
+  isObject(v) &&
+  typeof v['path'] === 'string' &&
+  (v['kind'] === 'Absent' ||
+    (v['kind'] === 'Link' && typeof v['target'] === 'string') ||
+    (v['kind'] === 'File' && typeof v['sha256'] === 'string' && typeof v['mode'] === 'number'))
+
+const parseKept = (v: unknown): Kept | undefined =>
+  isObject(v) &&
+  v['format'] === 1 &&
+  typeof v['component'] === 'string' &&
+  Array.isArray(v['originals']) &&
+  v['originals'].every(isOriginal) &&
+  Array.isArray(v['folders'])
+    ? (v as unknown as Kept)
+    : undefined
+
+export const readKept = ({ files, dir }: KeptDeps, component: string): Promise<Kept | undefined> =>
+  readState(files, keptFile(dir, component), parseKept)
+
+export const writeKept = ({ files, dir }: KeptDeps, kept: Kept): Promise<void> =>
+  writeDurably(files, keptFile(dir, kept.component), JSON.stringify(kept))
+
+/** The journal first: without it the copies mean nothing. */
+export async function dropKept({ files, dir }: KeptDeps, component: string): Promise<void> {
+  await removeDurably(files, keptFile(dir, component))
+  await removeDurably(files, keptFolder(dir, component))
+}
+
+/** Other programs had files or a unit of this component. */
+export const isAdopted = (kept: Kept | undefined): boolean =>
+  kept !== undefined && (kept.unit !== undefined || kept.originals.some((o) => o.kind !== 'Absent'))
+
+/** Named by its content: the same file is kept once, and another one never replaces it. */
+export const keptContent = (dir: NodeDir, component: string, { sha256 }: OriginalFile): string =>
+  join(keptFolder(dir, component), sha256)
+
+/** What is at a path now; undefined for a folder or a device, which is never replaced. */
+export async function originalAt(deps: KeptDeps, path: string): Promise<Original | undefined> {
+  const { files, dir } = deps
+  const full = onNode(dir, path)
+  const stat = await files.stat(full)
+  if (stat === undefined) return { kind: 'Absent', path }
+  const owner = stat.owner === undefined ? {} : { owner: stat.owner }
+  if (stat.kind === 'File')
+    return { kind: 'File', path, mode: stat.mode, ...owner, size: stat.size, sha256: await digestIn(deps, full) }
+  const target = stat.kind === 'Link' ? await files.readLink(full) : undefined
+  if (target === undefined) return undefined
+  const end = target.startsWith('/') ? onNode(dir, target) : join(dirname(full), target)
+  const isFile = (await files.stat(end))?.kind === 'File'
+  return { kind: 'Link', path, target, ...owner, ...(isFile && { sha256: await digestIn(deps, end) }) }
+}
+
+export async function isOurLink({ files, dir }: KeptDeps, component: string, path: string): Promise<boolean> {
+  const target = await files.readLink(onNode(dir, path))
+  return target?.startsWith(`${currentLink(dir, component)}/`) === true
+}
+
+/** Keeps what is at those paths now, and leaves what was kept before for paths that are ours already. Nothing is replaced before this is durable. */
+export async function keepOriginals(
+  deps: KeptDeps,
+  component: string,
+  links: readonly NodeLink[],
+  unit: KeptUnit | undefined,
+): Promise<Kept> {
+  const { files, dir } = deps
+  const before = await readKept(deps, component)
+  const originals = new Map((before?.originals ?? []).map((o) => [o.path, o]))
+  const folders = new Set(before?.folders ?? [])
+  for (const { path } of links) {
+    if (await isOurLink(deps, component, path)) continue
+    const now = await originalAt(deps, path)
+    if (now === undefined || isLeft(before, now)) continue
+    originals.set(path, now)
+    for (const folder of await missingFolders(deps, dirname(path))) folders.add(folder)
+    if (now.kind === 'File') await keepContent(deps, component, now)
+  }
+  const kept: Kept = {
+    ...before,
+    format: 1,
+    component,
+    originals: [...originals.values()],
+    folders: [...folders],
+    ...(before?.unit === undefined && unit !== undefined && { unit }),
+  }
+  if (JSON.stringify(kept) !== JSON.stringify(before)) {
+    await makeFolderDurably(files, keptFolder(dir, component))
+    await writeKept(deps, kept)
+  }
+  return kept
+}
+
+/** Ours from the time before: the original is the one that was kept then. */
+export const isLeft = (kept: Kept | undefined, now: Original): boolean =>
+  now.kind === 'File' && kept?.left?.some((l) => l.path === now.path && l.sha256 === now.sha256) === true
+
+async function keepContent(deps: KeptDeps, component: string, original: OriginalFile): Promise<void> {
+  const { files, dir } = deps
+  const to = keptContent(dir, component, original)
+  if ((await files.stat(to)) !== undefined && (await digestOf(files, to)) === original.sha256) return
+  await makeFolderDurably(files, keptFolder(dir, component))
+  await copyFile(files, onNode(dir, original.path), to, { mode: 0o600, sha256: original.sha256 })
+}
+
+async function missingFolders({ files, dir }: KeptDeps, folder: string): Promise<readonly string[]> {
+  const missing: string[] = []
+  for (let at = folder; at !== '/' && (await files.stat(onNode(dir, at))) === undefined; at = dirname(at))
+    missing.unshift(at)
+  return missing
+}

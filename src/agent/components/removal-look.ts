@@ -1,0 +1,71 @@
+// Reads what the decision about the end of a component needs: what is kept, what is in use, and what was changed on the node since.
+import type { Processes } from '../supervise/port.ts'
+import { digestsInUse, type InUse } from './hand-back.ts'
+import { isAdopted, isOurLink, keptContent, readKept, type Kept, type KeptDeps } from './kept.ts'
+import { layoutOf } from './layout.ts'
+import { readManifest } from './manifest.ts'
+import { planRemoval, type OnRemoval, type RemovalFacts, type RemovalPlan } from './removal.ts'
+
+export interface RemovalDeps extends KeptDeps {
+  readonly processes: Processes
+  /** Why a version may not be installed any more: revoked, below its floor, or too far from the API server. */
+  readonly refusal?: (spec: InUse['spec']) => Promise<string | undefined>
+}
+
+export interface RemovalWish {
+  readonly wanted: OnRemoval | undefined
+  readonly isObserved: boolean
+}
+
+export async function lookAtRemoval(
+  deps: RemovalDeps,
+  use: InUse & { readonly version: string },
+  wish: RemovalWish,
+): Promise<RemovalPlan> {
+  const { processes, refusal } = deps
+  const kept = await readKept(deps, use.component)
+  const inUse = await digestsInUse(deps, use)
+  const main = kept?.unit?.main
+  const reading = processes.reading(use.component)
+  const facts: RemovalFacts = {
+    spec: use.spec,
+    version: `${use.component} ${use.version}`,
+    ...wish,
+    kept,
+    inUse,
+    changed: (await changedSince(deps, use, inUse)) ?? (await damaged(deps, use.component, kept)),
+    refused: isAdopted(kept) ? await refusal?.(use.spec) : undefined,
+    isOriginalProcess: main !== undefined && (await processes.isMain?.(use.component, main)) === true,
+    isRunning: use.spec.service !== undefined && (reading === 'Running' || reading === 'Frozen'),
+  }
+  return planRemoval(facts)
+}
+
+async function changedSince(
+  deps: KeptDeps,
+  use: InUse,
+  inUse: ReadonlyMap<string, string>,
+): Promise<string | undefined> {
+  const manifest = await readManifest(deps, use.component, use.slot)
+  const placed = new Map((manifest?.files ?? []).map((f) => [f.path, f.sha256]))
+  for (const { path, inSlot } of layoutOf(use.spec).links) {
+    if (!(await isOurLink(deps, use.component, path))) return `${path} was replaced on the node`
+    const wanted = placed.get(inSlot)
+    if (wanted !== undefined && inUse.get(path) !== wanted) return `${path} was changed on the node`
+  }
+  return undefined
+}
+
+/** A kept file that is not whole any more. */
+async function damaged(
+  { files, dir }: KeptDeps,
+  component: string,
+  kept: Kept | undefined,
+): Promise<string | undefined> {
+  for (const original of kept?.originals ?? []) {
+    if (original.kind !== 'File') continue
+    const stat = await files.stat(keptContent(dir, component, original))
+    if (stat?.size !== original.size) return `the kept original of ${original.path} is not whole`
+  }
+  return undefined
+}

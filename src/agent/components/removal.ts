@@ -1,0 +1,111 @@
+// Decides how a component leaves the node: what was there before is restored, what runs is kept, or the component is uninstalled. Pure. Restore never puts
+// older things over newer ones, what makes a node a node is never removed, and what is not known to be safe keeps running.
+import { basename } from 'node:path'
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { effectFor } from './adoption.ts'
+import { isAdopted, type Kept, type Original } from './kept.ts'
+import { layoutOf, type NodeLink } from './layout.ts'
+
+export type OnRemoval = NonNullable<ComponentEntry['onRemoval']>
+export type RemovalPlan = NonNullable<ComponentStatus['removal']>
+
+export interface RemovalFacts {
+  readonly spec: MachineComponentSpec
+  readonly version: string
+  /** As the set last said. */
+  readonly wanted: OnRemoval | undefined
+  readonly kept: Kept | undefined
+  /** SHA-256 of what is in use, by path. */
+  readonly inUse: ReadonlyMap<string, string>
+  /** A file that was changed on the node since it was installed. */
+  readonly changed: string | undefined
+  /** Why this version may not be installed any more. */
+  readonly refused: string | undefined
+  /** The original process, from before the adoption, still runs. */
+  readonly isOriginalProcess: boolean
+  readonly isRunning: boolean
+  /** The components stay as they are, because the Machine is only observed from now on. */
+  readonly isObserved: boolean
+}
+
+export function planRemoval(facts: RemovalFacts): RemovalPlan {
+  const { spec, kept, wanted, isObserved } = facts
+  const adopted = isAdopted(kept)
+  const declared = wanted ?? (adopted ? 'Restore' : 'Uninstall')
+  if (isObserved || declared === 'Keep') return KEEP
+  if (declared === 'Restore' && adopted) {
+    const why = notRestored(facts)
+    return why === undefined ? { how: 'Restore', restarts: restoreRestarts(facts) } : keep(why)
+  }
+  if (makesANode(spec))
+    return keep(`${spec.component} makes this host a node and is not removed without something in its place`)
+  return { how: 'Uninstall', restarts: facts.isRunning }
+}
+
+const KEEP: RemovalPlan = { how: 'Keep', restarts: false }
+const keep = (message: string): RemovalPlan => ({ ...KEEP, message: message.slice(0, MAX_MESSAGE) })
+/** Of a status field. */
+const MAX_MESSAGE = 200
+
+/** Why what runs stays, although the originals are kept; undefined: they are put back. */
+function notRestored({ spec, version, kept, inUse, changed, refused }: RemovalFacts): string | undefined {
+  if (changed !== undefined) return `${changed}, so ${version} stays as it is`
+  if (refused !== undefined) return `the original may not run any more (${refused}), so ${version} stays`
+  const programs = programLinks(spec)
+  for (const { path } of programs) {
+    const original = originalOf(kept, path)
+    if (original === undefined || original.kind === 'Absent') {
+      if (makesANode(spec)) return `${path} was not there before, so ${version} stays`
+    } else if (original.sha256 !== inUse.get(path))
+      return `another version runs than the one that was adopted, so ${version} stays`
+  }
+  return undefined
+}
+
+const originalOf = (kept: Kept | undefined, path: string): Original | undefined =>
+  kept?.originals.find((o) => o.path === path)
+
+const programLinks = (spec: MachineComponentSpec): readonly NodeLink[] => {
+  const files = new Set((spec.files ?? []).map((f) => f.path))
+  return layoutOf(spec).links.filter((l) => !files.has(l.path))
+}
+
+function restoreRestarts(facts: RemovalFacts): boolean {
+  const { spec, kept, inUse, isOriginalProcess, isRunning } = facts
+  const unit = kept?.unit
+  if (spec.service === undefined) return false
+  // The unit is ours alone, or did not run before: it stops.
+  if (unit === undefined || unit.active !== 'active') return isRunning
+  if (isOriginalProcess) return false
+  if (spec.service.exec !== undefined && !unit.isDeclared) return true
+  return layoutOf(spec).links.some((link) => {
+    const original = originalOf(kept, link.path)
+    if (original === undefined || effectFor(spec, link) !== 'Restart') return false
+    return original.kind === 'Absent' || original.sha256 !== inUse.get(link.path)
+  })
+}
+
+const NODE_PROGRAMS: ReadonlySet<string> = new Set([
+  'kubelet',
+  'containerd',
+  'containerd-shim-runc-v2',
+  'crio',
+  'dockerd',
+  'cri-dockerd',
+  'runc',
+  'crun',
+])
+const PLUGINS = /\/cni\/bin(\/|$)|\/usr\/lib\/cni(\/|$)/
+
+/** A kubelet, a container runtime or the plugins of its network, whatever the component is called. */
+export function makesANode(spec: MachineComponentSpec): boolean {
+  const { service } = spec
+  const paths = [...layoutOf(spec).links.map((l) => l.path), ...(service?.exec === undefined ? [] : [service.exec])]
+  const unit = service?.unit?.replace(/\.service$/, '')
+  return (
+    NODE_PROGRAMS.has(spec.component) ||
+    (unit !== undefined && NODE_PROGRAMS.has(unit)) ||
+    paths.some((p) => NODE_PROGRAMS.has(basename(p)) || PLUGINS.test(p))
+  )
+}
