@@ -70,6 +70,8 @@ export class AgentBench {
   permits = 0
   /** Of certificates that are signed from now on. */
   certificateMs = 3_600_000
+  /** Of agents that start from now on, beside that of the test. */
+  environment: Readonly<Record<string, string>> = {}
 
   constructor() {
     const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
@@ -146,7 +148,12 @@ export class AgentBench {
   }
 
   run(folder = this.nodeFolder, ...more: readonly string[]): ChildProcess {
-    const child = spawn(NODE, [AGENT, '--root', folder, ...more], { stdio: ['ignore', 'ignore', 'pipe'], cwd: ROOT })
+    const env = { ...process.env, ...this.environment }
+    const child = spawn(NODE, [AGENT, '--root', folder, ...more], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: ROOT,
+      env,
+    })
     child.stderr.setEncoding('utf8')
     let text = ''
     child.stderr.on('data', (s: string) => {
