@@ -188,24 +188,24 @@ export async function checkSeeds(simulation: Simulation, seeds: Iterable<number>
 
 /**
  * F1 and F2 without luck: the actor dies before and after each single write of the reference run, and loses the reply of each. The quick run tries one of
- * the three at each write, in turn, and ends with the phase that follows. Answers how many writes were tried.
+ * the three, in turn, at every other write, and ends with the phase that follows. Answers how many writes there are.
  */
 export async function checkEveryWrite(simulation: Simulation, actor: string): Promise<number> {
   const reference = await referenceRun(simulation)
-  let tried = 0
+  let total = 0
   for (const [at, { name }] of simulation.phases.entries()) {
     const phases = isFull ? simulation.phases : simulation.phases.slice(0, at + 2)
     const writes = reference.writes[at]?.filter((call) => actorOf(call.actor) === actor).length ?? 0
-    for (let write = 1; write <= writes; write++) {
+    total += writes
+    for (let write = 1; write <= writes; write += isFull ? 1 : 2) {
       for (const fault of aroundWrite(actor, write)) {
         const faults = (phase: string) => (phase === name ? [fault] : [])
         const run = await simulate({ ...simulation, phases }, 0, { reference, faults })
         if (run.violations.length > 0) throw new Error(describeRun(run))
       }
-      tried++
     }
   }
-  return tried
+  return total
 }
 
 function aroundWrite(actor: string, write: number): readonly SimFault[] {

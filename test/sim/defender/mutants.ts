@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
     within: 100,
-    shownBy: 84,
+    shownBy: 53,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -99,6 +99,7 @@ export const mutants: readonly Mutant[] = [
     shows: /are down/,
     faults: [],
     within: 10,
+    shownBy: 7,
     parts: () => ({
       decide: (snapshot, before, options) => decide({ ...snapshot, isQuiet: () => true }, before, options),
     }),

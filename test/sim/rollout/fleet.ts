@@ -1,4 +1,5 @@
 // The ground of every rollout story: two hundred machines at rest, their Nodes and Leases, hollow agents on them, the real controllers and the real Defender.
+import { isFull } from '#test/support/tools/full.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { KINDS } from '#api/kinds.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -40,6 +41,8 @@ export interface Scale {
 }
 
 export const FULL_SCALE: Scale = { machines: 200, some: 60, limit: 20 }
+/** Fewer machines that stay at rest, for the quick run; as many that switch. */
+export const SEED_SCALE: Scale = isFull ? FULL_SCALE : { ...FULL_SCALE, machines: 100 }
 /** For replays with real processes, many at once on one server. */
 export const SMALL_SCALE: Scale = { machines: 6, some: 5, limit: 2 }
 

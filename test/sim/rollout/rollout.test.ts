@@ -1,8 +1,9 @@
-// Rollouts over two hundred machines with the real controllers, the real Defender and hollow agents: whatever goes wrong, they end as if nothing had.
+// Rollouts over a hundred or two of machines with the real controllers, the real Defender and hollow agents: whatever goes wrong, they end as if nothing had.
 import { join } from 'node:path'
 import { mutantSeeds, seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
 import { expectedIn } from './expected.ts'
+import { SEED_SCALE } from './fleet.ts'
 import { mutants } from './mutants.ts'
 import { poisoned, split } from './odd-worlds.ts'
 import { describeSeed, runSeed, storyOf, told } from './simulation.ts'
@@ -26,7 +27,7 @@ const addTo = (all: Map<string, number>, more: Readonly<Record<string, number>>)
   for (const [what, times] of Object.entries(more)) all.set(what, (all.get(what) ?? 0) + times)
 }
 
-describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 200 machines', () => {
+describe(`F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over ${SEED_SCALE.machines} machines`, () => {
   test(
     `ends in ${SEEDS} seeds as the run without faults does, holds its invariants at every write, and meets all that it should`,
     async () => {

@@ -11,6 +11,7 @@ import {
   Agents,
   type ControllerParts,
   FULL_SCALE,
+  SEED_SCALE,
   type Scale,
   agentsActor,
   controllersActor,
@@ -160,7 +161,7 @@ export function faultsFor(seed: number, phases: readonly string[], kinds_: reado
 /** Runs are long: each story's reference is made once. */
 const references = new Map<string, Promise<Run>>()
 const referenceOf = (story: Story, rested: Rested): Promise<Run> => {
-  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story, {}, FULL_SCALE, rested))
+  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story, {}, SEED_SCALE, rested))
   references.set(story.name, known)
   return known
 }
@@ -172,7 +173,7 @@ export async function runSeed(
   { story = storyOf(seed), parts = {}, faults = ROLLOUT_FAULTS }: RunOptions = {},
 ): Promise<Run> {
   const rested = await restedMachines()
-  const simulation = rolloutSimulation(story, parts, FULL_SCALE, rested)
+  const simulation = rolloutSimulation(story, parts, SEED_SCALE, rested)
   const phases = simulation.phases.map((p) => p.name)
   return simulate(simulation, seed, {
     reference: await referenceOf(story, rested),
