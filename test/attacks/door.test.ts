@@ -27,7 +27,7 @@ beforeAll(async () => {
   world = await DoorWorld.start()
   ;[a, b] = [await world.host('m-a'), await world.host('m-b')]
   for (const host of [a, b]) host.stop()
-}, 60_000)
+})
 afterAll(() => world.close())
 
 const uidOf = ({ machine }: Host): string => machine.metadata.uid ?? ''

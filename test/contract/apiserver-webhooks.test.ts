@@ -24,7 +24,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
     hooks.on('/marker', () => ({ allowed: false, status: { message: 'marker' } }))
     hooks.on('/allow', () => ({ allowed: true }))
     hooks.on('/deny', () => ({ allowed: false, status: { code: 403, reason: 'Forbidden', message: 'not like this' } }))
-  }, 120_000)
+  })
   afterAll(async () => {
     api.close()
     await hooks.stop()

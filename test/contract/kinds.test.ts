@@ -117,7 +117,7 @@ describe.each(SERVERS)('on %s', (_, start) => {
     await Promise.all(KINDS.map(established))
     for (const kind of KINDS) await create(kind, kind.example)
     await create(cluster, HOSTED_CLUSTER)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     client.close()

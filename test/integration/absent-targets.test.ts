@@ -38,7 +38,7 @@ beforeAll(async () => {
     const metadata = { name: THERE, ...(kind.namespaced && { namespace: SYSTEM_NAMESPACE }) }
     await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
   }
-}, 60_000)
+})
 afterAll(() => server.stop())
 
 async function kubenode(...argv: string[]) {

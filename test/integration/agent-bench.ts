@@ -322,7 +322,7 @@ export async function eventually<T>(
   what: string,
   read: () => Promise<T> | T,
   isGood: (value: T) => boolean,
-  withinMs = 15_000,
+  withinMs = 90_000,
 ): Promise<T> {
   const until = Date.now() + withinMs
   for (;;) {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await createApiServer()
   await server.listen()
   await installAll(clientAs())
-}, 60_000)
+})
 afterAll(async () => {
   for (const client of clients) client.close()
   await server?.close()

@@ -139,4 +139,4 @@ test('S21 with the API server away the file ends a script that runs, lets nothin
 
   await kubenode('thaw')
   await eventually('the end of the condition', frozen, (c) => c === undefined)
-}, 90_000)
+})

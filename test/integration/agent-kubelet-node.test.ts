@@ -76,7 +76,7 @@ test('an agent that was told that the Node is not its own makes none, keeps no L
   expect(Object.keys(await statusOfNode()).toSorted()).toEqual(['capacity', 'conditions'])
   expect(registrations()).toEqual([])
   expect(leases('kube-node-lease')).toBe(0)
-}, 60_000)
+})
 
 /** The machine controller's report when the Node was deleted, or exists again. */
 const report = (reason: 'NodeMissing' | 'AllHealthy') => {
@@ -119,4 +119,4 @@ test('a kubelet whose Node was deleted is reported to need a restart, and restar
   )
   await eventually('no drift', drift, (d) => d === '')
   await report('AllHealthy')
-}, 60_000)
+})

@@ -88,4 +88,4 @@ test('S21 nothing is run under a permit for something else, nor while the node i
   )
   await eventually('a look at the permit', asked('operationpermits/other'), (n) => n > 0)
   expect([await steps('wrong-permit'), readFileSync(ran, 'utf8')]).toEqual([[], 'it; exit 9\n'])
-}, 60_000)
+})

@@ -173,7 +173,7 @@ beforeAll(async () => {
       metadata: { name, labels: POOL },
       spec: { provider: { name: 'skew' }, pool: 'workers', urgency: 'High' },
     } as never)
-}, 120_000)
+})
 
 afterAll(async () => {
   stop.abort()
@@ -187,7 +187,7 @@ afterAll(async () => {
   }
   await bench.close()
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 const statusOf = async (name: string) => (await bench.admin.get(machineType, { name }))?.status
 
@@ -219,13 +219,13 @@ test('both join, install and say of which age they are', async () => {
   expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|channel)"/)
   expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field not known to this API server is omitted')
   expect((await bench.admin.get(machineType, { name: 'older' }))?.spec).toMatchObject({ urgency: 'High' })
-}, 150_000)
+})
 
 test('both are upgraded under the permits of a rollout', async () => {
   const value = { spec: { components: [{ name: 'beacon', version: '1.1.0' }] } }
   await bench.admin.patch(machineComponentSet, { name: 'base' }, { type: 'merge', value })
   for (const name of Object.keys(AGES)) await reaches(name, '1.1.0')
-}, 150_000)
+})
 
 test('both are repaired by a rule, under a permit', async () => {
   await bench.rule('unwell-beacon', unwellComponent('beacon'))
@@ -241,4 +241,4 @@ test('both are repaired by a rule, under a permit', async () => {
     await reaches(name, '1.1.0')
   }
   expect(bench.forbidden()).toEqual([])
-}, 150_000)
+})

@@ -43,7 +43,7 @@ beforeAll(async () => {
   await bench.order({ version: '1.0.0' })
   bench.run()
   await state('Healthy')
-}, 60_000)
+})
 
 afterAll(() => bench.stop())
 

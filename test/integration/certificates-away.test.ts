@@ -23,7 +23,7 @@ let hosts: readonly Host[]
 beforeAll(async () => {
   world = await DoorWorld.start()
   hosts = await Promise.all(NAMES.map((name) => world.host(name)))
-}, 60_000)
+})
 afterAll(() => world.close())
 
 function person() {

@@ -123,7 +123,7 @@ beforeAll(async () => {
   parts.push(await startApprover(clientAs(programUser('approver')), own))
   void provider.run(stop.signal)
   for (const part of parts) await part.start(stop.signal)
-}, 120_000)
+})
 
 afterAll(async () => {
   stop.abort()
@@ -132,7 +132,7 @@ afterAll(async () => {
   for (const client of clients) client.close()
   await server?.stop()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-}, 120_000)
+})
 
 const machine = () => admin.get(machineType, { name: NAME })
 const reportOf = (m: Machine | undefined) => m?.status?.components?.find((c) => c.name === 'sleeper')

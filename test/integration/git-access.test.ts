@@ -124,4 +124,4 @@ test('S27 git gets the credentials of the source and no others, and another sour
   // Each reader has a copy of its own.
   expect(readdirSync(join(folder, 'cache'))).toHaveLength(4)
   expect(existsSync(join(folder, 'env'))).toBe(true)
-}, 30_000)
+})

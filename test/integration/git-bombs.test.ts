@@ -36,7 +36,7 @@ beforeAll(async () => {
   zeros = await bombOf('', BOMB)
   lyingBlob = await bombOf('blob 10\0', BOMB)
   honestBlob = await bombOf(`blob ${BOMB}\0`, BOMB)
-}, 60_000)
+})
 beforeEach(() => {
   repository = new GitFolder()
 })

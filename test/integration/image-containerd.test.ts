@@ -87,7 +87,7 @@ describe('in containerd', () => {
   afterAll(async () => {
     await containerd?.stop()
     await (server as RunningServer | undefined)?.stop()
-  }, 60_000)
+  })
 
   const opened = (context: TestContext): PrivateContainerd => {
     needsImage(context)

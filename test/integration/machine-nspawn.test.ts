@@ -91,7 +91,7 @@ afterAll(async () => {
   for (const provider of providers) for (const host of await provider.list()) await provider.delete(host.providerID)
   await server?.stop()
   if (base !== undefined) await rm(base, { recursive: true, force: true, maxRetries: 5 })
-}, 60_000)
+})
 
 const machine = () => admin.get(machineType, { name: NAME })
 

@@ -94,7 +94,7 @@ describe('on a server', () => {
     await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
     await client.create(machine, STORED)
     await installManifests(client, { kinds: [], rest, hub: [] }, systemClock, false)
-  }, 60_000)
+  })
   afterAll(async () => {
     client.close()
     await server.stop()

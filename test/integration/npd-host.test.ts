@@ -55,11 +55,11 @@ beforeAll(async () => {
   writeFileSync(join(host.root, 'opt/kubelet.cjs'), KUBELET)
   await host.boot()
   run('systemctl', 'start', 'kubelet')
-}, 60_000)
+})
 
 afterAll(async () => {
   await host?.remove()
-}, 60_000)
+})
 
 test('a frozen service is found by its process and runs again', async (context) => {
   if (why !== undefined) return context.skip(why)
@@ -70,7 +70,7 @@ test('a frozen service is found by its process and runs again', async (context) 
   await eventually('an answer', check, (s) => s === 'Ok')
   expect(mainPid()).not.toBe(before)
   return undefined
-}, 60_000)
+})
 
 test('a service that somebody stopped is told and left alone', async (context) => {
   if (why !== undefined) return context.skip(why)
@@ -78,4 +78,4 @@ test('a service that somebody stopped is told and left alone', async (context) =
   expect(check()).toBe('NonOk kubelet:kubelet was found unhealthy: inactive (dead)')
   expect(run('systemctl', 'is-active', 'kubelet')).toBe('inactive')
   return undefined
-}, 60_000)
+})

@@ -87,7 +87,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function until<T>(what: string, read: () => T | undefined, withinMs = 20_000): Promise<T> {
+async function until<T>(what: string, read: () => T | undefined, withinMs = 60_000): Promise<T> {
   const end = Date.now() + withinMs
   for (;;) {
     const value = read()

@@ -64,7 +64,7 @@ beforeAll(async () => {
   }
   const when = { all: [conditionIs('KernelDeadlock', 'True')] }
   await bench.rule('deadlock', { when, ladder: [rung], cooldown: '0s' })
-}, 30_000)
+})
 
 afterAll(() => bench.close())
 
@@ -97,7 +97,7 @@ test('a fault is repaired under a permit, seen to be gone, and nothing of the re
     (p) => p?.status?.phase === 'Released',
   )
   expect(Object.values(permit?.spec.results ?? {})).toEqual(['Succeeded'])
-}, 30_000)
+})
 
 test('what heals before it starts is left alone', async () => {
   await bench.setCondition('n-1', 'KernelDeadlock', 'True')
@@ -112,7 +112,7 @@ test('what heals before it starts is left alone', async () => {
   )
   expect(done?.status).toMatchObject({ outcome: 'Superseded' })
   expect(done?.status?.startedAt).toBeUndefined()
-}, 30_000)
+})
 
 test('when all nodes fail at once none is touched, and the rule says why', async () => {
   await Promise.all(NODES.map((name) => bench.setCondition(name, 'KernelDeadlock', 'True')))
@@ -125,6 +125,6 @@ test('when all nodes fail at once none is touched, and the rule says why', async
     (all) => all.every((j) => j.status?.phase === 'Done'),
   )
   expect((await bench.jobs()).filter((j) => j.status?.startedAt !== undefined)).toHaveLength(1)
-}, 30_000)
+})
 
 test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))

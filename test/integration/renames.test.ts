@@ -106,14 +106,14 @@ beforeAll(async () => {
   void fleet.run(stop.signal)
   await startRoles(provider)
   for (const part of parts) await part.start(stop.signal)
-}, 120_000)
+})
 
 afterAll(async () => {
   stop.abort()
   for (const part of parts.toReversed()) await part.stop(1_000)
   for (const client of clients) client.close()
   await api.close()
-}, 60_000)
+})
 
 const isReady = ({ status }: Machine): boolean =>
   status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true

@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const name of ['n-0', 'n-1', 'n-2', 'n-3']) await bench.addNode(name)
   await bench.startDefender()
   await bench.startControllers([remedyModule, remedyJobModule])
-}, 60_000)
+})
 afterAll(() => bench.close())
 
 describe('S21 a rule cannot say', () => {
@@ -105,6 +105,6 @@ test('S21 a repair names its rule, its commit, what was kept and who permitted w
     const changed = { ...now, spec: { ...now.spec, operations: [{ replace: {} }] } } as RemedyOperationJob
     await expect(client.update(remedyOperationJob, changed)).rejects.toThrow(/is immutable/)
   }
-}, 60_000)
+})
 
 test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))

@@ -38,7 +38,7 @@ beforeAll(async () => {
     template: { metadata: { labels: POOL }, spec: { provider: { name: 'memory' }, pool: 'workers' } },
   })
   await bench.until(readyNames, (names) => names.length === REPLICAS)
-}, 90_000)
+})
 
 afterAll(() => bench.close())
 
@@ -88,6 +88,6 @@ test('a machine that is beyond repair is taken away under one permit, its host t
   const permits = (await bench.admin.list(operationPermit)).items
   expect(permits.map((p) => p.spec.requester.kind)).toEqual(['RemedyOperationJob'])
   expect(permits[0]?.spec.operations).toEqual(expect.arrayContaining(['Cordon', 'Replace', 'ScaleIn']))
-}, 90_000)
+})
 
 test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))

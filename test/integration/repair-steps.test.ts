@@ -71,7 +71,7 @@ beforeAll(async () => {
     providers: { memory: provider },
     outbound: parsePlaces([hook]),
   })
-}, 60_000)
+})
 
 afterAll(async () => {
   await bench.close()
@@ -116,7 +116,7 @@ test('a webhook is told of the repair, with the token of its Secret, which is wr
   expect(JSON.parse(said?.body ?? '{}')).toMatchObject({ job: job?.metadata.name, machine: 'n-0', rule: 'tell-n-0' })
   expect((await doneOf('n-0'))?.status?.outcome).toBe('Succeeded')
   expect(JSON.stringify(await bench.jobs())).not.toContain('s3cret')
-}, 60_000)
+})
 
 test('S13 a webhook of a rule reaches neither a metadata service, nor another port of this host, nor where an answer sends it', async () => {
   const before = heard.length
@@ -141,7 +141,7 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
     output: expect.stringContaining('is not labeled kubenode.io/for-webhooks=true') as string,
   })
   expect(heard.slice(before).length).toBe(1)
-}, 60_000)
+})
 
 test('a machine that alone is silent is rebooted by its provider, and its permit says that the silence is the fault', async () => {
   await bench.rule('silent', {
@@ -166,7 +166,7 @@ test('a machine that alone is silent is rebooted by its provider, and its permit
   await bench.setHeard('n-4', true)
   expect((await doneOf('n-4'))?.status).toMatchObject({ outcome: 'Succeeded' })
   expect(hostOf('n-4').boots).toBe(2)
-}, 60_000)
+})
 
 test('a node is marked out of service only after its provider says that the machine is off, and no longer than it is', async () => {
   await bench.rule('fence', {
@@ -200,7 +200,7 @@ test('a node is marked out of service only after its provider says that the mach
     () => bench.node('n-5'),
     (n) => !hasTaint(n, OUT_OF_SERVICE),
   )
-}, 60_000)
+})
 
 test('a component that was healthy all along proves nothing: its agent must be heard of after the repair', async () => {
   const name = { name: agentLeaseName('n-6'), namespace: 'kubenode-system' }
@@ -233,6 +233,6 @@ test('a component that was healthy all along proves nothing: its agent must be h
     await systemClock.sleep(500)
   }
   expect((await doneOf('n-6'))?.status?.outcome).toBe('Succeeded')
-}, 60_000)
+})
 
 test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))

@@ -82,7 +82,7 @@ test('a Defender that may not write the ledger names the right and leaves the le
   const stop = new AbortController()
   const other = await run(server.kubeconfig, stop.signal, () => stop.abort())
   expect(other.reason).toBe('Stopped')
-}, 120_000)
+})
 
 test('a Defender that loses the right while it leads gives the lease up and says so', async () => {
   let lead: () => void = () => undefined
@@ -95,4 +95,4 @@ test('a Defender that loses the right while it leads gives the lease up and says
   expect(ended.reason).toBe('RightLost')
   expect(String(ended.error)).toMatch(/not allowed to create defenderledgers/)
   expect(await holder()).toBe('')
-}, 120_000)
+})

@@ -238,4 +238,4 @@ app.synth()
   }
   const { way, clusters } = await prepareWayBack({ ...wish, wanted: components('1.1.0') })
   expect([clusters, way.kind === 'Reverts' && way.commits.map((c) => c.id)]).toEqual([['test'], [head]])
-}, 60_000)
+})

@@ -1,4 +1,4 @@
-// Fifty hollow machines on the embedded server over HTTPS: made by their set through a provider, joined, installed, upgraded within their budget, and kept
+// Hollow machines on the embedded server over HTTPS: made by their set through a provider, joined, installed, upgraded within their budget, and kept
 // from a version that does not work.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { componentCanary } from '#api/kinds/component-canary.ts'
@@ -25,6 +25,7 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { recording } from '#test/support/rights/record.ts'
 import { installAll } from '#test/support/servers/installed.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -34,7 +35,8 @@ import { Observer } from '../e2e/rollout-replay/observer.ts'
 import { BAD, GOOD, definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
-const MACHINES = 50
+/** More than may be down at once, and than a step. */
+const MACHINES = inFull(50, 25)
 const LIMIT = 10
 const SET = 'base'
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -122,14 +124,14 @@ beforeAll(async () => {
   await startControllers(provider)
   await startDefender()
   for (const part of parts) await part.start(stop.signal)
-}, 120_000)
+})
 
 afterAll(async () => {
   stop.abort()
   for (const part of parts.toReversed()) await part.stop(1_000)
   for (const client of clients) client.close()
   await api.close()
-}, 60_000)
+})
 
 /** A server accepts unreadable values here: its schema does not check keys of labels in a map. */
 const UNREADABLE = { matchLabels: { 'no key!': 'x' } }

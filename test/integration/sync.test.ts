@@ -45,7 +45,7 @@ import { version } from './version.ts'
 
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
-const stage = (name: string) => ({ name, clusters: { names: [name] }, minSuccessTime: '${soak}', progressDeadline: '5s', offlineDeadline: '1s' })
+const stage = (name: string) => ({ name, clusters: { names: [name] }, minSuccessTime: '${soak}', progressDeadline: '10m', offlineDeadline: '1h' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: [stage('test'), stage('prod')] } })
 for (const name of ['test', 'prod']) {
   new Cluster(hub, name, { spec: { kubeconfigSecretRef: { name: \`cluster-\${name}\`, key: 'kubeconfig' }, stage: name } })
@@ -58,6 +58,10 @@ app.synth()
 `,
   'fleet/version.ts': `export const version: string = '${version}'\n`,
 })
+
+const MINUTE_MS = 60_000
+/** Longer than the deadline of a stage, and than the soak of the test that has one; shorter than a cluster may be away. */
+const PASSED_MS = 11 * MINUTE_MS
 
 const SETTINGS = { namespace: 'default', name: 'settings' }
 
@@ -108,7 +112,7 @@ test('a commit reaches test, then prod; objects carry the commit that changed th
   expect(all.find((r) => r.spec.commit === third)?.spec).toMatchObject({ revertOf: second })
   const settings = await b.client('prod').get(CONFIG_MAP, SETTINGS)
   expect(settings?.metadata.annotations?.['kubenode.io/commit']).toBe(third)
-}, 60_000)
+})
 
 test('an object whose content did not change keeps the commit that changed it', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -129,7 +133,7 @@ test('an object whose content did not change keeps the commit that changed it', 
   expect([await commitOf('fixed'), await commitOf('settings')]).toEqual([first, second])
   const shards = (await b.client('prod').list(inventory)).items
   expect(shards.map((s) => [s.spec.commit, s.spec.refs.map((r) => r.name)])).toEqual([[second, ['fixed', 'settings']]])
-}, 60_000)
+})
 
 test('what does not become healthy in test never reaches prod; the next commit takes over', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -153,6 +157,7 @@ test('what does not become healthy in test never reaches prod; the next commit t
     waitingFor: { predicate: 'StageWaiting' },
   })
   expect(await versions(b)).toEqual(['bad', '1'])
+  b.pass(PASSED_MS)
   const failed = await eventually(
     () => newestPhase(b, bad),
     (s) => s?.phase === 'Paused',
@@ -163,7 +168,7 @@ test('what does not become healthy in test never reaches prod; the next commit t
   await eventually(() => versions(b), both('1'))
   expect(await newestPhase(b, bad)).toMatchObject({ phase: 'Superseded' })
   expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeUndefined()
-}, 60_000)
+})
 
 test('a fleet that breaks, a deleted branch and a force-push leave the last good state, and say so', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -206,7 +211,7 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
   await eventually(() => versions(b), both('1'))
   const names = (await b.releases()).map((r) => r.metadata.name)
   expect(names).toContain(`fleet-${first.slice(0, 12)}-2`)
-}, 60_000)
+})
 
 test('what no cluster can meet is refused before anything of the commit is applied, with number, object and file', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -246,7 +251,7 @@ export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
   b.repository.commit({ 'fleet/rules.ts': rules('False') })
   await eventually(() => versions(b), both('2'))
   expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)
-}, 60_000)
+})
 
 /** The agent.json of one host in each cluster, kept as providers keep it. */
 async function hostsOf(b: SyncBench) {
@@ -302,11 +307,16 @@ test('a change of agent.json goes through the stages as everything else, and a r
       (s) => s?.phase === 'Succeeded',
     )
     const bad = b.repository.commit(withAgents('bad', '{ "lease": "7s" }\n'))
+    await eventually(hosts.leases, ([test]) => test === '7s')
+    await eventually(
+      () => newestPhase(b, bad),
+      (s) => s?.clusters?.[0]?.waitingFor?.predicate === 'Progressing',
+    )
+    b.pass(PASSED_MS)
     await eventually(
       () => newestPhase(b, bad),
       (s) => s?.phase === 'Paused',
     )
-    await eventually(hosts.leases, ([test]) => test === '7s')
     expect(await hosts.leases()).toEqual(['7s', '5s'])
 
     b.repository.git('revert', '--no-edit', bad)
@@ -339,7 +349,7 @@ test('a change of agent.json goes through the stages as everything else, and a r
   } finally {
     await hosts.end()
   }
-}, 90_000)
+})
 
 test('an agent.json with a mistake is refused with its file and key, and reaches no cluster', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -368,7 +378,7 @@ test('an agent.json with a mistake is refused with its file and key, and reaches
   const broken = /KN7101: .*fleet\/machines\/agent\.json/
   expect(await refused('{ "logs": [')).toEqual([expect.stringMatching(broken), 2, expect.stringMatching(broken)])
   expect(await versions(b)).toEqual(['1', '1'])
-}, 60_000)
+})
 
 async function kubenode(cwd: string, ...argv: string[]) {
   let [out, err] = ['', '']
@@ -395,12 +405,19 @@ test('a newer commit does not wait for the render of one that loops for ever', a
   )
   b.repository.commit({ 'fleet/version.ts': `export const version: string = '3'\n` })
   await eventually(() => versions(b), both('3'))
-}, 60_000)
+})
 
 test('F17 a sync that is killed half way goes on where it was', async () => {
   bench = await syncBench(['test', 'prod'])
   const b = bench
-  b.repository.commit(fleet('1', { soak: '2s' }))
+  const soaked = async (commit: string, cluster: number) => {
+    await eventually(
+      () => newestPhase(b, commit),
+      (s) => s?.clusters?.[cluster]?.phase === 'Healthy',
+    )
+    b.pass(PASSED_MS)
+  }
+  const first = b.repository.commit(fleet('1', { soak: '10m' }))
   const kill = await b.start()
   await eventually(
     () => versionOf(b, 'test'),
@@ -409,6 +426,7 @@ test('F17 a sync that is killed half way goes on where it was', async () => {
   await kill()
   expect(await versionOf(b, 'prod')).toBeUndefined()
   const killAgain = await b.start()
+  await soaked(first, 0)
   await eventually(() => versions(b), both('1'))
 
   const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
@@ -418,12 +436,13 @@ test('F17 a sync that is killed half way goes on where it was', async () => {
   )
   await killAgain()
   await b.start()
+  for (const cluster of [0, 1]) await soaked(second, cluster)
   const status = await eventually(
     () => newestPhase(b, second),
     (s) => s?.phase === 'Succeeded',
   )
   expect(status?.clusters?.map((c) => c.phase)).toEqual(['Healthy', 'Healthy'])
-}, 60_000)
+})
 
 test('a field that somebody else owns is reported and not stolen; one bad object holds up no other', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -450,7 +469,7 @@ test('a field that somebody else owns is reported and not stolen; one bad object
     version: 'mine',
   })
   expect(await versionOf(b, 'prod')).toBeUndefined()
-}, 60_000)
+})
 
 test('deletions beyond the guard stop the release in its first stage until a person approves exactly these', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -493,7 +512,7 @@ test('deletions beyond the guard stop the release in its first stage until a per
     (s) => s?.phase === 'Succeeded',
   )
   expect(await b.client('prod').get(CONFIG_MAP, { namespace: 'default', name: 'a' })).toBeUndefined()
-}, 60_000)
+})
 
 test('F46 what failed before a commit does not stop it; what a stopped commit broke stops the next one until it is reverted', async () => {
   bench = await syncBench(['test', 'prod'])
@@ -596,4 +615,4 @@ test('F46 what failed before a commit does not stop it; what a stopped commit br
   await report('test', 1, 'Progressing')
   await succeeds(back)
   expect(await versions(b)).toEqual(['3', '3'])
-}, 120_000)
+})

@@ -125,7 +125,7 @@ beforeAll(async () => {
     cooldown: '0s',
     limits: { perNodePerDay: 50, perHour: 500, perDay: 500, maxInFlight: 100 },
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await bench.close()

@@ -184,13 +184,13 @@ beforeAll(async () => {
   await bench.publish(etcd('3.5.16', programOf(stores[1] ?? '', 'usr/bin/etcd')))
   await bench.publish(exporter('2.0.0', '#!/bin/sh\nexit 1\n'))
   await bench.publish(exporter('2.0.1', '#!/bin/sh\nexec sleep 1000\n'))
-}, 180_000)
+})
 
 afterAll(async () => {
   if (missing !== undefined) return
   await host?.remove()
   await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (why !== undefined) context.skip(why)

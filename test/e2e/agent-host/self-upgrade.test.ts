@@ -102,13 +102,13 @@ beforeAll(async () => {
   const join64 = Buffer.from(JSON.stringify(bench.joinBundle(ARTIFACTS))).toString('base64')
   const joined = host.run(`${AGENT}/join.sh`, join64)
   if (joined.code !== 0) throw new Error(joined.out)
-}, 180_000)
+})
 
 afterAll(async () => {
   if (missing !== undefined) return
   await host?.remove()
   await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)

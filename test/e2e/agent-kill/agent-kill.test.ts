@@ -32,11 +32,11 @@ beforeAll(async () => {
   bench.writeJoin()
   bench.writeConfig({ lease: '10s' })
   await bench.finish(isAt('Healthy'))
-}, 60_000)
+})
 
 afterAll(async () => {
   if (missing === undefined) await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)

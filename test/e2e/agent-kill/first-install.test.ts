@@ -20,11 +20,11 @@ beforeAll(async () => {
   if (missing !== undefined) return
   await bench.start()
   await bench.publish(beaconRelease(bench.publisher, VERSION))
-}, 60_000)
+})
 
 afterAll(async () => {
   if (missing === undefined) await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)

@@ -104,11 +104,11 @@ beforeAll(async () => {
   await eventually('the first copy', runs('1.0.0'), Boolean, 40_000)
   await eventually('the beacon', async () => (await bench.component())?.state === 'Healthy', Boolean, 40_000)
   await end()
-}, 120_000)
+})
 
 afterAll(async () => {
   if (missing === undefined) await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)

@@ -80,10 +80,10 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
       join(subject.dir.state, 'components/c'),
     ])
       mkdirSync(folder, { recursive: true })
-  }, 60_000)
+  })
   afterAll(async () => {
     if (missing === undefined) await subject.remove()
-  }, 60_000)
+  })
 
   beforeEach(async (context) => {
     if (missing !== undefined) context.skip(missing)
@@ -205,7 +205,7 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
     await processes.stop('c')
     expect(processes.reading('c')).toBe('Stopped')
     expect((await another()).reading('c')).toBe('Stopped')
-  }, 60_000)
+  })
 
   test('passes a signal on', async () => {
     const told = join(subject.dir.root, 'told')

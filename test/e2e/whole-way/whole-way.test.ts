@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const o of observers.values()) await o.stop()
   await fleet.dispose()
-}, 60_000)
+})
 
 describe('the whole way', () => {
   chapters()
