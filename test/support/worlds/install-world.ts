@@ -1,5 +1,4 @@
 // An embedded server, a double of what runs Deployments, and small releases of KubeNode to install there.
-import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -9,13 +8,13 @@ import { listAll } from '#kube/list-all.ts'
 import { ResourceTypes } from '#delivery/resource-types.ts'
 import type { InstallContext } from '#cli/install/context.ts'
 import { runInstall, type InstallOptions } from '#cli/install/install.ts'
-import { COMPONENT, definitionsIn, labelled, PART_OF, type Release } from '#cli/install/release.ts'
+import { COMPONENT, labelled, PART_OF, type Release } from '#cli/install/release.ts'
 import { uninstall, type UninstallOptions } from '#cli/install/uninstall/uninstall.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-double.ts'
 import { startEmbedded, type RunningServer } from '../servers/api-servers.ts'
+import { manifests } from '../servers/installed.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../../deploy')
 export const ROLES = ['defender', 'controllers', 'approver', 'sync', 'artifacts'] as const
 
 export const imageOf = (version: string): string => `registry.example.org/kubenode:${version}`
@@ -44,11 +43,11 @@ function deployment(role: string, version: string): KubeObject {
 /** The shipped definitions, rights and policies, with workloads of this version. */
 export function releaseOf(version: string, more: readonly KubeObject[] = []): Release {
   const mark = (o: KubeObject) => labelled(o, version)
-  const shipped = ['install', 'hub'].flatMap((folder) => definitionsIn(join(DEPLOY, folder)))
+  const { kinds, rest, hub } = manifests()
   return {
     version,
-    definitions: definitionsIn(join(DEPLOY, 'crds')).map(mark),
-    objects: [...shipped, ...ROLES.map((r) => deployment(r, version)), ...more].map(mark),
+    definitions: kinds.map(mark),
+    objects: [...rest, ...hub, ...ROLES.map((r) => deployment(r, version)), ...more].map(mark),
   }
 }
 
