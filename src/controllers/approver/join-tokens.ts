@@ -15,7 +15,7 @@ import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
 import { recordedKey } from '#identity/agent-key.ts'
-import { mayHaveToken, needsToken } from './needs-token.ts'
+import { isSettled, mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
 const SECRET_BYTES = 16
@@ -42,6 +42,8 @@ export function createTokenKeeper(
   const tools: TokenTools = { client, clock, randomBytes, ...(lifeSeconds !== undefined && { lifeSeconds }) }
   /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()
+  /** The machine as it was when its token was handed over. */
+  const settled = new Map<string, Machine>()
   /** The uid for which nothing is left behind, by machine. */
   const clean = new Map<string, string>()
   const controller = new Controller({
@@ -54,6 +56,7 @@ export function createTokenKeeper(
     allKeys: () => machines.list().map((m) => m.metadata.name ?? ''),
     reconcile: async (name, { signal }: ReconcileContext): Promise<Outcome> => {
       requireFresh([machines])
+      settled.delete(name)
       const machine = machines.get(name)
       const before = made.get(name)
       if (
@@ -75,12 +78,13 @@ export function createTokenKeeper(
       const kept = await keepToken(tools, machine, signal)
       if (kept.kind === 'NoName') return done
       if (kept.kind !== 'Applied') return kept.kind === 'Stale' ? done : retry(kept.error)
+      settled.set(name, machine)
       return requeueAfter(Math.max(LEAST_LEFT_MS, tokenExpiresAt(kept.object) - clock.now()))
     },
   })
   machines.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name
-    if (name === undefined) return
+    if (name === undefined || isSettled(settled.get(name), now, clock.now())) return
     const isUnknown = now !== undefined && clean.get(name) !== now.metadata.uid
     if (made.has(name) || isUnknown || needsToken(now, clock.now())) controller.enqueue(name)
     if (now === undefined) clean.delete(name)

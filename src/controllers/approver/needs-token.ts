@@ -1,5 +1,6 @@
 // Decides whether a machine should have a join token: until its agent has reported, and while a user lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 
 /** A client that forges one of these in a status gains a token that works only with the key on record. */
@@ -12,4 +13,14 @@ export function needsToken(machine: Machine | undefined, nowMs: number): boolean
   if (machine === undefined || machine.metadata.deletionTimestamp !== undefined || !mayHaveToken(machine)) return false
   const { status } = machine
   return BEFORE_JOINING.has(status?.phase ?? 'Pending') || readmissionOf(machine, nowMs)?.token === true
+}
+
+/** A machine reports several times while its agent joins; none of that changes the token that was made for it. */
+export function isSettled(madeFor: Machine | undefined, machine: Machine | undefined, nowMs: number): boolean {
+  if (madeFor === undefined || machine === undefined || !needsToken(machine, nowMs)) return false
+  return (
+    [ANNOTATIONS.readmit, ANNOTATIONS.agentKey].every(
+      (name) => madeFor.metadata.annotations?.[name] === machine.metadata.annotations?.[name],
+    ) && madeFor.metadata.uid === machine.metadata.uid
+  )
 }
