@@ -12,7 +12,6 @@ import type { OnAllowed } from './auth/authorizer.ts'
 import { usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { ApiServerOptions } from './api-server.ts'
-import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
 /** More than that takes seconds to read, in which nothing is served. */
@@ -110,8 +109,6 @@ export async function runApiServer({
     throw e
   }
   letHeapGrow()
-  const engine = thisEngine()
-  if (engine !== undefined) collectAtRest(systemClock, engine)
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
     // the end is not orderly then: pending writes must not delay it

@@ -5,6 +5,7 @@ import { runAgent } from '#agent/agent.ts'
 import { EXIT_SWITCH } from '#agent/self/switch-file.ts'
 import { stopNode } from '#agent/stop-node.ts'
 import { systemClock } from '#lib/clock.ts'
+import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -81,6 +82,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
     const own = given.slot === undefined ? {} : supervised(given.slot)
     const options = { ...common, ...own, host: given.host, version: VERSION, signal: stop.signal }
+    const engine = thisEngine()
+    if (engine !== undefined) collectAtRest(systemClock, engine)
     for (;;) {
       const end = await runAgent(options)
       // Components keep running; only the agent's own parts are recreated.

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import {
   buildsIn,
@@ -22,12 +23,13 @@ import {
   fingerprintOf,
   isWhole,
   MANIFESTS,
+  sourceOf,
   sourcesOf,
   type Entries,
+  type EntryName,
   type Place,
 } from './built.ts'
 import { manifestsOf, type Manifests } from './install.ts'
-import { COMPILE_FLAGS } from './keeper.ts'
 
 export interface BuildOptions extends Place {
   readonly node: string
@@ -87,15 +89,15 @@ export async function build(options: BuildOptions): Promise<Entries> {
 /** Equal sources make equal files. The folder exists. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const others = ENTRIES.filter((name) => name !== AGENT)
-  for (const names of [others, [AGENT]]) await bundleTogether(names, root, folder)
+  for (const names of [others, [AGENT] as const]) await bundleTogether(names, root, folder)
   writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
 }
 
-async function bundleTogether(names: readonly string[], root: string, folder: string): Promise<void> {
+async function bundleTogether(names: readonly EntryName[], root: string, folder: string): Promise<void> {
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     cwd: root,
-    input: Object.fromEntries(names.map((name) => [name, entryIn(sourcesOf(root), name)])),
+    input: Object.fromEntries(names.map((name) => [name, sourceOf(root, name)])),
     platform: 'node',
     external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
     logLevel: 'silent',
@@ -128,8 +130,8 @@ export async function buildApart(options: BuildOptions): Promise<Entries> {
 
 /** One process compiles for all what each of them would compile at the same moment. */
 async function warm(options: BuildOptions, built: Entries): Promise<void> {
-  await ran(options, [...COMPILE_FLAGS, entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
-  await ran(options, [entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
+  await ran(options, [...REST_FLAGS, entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+  await ran(options, [...REST_FLAGS, entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
 }
 
 /** Whatever becomes of it: what it was to make is there afterwards or is not. */

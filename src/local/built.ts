@@ -18,8 +18,17 @@ export interface Entries {
   readonly ending: '.ts' | '.js' | '.mjs'
 }
 
-/** Those that other programs start; `warm` loads them all once. */
-export const ENTRIES = ['main', 'agent-main', 'hollow-main', 'warm'] as const
+/** Those that other programs start, by the folder of their source; `warm` loads them all once. */
+const ENTRY_FOLDERS = {
+  main: 'src/cli',
+  'agent-main': 'src/cli',
+  'hollow-main': 'src/cli',
+  warm: 'src/cli',
+  'sqlite-writer': 'src/apiserver/storage',
+  'sqlite-folder': 'src/apiserver/storage',
+} as const
+export type EntryName = keyof typeof ENTRY_FOLDERS
+export const ENTRIES = Object.keys(ENTRY_FOLDERS) as readonly EntryName[]
 const SOURCES = ['src', 'deploy'] as const
 const BUILDS = 'programs'
 /** What is installed into each cluster; as YAML it takes as long to read as a program to load. */
@@ -32,6 +41,10 @@ export const sourcesOf = (root: string): Entries => ({
   folder: join(root, 'src/cli'),
   ending: existsSync(join(root, 'src/cli/main.js')) ? '.js' : '.ts',
 })
+
+/** The file that an entry is built of. */
+export const sourceOf = (root: string, name: EntryName): string =>
+  join(root, ENTRY_FOLDERS[name], `${name}${sourcesOf(root).ending}`)
 
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Place): Entries | undefined {

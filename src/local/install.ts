@@ -93,6 +93,6 @@ export async function installManifests(
   // A namespace has to be there before what lives in it.
   const all = isHub ? [...rest, ...hub] : rest
   const isNamespace = (o: KubeObject) => o.kind === 'Namespace'
-  for (const o of all.filter(isNamespace)) await apply(client, o)
+  await Promise.all(all.filter(isNamespace).map((o) => apply(client, o)))
   await Promise.all(all.filter((o) => !isNamespace(o)).map((o) => apply(client, o)))
 }

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { COMPILE_FLAGS, memoryFlags } from './keeper.ts'
+import { memoryFlags } from './keeper.ts'
+import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 
 /** Node keeps compiled code apart for each of these. */
 const tagWith = (flags: readonly string[]): string =>
@@ -12,7 +13,7 @@ const tagWith = (flags: readonly string[]): string =>
 test('programs, commands and the build share compiled code', () => {
   const [, flags = ''] =
     /^exec "\$node" (.*) "\$program"/m.exec(readFileSync(join(releaseRoot(), 'bin/kubenode'), 'utf8')) ?? []
-  const built = tagWith(COMPILE_FLAGS)
+  const built = tagWith(REST_FLAGS)
   expect(tagWith(memoryFlags(512))).toBe(built)
   expect(tagWith(flags.replace('$flags', '--single-threaded-gc --max-semi-space-size=8').split(' '))).toBe(built)
   // Otherwise the test could not fail.

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { openLog } from '#lib/whole-file.ts'
 
 export interface Program {
@@ -26,8 +27,6 @@ export interface KeeperOptions {
 
 /** Young garbage is cleared often and in small pieces: a program that is mostly idle otherwise keeps tens of megabytes of it. */
 const SEMI_SPACE_MB = 8
-/** Compiled code is kept for each set of such flags: `bin/kubenode` and the build have the same ones, or every first start would compile everything again. */
-export const COMPILE_FLAGS = ['--expose-gc'] as const
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
 /** After a run of this length the restart counter is reset. */
@@ -43,7 +42,7 @@ export const memoryFlags = (heapMb: number): readonly string[] => [
   `--max-old-space-size=${heapMb}`,
   `--max-semi-space-size=${SEMI_SPACE_MB}`,
   '--single-threaded-gc',
-  ...COMPILE_FLAGS,
+  ...REST_FLAGS,
 ]
 
 /** Undefined when the disk is full or the folder was deleted: the program then runs without a log. */

@@ -1,10 +1,10 @@
 // Keeps the log of the writing thread short: another thread folds most of it in parallel with the writes, the rest is folded here at times.
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { modulePath } from '#lib/release-root.ts'
 import { foldLog, foldWholeLog } from './fold-log.ts'
 import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
 import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
+import { threadFile } from './thread-file.ts'
 
 /** In bytes of the log. */
 export interface LogBounds {
@@ -125,7 +125,7 @@ class Folder {
   isFolding = false
 
   constructor(file: string, folded: (failure: WriteFailure | undefined) => void) {
-    this.#worker = new Worker(modulePath('src/apiserver/storage/sqlite-folder.ts'), { workerData: { file } })
+    this.#worker = new Worker(threadFile('sqlite-folder'), { workerData: { file } })
     this.#worker.on('message', ({ failure }: FolderReport) => {
       this.isFolding = false
       folded(failure)

@@ -4,12 +4,12 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { modulePath } from '#lib/release-root.ts'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
 import { LOG_BOUNDS, type LogBounds } from './log-keeper.ts'
 import type { Change, Kept, StorageBackend } from './port.ts'
 import { failureError, writeFailure, type WriteFailure } from './storage-error.ts'
+import { threadFile } from './thread-file.ts'
 
 interface Waiting {
   readonly resolve: () => void
@@ -70,7 +70,7 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
   const started = (): Worker => {
     if (worker !== undefined) return worker
     const workerData: WriterData = { file, log }
-    worker = new Worker(modulePath('src/apiserver/storage/sqlite-writer.ts'), { workerData })
+    worker = new Worker(threadFile('sqlite-writer'), { workerData })
     exited = new Promise((resolve) =>
       worker?.once('exit', () => {
         if (waiting !== undefined) settle(writeFailure(file, new Error('the writing thread ended')))

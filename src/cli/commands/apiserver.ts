@@ -39,14 +39,25 @@ export function register(program: Command, io: Io): void {
       'keep in used-rights.jsonl of the data folder which rights clients use, for audits of roles',
     )
     .action(async (options: Options) => {
-      const [{ runApiServer }, { compiledPolicies }, { embeddedRules }, { untilEnded }] = await Promise.all([
+      const [
+        { runApiServer },
+        { compiledPolicies },
+        { embeddedRules },
+        { untilEnded },
+        { systemClock },
+        { collectAtRest, thisEngine },
+      ] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
         import('#apiserver/admission/compiled-policies.ts'),
         import('../run/embedded-rules.ts'),
         import('../until-ended.ts'),
+        import('#lib/clock.ts'),
+        import('#lib/collect-at-rest.ts'),
       ])
       keepFilesPrivate()
       const { signal } = untilEnded()
+      const engine = thisEngine()
+      if (engine !== undefined) collectAtRest(systemClock, engine)
       const policies = compiledPolicies()
       const serve = async ({ data, port }: Place): Promise<void> => {
         const { url, kubeconfig, ended } = await runApiServer({

@@ -54,7 +54,7 @@ export function register(program: Command, io: Io): void {
           import('#local/screen.ts'),
           import('../artifact/pack.ts'),
           import('../until-ended.ts'),
-          import('#apiserver/collect-at-rest.ts'),
+          import('#lib/collect-at-rest.ts'),
         ])
       const engine = thisEngine()
       if (engine !== undefined) collectAtRest(systemClock, engine)

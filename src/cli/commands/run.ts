@@ -182,7 +182,7 @@ export function register(program: Command, io: Io): void {
         import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
         import('#providers/providers-file.ts'),
-        import('#apiserver/collect-at-rest.ts'),
+        import('#lib/collect-at-rest.ts'),
       ])
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())

@@ -1,9 +1,12 @@
-// Decides when an idle server collects its garbage. The engine itself would wait for tens of megabytes of garbage, which takes an hour at idle.
+// Decides when an idle program collects its garbage. The engine itself would wait for tens of megabytes of garbage, which takes an hour at idle.
 import { performance } from 'node:perf_hooks'
 import { memoryUsage } from 'node:process'
 import type { Clock, Timer } from '#lib/clock.ts'
 
 const MIB = 1024 * 1024
+
+/** With these flags a program may collect. Node keeps compiled code for each set of such flags, so the build warms its cache with the same ones. */
+export const REST_FLAGS = ['--expose-gc'] as const
 
 export interface RestBounds {
   readonly lookEveryMs: number
@@ -16,7 +19,7 @@ export interface RestBounds {
 }
 
 export const REST_BOUNDS: RestBounds = {
-  lookEveryMs: 15_000,
+  lookEveryMs: 5_000,
   growthBytes: 8 * MIB,
   largestHeapBytes: 96 * MIB,
   restingUtilization: 0.2,
@@ -28,21 +31,26 @@ export interface Engine {
   memory(): { readonly heapBytes: number; readonly outsideBytes: number }
   /** Share of the time since the last call. */
   utilization(): number
-  collect(): void
+  /** `thoroughly` gives the memory back to the system too, which takes a few times as long. */
+  collect(thoroughly: boolean): void
 }
 
-/** Checks periodically until the returned function is called. */
+/**
+ * Checks periodically until the returned function is called. The first time that a program rests it has just started: most of its memory is
+ * what loading and the first caches left, and none of that is needed again.
+ */
 export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bounds = REST_BOUNDS): () => void {
-  let least = Number.POSITIVE_INFINITY
+  let least: number | undefined
   let timer: Timer
   const look = (): void => {
     const { heapBytes, outsideBytes } = engine.memory()
     const used = heapBytes + outsideBytes
     const isResting = engine.utilization() <= bounds.restingUtilization
     // the engine may have collected meanwhile
-    least = Math.min(least, used)
-    if (isResting && heapBytes <= bounds.largestHeapBytes && used - least >= bounds.growthBytes) {
-      engine.collect()
+    if (least !== undefined) least = Math.min(least, used)
+    const isWorthIt = least === undefined || used - least >= bounds.growthBytes
+    if (isResting && heapBytes <= bounds.largestHeapBytes && isWorthIt) {
+      engine.collect(least === undefined)
       const left = engine.memory()
       least = left.heapBytes + left.outsideBytes
     }
@@ -68,6 +76,8 @@ export function thisEngine(): Engine | undefined {
       last = now
       return utilization
     },
-    collect: () => gc(),
+    collect: (thoroughly) => {
+      gc({ type: 'major', execution: 'sync', flavor: thoroughly ? 'last-resort' : 'regular' })
+    },
   }
 }
