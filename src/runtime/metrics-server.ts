@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
+import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -204,9 +205,7 @@ export class MetricsServer implements Part {
 /** As API servers read a client certificate: the user is its common name, the groups are its organizations. */
 function userOf(socket: TLSSocket): Scraper | undefined {
   const certificate = socket.authorized ? socket.getPeerX509Certificate?.() : undefined
-  const lines = certificate instanceof X509Certificate ? certificate.subject.split('\n') : []
-  const valuesOf = (part: string): readonly string[] =>
-    lines.filter((l) => l.startsWith(`${part}=`)).map((l) => l.slice(part.length + 1))
-  const [username] = valuesOf('CN')
-  return username === undefined ? undefined : { username, groups: [...valuesOf('O'), 'system:authenticated'] }
+  const holder = certificate instanceof X509Certificate ? holderOf(certificate) : undefined
+  if (holder === undefined || holder.commonName === '') return undefined
+  return { username: holder.commonName, groups: [...holder.organizations, 'system:authenticated'] }
 }

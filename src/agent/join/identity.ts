@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { machineUidGroup } from '#api/names.ts'
@@ -101,8 +102,8 @@ const UID_GROUP = machineUidGroup('')
 /** The Machine's uid in a certificate; admission policies compare it with the agent's writes. */
 export function machineUidIn(certificate: string): string | undefined {
   try {
-    const lines = new X509Certificate(certificate).subject.split('\n')
-    return lines.find((l) => l.startsWith(`O=${UID_GROUP}`))?.slice(`O=${UID_GROUP}`.length)
+    const holder = holderOf(new X509Certificate(certificate))
+    return holder?.organizations.find((o) => o.startsWith(UID_GROUP))?.slice(UID_GROUP.length)
   } catch {
     return undefined
   }

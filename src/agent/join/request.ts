@@ -1,6 +1,7 @@
 // Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash is the same request.
 import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
+import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
@@ -140,7 +141,7 @@ function answerOf(request: KubeObject, name: string): string | undefined {
 export function checked(pem: string, key: string, machine: string): string {
   const certificate = new X509Certificate(pem)
   const isOurs = certificate.checkPrivateKey(createPrivateKey(key))
-  if (!isOurs || !certificate.subject.split('\n').includes(`CN=${agentUser(machine)}`))
+  if (!isOurs || holderOf(certificate)?.commonName !== agentUser(machine))
     throw new KubeNodeError(agentErrors.KN8007({ machine }))
   return pem
 }

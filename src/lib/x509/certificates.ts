@@ -22,7 +22,7 @@ import {
   TAG,
   type DerValue,
 } from './der.ts'
-import { nameOf, type Subject } from './name.ts'
+import { nameOf, repeatedName, type Subject } from './name.ts'
 import { ID } from './object-ids.ts'
 import { requestParts } from './read-request.ts'
 
@@ -247,7 +247,7 @@ export function signRequest(
   const bits = known(KEY_USAGES, usages)
   const extended = known(EXTENDED_USAGES, usages)
   const issued = issuedBy(authority, {
-    subject: request.subject.whole,
+    subject: repeatedName(request.subject),
     publicKey: request.publicKey.whole,
     validity,
     extensions: [

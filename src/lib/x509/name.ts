@@ -10,8 +10,22 @@ export interface Subject {
 const COMMON_NAME = objectId(ID.commonName)
 const ORGANIZATION = objectId(ID.organization)
 
-const part = (type: Buffer, value: string): Buffer =>
-  der(TAG.set, sequence(type, der(TAG.utf8String, Buffer.from(value, 'utf8'))))
+const value = (type: Buffer, text: string): Buffer => sequence(type, der(TAG.utf8String, Buffer.from(text, 'utf8')))
+/** A set in DER is ordered by the bytes of its members. */
+const setOf = (members: readonly Buffer[]): Buffer => der(TAG.set, ...members.toSorted((a, b) => a.compare(b)))
+
+const part = (type: Buffer, text: string): Buffer => setOf([value(type, text)])
+
+/** As signers written in Go repeat the name of a request: all organizations in one set. A name with anything else in it stays as it was written. */
+export function repeatedName(name: DerValue): Buffer {
+  const read = nameIn(name)
+  if (read === undefined || read.others.length > 0) return name.whole
+  const { commonName, organizations } = read
+  return sequence(
+    ...(organizations.length === 0 ? [] : [setOf(organizations.map((o) => value(ORGANIZATION, o)))]),
+    ...(commonName === '' ? [] : [setOf([value(COMMON_NAME, commonName)])]),
+  )
+}
 
 export const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(...organizations.map((o) => part(ORGANIZATION, o)), part(COMMON_NAME, commonName))
@@ -54,4 +68,13 @@ function textOf(value: DerValue | undefined): string {
   if (!allowed.test(text) || !Buffer.from(text, 'utf8').equals(value.content))
     throw new SyntaxError('a name with control characters, or in letters that its kind of text has not')
   return text
+}
+
+function nameIn(name: DerValue): NameRead | undefined {
+  try {
+    return readName(name)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
 }
