@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
@@ -15,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { build, buildApart, manifestsBy } from './build.ts'
+import { build, buildApart, inOneByte, manifestsBy } from './build.ts'
 import { builtOf, entryIn, sourcesOf } from './built.ts'
 import { programEnv } from './environment.ts'
 
@@ -53,7 +54,10 @@ test(
     expect(manifestsBy(built, where.root)).toEqual(manifestsBy(sourcesOf(where.root), where.root))
     const said = (entry: string) => execFileSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
     expect(said(entryIn(built, 'main'))).toBe(said(entryIn(sourcesOf(where.root), 'main')))
-    for (const name of ['agent-main', 'hollow-main']) expect(existsSync(entryIn(built, name)), name).toBe(true)
+    for (const name of ['agent-main', 'hollow-main', 'sqlite-writer', 'sqlite-folder'])
+      expect(existsSync(entryIn(built, name)), name).toBe(true)
+    for (const name of readdirSync(built.folder).filter((f) => f.endsWith('.mjs')))
+      expect(readFileSync(join(built.folder, name), 'utf8'), name).not.toMatch(/[\u0100-\uffff]/)
     const before = statSync(built.folder).ino
     // One that runs is not taken away by a second start, and nothing is left of what that made.
     expect(await build(options(where))).toEqual(built)
@@ -68,6 +72,16 @@ test(
     expect(builtOf(where)).toBeUndefined()
   },
 )
+
+test('a text in one byte a character means the same', () => {
+  const text = ['a … b', '×', '😀', 'plain'].join('\n')
+  const program = `${JSON.stringify(text)}.replace(/…/g, 'x…') + (/^.$/u.test('😀') ? 'one' : 'two')`
+  const small = inOneByte(program)
+  expect(small).not.toBe(program)
+  expect(Buffer.from(small, 'latin1').toString('latin1')).toBe(small)
+  // oxlint-disable-next-line no-eval -- a text of this test
+  expect((0, eval)(small)).toBe((0, eval)(program))
+})
 
 test('S31 links among the sources are not followed, and the sources run', async () => {
   const where = checkout()
