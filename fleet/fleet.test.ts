@@ -7,12 +7,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { kindNamed } from '#api/kinds.ts'
+import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { createValidator } from '#api/validate.ts'
 import { agentConfigMapProblems } from '#declared/agent-config.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 const root = join(import.meta.dirname, '..')
 let out = ''
+
+/** Each render is a process of seconds. */
+let first: ReadonlyMap<string, string> | undefined
+const rendered = () => (first ??= render())
 
 function render(): ReadonlyMap<string, string> {
   const directory = mkdtempSync(join(out, 'render-'))
@@ -26,7 +31,7 @@ beforeAll(() => {
 afterAll(() => rmSync(out, { recursive: true }))
 
 test('one file a chart, twice the same bytes, all objects valid', () => {
-  const files = render()
+  const files = rendered()
   expect([...files.keys()].toSorted()).toEqual(['cluster-prod.k8s.yaml', 'cluster-test.k8s.yaml', 'hub.k8s.yaml'])
   const validator = createValidator()
   for (const text of files.values())
@@ -42,8 +47,41 @@ test('one file a chart, twice the same bytes, all objects valid', () => {
   expect(render()).toEqual(files)
 }, 30_000)
 
+const OF_MACHINES = [
+  'clock-skewed',
+  'crash-looping',
+  'filesystem-read-only',
+  'frequent-containerd-restart',
+  'frequent-kubelet-restart',
+  'kernel-deadlock',
+  'kubelet-unhealthy',
+  'not-ready',
+  'ntp-problem',
+  'oom-storm',
+  'readonly-filesystem',
+  'runtime-unhealthy',
+  'silent',
+  'tasks-hung',
+]
+
+/** ComponentUnhealthy sums up the conditions of single components, which have rules; the other tells a person about a configuration. */
+const FOR_PEOPLE = ['ComponentUnhealthy', 'DetectionIncomplete']
+
+test('every condition that agents report by themselves has a rule in each cluster, and every rule is declared', () => {
+  for (const [file, text] of rendered()) {
+    if (file.startsWith('hub')) continue
+    const asked = Object.keys(NODE_CONDITIONS).filter((type) => text.includes(`/${type}/`))
+    expect([file, asked]).toEqual([file, Object.keys(NODE_CONDITIONS).filter((type) => !FOR_PEOPLE.includes(type))])
+  }
+  const imported = readFileSync(join(root, 'fleet/machines/rules.ts'), 'utf8')
+  const files = readdirSync(join(root, 'rules'), { recursive: true, encoding: 'utf8' })
+  // Parts of rules are imported by rules.
+  const rules = files.filter((f) => f.endsWith('.ts') && !f.endsWith('.cases.ts') && f !== 'kernel/hung-node.ts')
+  expect(rules.filter((f) => !imported.includes(`rules/${f}`))).toEqual([])
+}, 30_000)
+
 test('faults of a whole machine are repaired where it is tried, and only shown in the last stage', () => {
-  const modes = [...render()].map(([file, text]) => [
+  const modes = [...rendered()].map(([file, text]) => [
     file,
     parseAllDocuments(text)
       .map(
@@ -58,7 +96,7 @@ test('faults of a whole machine are repaired where it is tried, and only shown i
       .map((o) => `${o.metadata.name} ${o.spec.mode}`)
       .toSorted(),
   ])
-  const of = (mode: string) => ['kernel-deadlock', 'not-ready', 'silent'].map((name) => `${name} ${mode}`)
+  const of = (mode: string) => OF_MACHINES.map((name) => `${name} ${mode}`)
   expect(Object.fromEntries(modes)).toEqual({
     'cluster-prod.k8s.yaml': of('DryRun'),
     'cluster-test.k8s.yaml': of('Enforce'),

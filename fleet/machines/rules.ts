@@ -1,14 +1,28 @@
 // The rules of each cluster: limits on disruption, and repairs of faults.
 import type { DefenderPolicyInput } from 'kubenode/kinds/defender-policy'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 import { DefenderPolicy, NodeRemedier, type ClusterChart } from 'kubenode/constructs'
+import { certificateExpiry } from '../../rules/certificates/certificate-expiry.ts'
+import { crashLooping } from '../../rules/component/crash-looping.ts'
+import { logProblem } from '../../rules/component/log-problem.ts'
+import { unwellComponent } from '../../rules/component/unwell-component.ts'
 import { careful } from '../../rules/defender/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
-import { logProblem } from '../../rules/component/log-problem.ts'
+import { tasksHung } from '../../rules/kernel/tasks-hung.ts'
+import { oomStorm } from '../../rules/memory/oom-storm.ts'
+import { frequentRestarts } from '../../rules/node/frequent-restarts.ts'
 import { notReady } from '../../rules/node/not-ready.ts'
+import { runtimeUnhealthy } from '../../rules/node/runtime-unhealthy.ts'
+import { serviceUnhealthy } from '../../rules/node/service-unhealthy.ts'
 import { silentNode } from '../../rules/node/silent.ts'
-import { unwellComponent } from '../../rules/component/unwell-component.ts'
+import { diskPressure } from '../../rules/storage/disk-pressure.ts'
+import { diskSpaceLow } from '../../rules/storage/disk-space-low.ts'
+import { readOnlyFilesystem } from '../../rules/storage/read-only-filesystem.ts'
+import { timeSkew } from '../../rules/time/time-skew.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }
+
+type Rule = NodeRemedierInput['spec']
 
 /** A tenth of five machines is none at all: so small a fleet is allowed a larger share. */
 const few: DefenderPolicyInput['spec'] = {
@@ -17,13 +31,37 @@ const few: DefenderPolicyInput['spec'] = {
   healthFloor: '50%',
 }
 
+/** Repairs that end in a drain, a reboot or another machine: the last stage shows first what it would do. */
+const OF_MACHINES: Readonly<Record<string, Rule>> = {
+  'kernel-deadlock': kernelDeadlock,
+  'tasks-hung': tasksHung,
+  silent: silentNode,
+  'not-ready': notReady,
+  'oom-storm': oomStorm,
+  'readonly-filesystem': readOnlyFilesystem('ReadonlyFilesystem'),
+  'filesystem-read-only': readOnlyFilesystem('FilesystemReadOnly'),
+  'ntp-problem': timeSkew('chrony', 'NTPProblem'),
+  'clock-skewed': timeSkew('chrony', 'ClockSkewed'),
+  'crash-looping': crashLooping,
+  'frequent-kubelet-restart': frequentRestarts('FrequentKubeletRestart', 'kubelet'),
+  'frequent-containerd-restart': frequentRestarts('FrequentContainerdRestart', 'containerd'),
+  'kubelet-unhealthy': serviceUnhealthy('KubeletUnhealthy', 'kubelet'),
+  'runtime-unhealthy': runtimeUnhealthy('containerd'),
+}
+
+/** Repairs that take nothing away from pods. */
+const OF_SERVICES: Readonly<Record<string, Rule>> = {
+  'disk-pressure': diskPressure,
+  'disk-space-low': diskSpaceLow('DiskSpaceLow'),
+  'inodes-low': diskSpaceLow('InodesLow'),
+  'certificate-expiry': certificateExpiry('kubelet'),
+}
+
 export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
   new DefenderPolicy(chart, 'careful', { spec: few })
-  // What reboots and replaces machines shows in the last stage first what it would do.
   const mode = stage === 'prod' ? 'DryRun' : 'Enforce'
-  new NodeRemedier(chart, 'kernel-deadlock', { spec: { ...kernelDeadlock, mode } })
-  new NodeRemedier(chart, 'silent', { spec: { ...silentNode, mode } })
-  new NodeRemedier(chart, 'not-ready', { spec: { ...notReady, mode } })
+  for (const [name, spec] of Object.entries(OF_MACHINES)) new NodeRemedier(chart, name, { spec: { ...spec, mode } })
+  for (const [name, spec] of Object.entries(OF_SERVICES)) new NodeRemedier(chart, name, { spec })
   for (const component of Object.keys(versions)) {
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
     // The condition is set by a log rule of the agents; where they have none, nothing is ever known and nothing done.

@@ -2,7 +2,7 @@
 import type { RuleCase } from 'kubenode/rule-case'
 import { runtimeUnhealthy } from './runtime-unhealthy.ts'
 
-export const rule = runtimeUnhealthy
+export const rule = runtimeUnhealthy('containerd')
 
 export const cases: readonly RuleCase[] = [
   {

@@ -1,4 +1,4 @@
-// A kubelet or container runtime that runs but no longer answers: restart it, unless someone is working on the node.
+// A kubelet, or another service of a node, that runs but no longer answers: restart it, unless someone is working on the node.
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
 /** Condition types as the node problem detector's health checkers name them. */

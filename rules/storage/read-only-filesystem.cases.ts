@@ -2,7 +2,7 @@
 import type { RuleCase } from 'kubenode/rule-case'
 import { readOnlyFilesystem } from './read-only-filesystem.ts'
 
-export const rule = readOnlyFilesystem
+export const rule = readOnlyFilesystem('ReadonlyFilesystem')
 
 export const cases: readonly RuleCase[] = [
   {

@@ -1,8 +1,12 @@
 // A file system that the kernel remounted read-only after an error: writes to it fail; drain the node and reboot.
+import { conditionIs } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
-export const readOnlyFilesystem: NodeRemedierInput['spec'] = {
-  when: { all: [{ fact: 'conditions', path: '/ReadonlyFilesystem/status', operator: 'equal', value: 'True' }] },
+/** `ReadonlyFilesystem` is what the kernel's log says, `FilesystemReadOnly` what the agent finds mounted. */
+export const readOnlyFilesystem = (
+  condition: 'ReadonlyFilesystem' | 'FilesystemReadOnly',
+): NodeRemedierInput['spec'] => ({
+  when: { all: [conditionIs(condition, 'True')] },
   for: '30s',
   priority: 20,
   ladder: [
@@ -14,9 +18,9 @@ export const readOnlyFilesystem: NodeRemedierInput['spec'] = {
         { reboot: {} },
       ],
       timeout: '45m',
-      verify: { conditionCleared: 'ReadonlyFilesystem', stableFor: '10m' },
+      verify: { conditionCleared: condition, stableFor: '10m' },
     },
     { operations: [{ replace: {} }], timeout: '1h' },
   ],
   limits: { perNodePerDay: 2, perHour: 4, maxInFlight: 2 },
-}
+})

@@ -5,6 +5,7 @@ import type { Detection } from '../detect/detection.ts'
 import { writeDurably } from '../files/durable.ts'
 import { rebootRequestFile } from '../node-dir.ts'
 import type { NodeObject } from '../node/node-object.ts'
+import { restartHostService } from '../repair/host-service.ts'
 import { cleanDisk } from '../repair/clean-disk.ts'
 import { collectEvidence } from '../repair/evidence.ts'
 import { JobWatches } from '../repair/job-watches.ts'
@@ -53,7 +54,12 @@ export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
 function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPorts {
   const { files, dir, clock, log, facts, client, fetcher, platform, environment, systemctl } = ground
   return {
-    ask: (component, kind) => components.ask(component, kind),
+    ask: async (component, kind) => {
+      const isOurs = components.workers.some((w) => w.component === component)
+      const isLeft = isOurs || kind !== 'Restart' || systemctl === undefined || dir.root !== '/'
+      const found = isLeft ? undefined : await restartHostService(systemctl, component)
+      return found ?? components.ask(component, kind)
+    },
     cleanDisk: (wanted, stop) => cleanDisk({ dir, clock }, wanted, stop),
     runScript: (wanted, stop) =>
       runScript({ files, dir, client, fetcher, trust, clock, platform, environment }, wanted, stop),

@@ -33,11 +33,12 @@ export const DETECTOR_DEFAULTS = {
    * Checked where its unit exists. Restarted from here only where the agent does not supervise it as a component; supervision already restarts what crashed or
    * froze.
    */
-  kubelet: { isOn: true, everyMs: 10_000, timeoutMs: 10_000, cooldownMs: 60_000, restart: false },
+  kubelet: { isOn: true, everyMs: 5_000, timeoutMs: 10_000, cooldownMs: 60_000, restart: false },
   runtime: {
     isOn: true,
-    everyMs: 10_000,
-    timeoutMs: 60_000,
+    everyMs: 5_000,
+    /** One that hangs without being stopped; a runtime under load answers within a few seconds. */
+    timeoutMs: 20_000,
     cooldownMs: 120_000,
     restart: false,
     services: ['containerd', 'crio', 'docker'] as readonly string[],

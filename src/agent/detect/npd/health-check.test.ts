@@ -56,6 +56,23 @@ test('a service that is frozen is found and started again, not more often than t
   expect(restarts.length).toBe(4)
 })
 
+test('a stopped process is told without waiting for the timeout; a slow one that runs gets its whole time', async () => {
+  const timers: (() => void)[] = []
+  const clock: Clock = { ...systemClock, after: (_, run) => (timers.push(run), { cancel: () => undefined }) }
+  const never = new Promise<string>(() => undefined)
+  const stopped = check({ clock, ask: () => never }, () => ({ ...RUNNING, isFrozen: true })).one.run()
+  timers[0]?.()
+  expect(await stopped).toEqual({
+    status: 'NonOk',
+    message: 'kubelet:kubelet was found unhealthy: the process is stopped',
+  })
+  let answer: (text: string | undefined) => void = () => undefined
+  const slow = check({ clock, ask: () => new Promise((done) => (answer = done)) }, () => RUNNING).one.run()
+  timers[1]?.()
+  answer(undefined)
+  expect(await slow).toEqual({ status: 'Ok', message: '' })
+})
+
 test('on a frozen node what somebody stopped stays so, and what failed is started again', async () => {
   const isNodeFrozen = async () => true
   const stopped = check({ ask: async () => 'x', isNodeFrozen }, () => ({ ...RUNNING, isFrozen: true }))

@@ -29,6 +29,9 @@ const MAX_JOURNAL_BYTES = 2 ** 20
 /** Bounds what the longest journal costs a pattern of 60 plain characters; later lines are not counted. */
 const MAX_JOURNAL_STEPS = 64 * MAX_JOURNAL_BYTES
 const UNREADABLE = Symbol('unreadable')
+/** Services answer within milliseconds; later than this, systemd is asked about the process. */
+const SLOW_MS = 1_000
+const STOPPED = 'the process is stopped'
 
 const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
 /** Not /healthz, which fails on purpose while a node is being drained. */
@@ -87,15 +90,28 @@ export class HealthCheck {
 
   async run(): Promise<PluginResult> {
     const { component, service, mayRepair } = this.#options
-    const inLog = (await this.#ports.ask(this.#options)) ?? (await this.#logProblem())
+    const inLog = (await this.#answer()) ?? (await this.#logProblem())
     if (inLog === UNREADABLE)
       return { status: 'Unknown', message: `cannot read the journal of ${service}`, isNotStarted: true }
     const why = inLog
     if (why === undefined) return { status: 'Ok', message: '' }
     const state = await this.#ports.state(service)
-    const how = state?.isFrozen === true ? 'the process is stopped' : state?.isActive === false ? state.state : why
+    const how = state?.isFrozen === true ? STOPPED : state?.isActive === false ? state.state : why
     if (mayRepair && state !== undefined) await this.#restart(state)
     return { status: 'NonOk', message: `${component}:${service} was found unhealthy: ${how}` }
+  }
+
+  /** A stopped process never answers: nothing is won by waiting for the whole timeout, which is long for runtimes under load. */
+  async #answer(): Promise<Answer> {
+    const { clock, ask, state } = this.#ports
+    const asked = ask(this.#options)
+    let timer: { cancel(): void } | undefined
+    const slow = new Promise<'Slow'>((resolve) => (timer = clock.after(SLOW_MS, () => resolve('Slow'))))
+    const first = await Promise.race([asked, slow])
+    timer?.cancel()
+    if (first !== 'Slow') return first
+    const seen = await state(this.#options.service)
+    return seen?.isFrozen === true ? STOPPED : asked
   }
 
   async #restart(state: ServiceState): Promise<void> {

@@ -1,0 +1,17 @@
+// Processes that hang in the kernel for minutes, as the agent sees them: a dead disk or network file system, or a driver. Only another boot ends it.
+import { conditionIs } from 'kubenode/node-leaves'
+import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
+import { hungNodeLadder } from './hung-node.ts'
+
+export const tasksHung: NodeRemedierInput['spec'] = {
+  when: {
+    all: [
+      conditionIs('TasksHung', 'True', '5m'),
+      // Where many peers have it, what they share is at fault: their storage. Reboots would only take away the rest.
+      { fact: 'peers', path: '/pool/TasksHung', operator: 'ratioAtMost', value: 0.2 },
+    ],
+  },
+  priority: 20,
+  ladder: hungNodeLadder('TasksHung'),
+  limits: { perNodePerDay: 2, perHour: 4, maxInFlight: 1 },
+}

@@ -1,0 +1,28 @@
+// Restarts a kubelet or container runtime that a distribution runs on this host: a repair of them must not depend on whether KubeNode installed them.
+// A closed list, and never a service that a user stopped.
+import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
+import { failed, type AskResult } from '../components/asks.ts'
+import { isFrozenState, readStat } from '../supervise/proc.ts'
+import type { Systemctl } from '../supervise/systemd/systemctl.ts'
+
+/** Those that the built-in detectors watch. */
+const HOST_SERVICES: readonly string[] = ['kubelet', ...DETECTOR_DEFAULTS.runtime.services]
+
+/** Undefined for anything else. */
+export async function restartHostService(
+  systemctl: Systemctl,
+  service: string,
+  isStopped: (pid: number) => boolean = (pid) => isFrozenState(readStat(pid)?.state ?? ''),
+): Promise<AskResult | undefined> {
+  if (!HOST_SERVICES.includes(service)) return undefined
+  const unit = `${service}.service`
+  const [state] = await systemctl.show([unit])
+  if (state?.load !== 'loaded') return undefined
+  if (state.active === 'inactive') return failed(`${unit} was stopped by a user or a program`)
+  // A stopped process never handles TERM.
+  if (state.mainPid > 0 && isStopped(state.mainPid))
+    await systemctl.run('kill', '--kill-who=main', '-s', 'SIGKILL', '--', unit)
+  if (state.active === 'failed') await systemctl.run('reset-failed', '--', unit)
+  await systemctl.run('restart', '--', unit)
+  return { kind: 'Done' }
+}
