@@ -15,6 +15,7 @@ import { MAX_SECRETS } from '#api/ordinary-pods.ts'
 import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
 import { makesRender } from './render-policy.ts'
 import {
+  REQUEST_NAMESPACE,
   all,
   any,
   isInstaller,
@@ -61,7 +62,7 @@ const kubeletAsks = all(
 
 /** A probe gets no account: no token, and no volume that could contain one. */
 const isProbe = all(
-  `request.namespace == ${quoted(PROBES_NAMESPACE)}`,
+  `${REQUEST_NAMESPACE} == ${quoted(PROBES_NAMESPACE)}`,
   `request.userInfo.username in [${usersOf('controllers')}]`,
   `${RESOURCE} == 'pods'`,
   `variables.sub == ''`,
@@ -83,7 +84,7 @@ const accounts: AdmissionPolicy = {
   matchConditions: [
     {
       name: 'where-our-accounts-live',
-      expression: `request.namespace in [${OWN_NAMESPACES.map(quoted).join(', ')}]`,
+      expression: `${REQUEST_NAMESPACE} in [${OWN_NAMESPACES.map(quoted).join(', ')}]`,
     },
   ],
   variables: [SUB],
@@ -114,7 +115,7 @@ const tokenSecrets: AdmissionPolicy = {
   matchConditions: [
     {
       name: 'a-program-or-where-our-accounts-live',
-      expression: any(isOurProgram, `request.namespace == ${quoted(SYSTEM_NAMESPACE)}`),
+      expression: any(isOurProgram, `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}`),
     },
   ],
   variables: [],
@@ -130,7 +131,7 @@ const tokenSecrets: AdmissionPolicy = {
     {
       expression: any(
         `!(${isOurProgram})`,
-        `!request.namespace.startsWith('kube-')`,
+        `!${REQUEST_NAMESPACE}.startsWith('kube-')`,
         `object.?type.orValue('') == ${quoted(BOOTSTRAP_SECRET)}`,
       ),
       message: 'a KubeNode program makes no Secret but join tokens in namespaces of Kubernetes',

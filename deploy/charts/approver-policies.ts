@@ -12,7 +12,16 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_USAGES } from '#identity/agent-request.ts'
 import { LONGEST_LIFE_SECONDS } from '#identity/certificate-life.ts'
-import { all, any, isProgram, quoted, updatesOwnMetricsSecret, valueOf, type AdmissionPolicy } from './policy.ts'
+import {
+  REQUEST_NAMESPACE,
+  all,
+  any,
+  isProgram,
+  quoted,
+  updatesOwnMetricsSecret,
+  valueOf,
+  type AdmissionPolicy,
+} from './policy.ts'
 
 /** No program has this right: only a person may let a revoked key return. */
 const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
@@ -57,11 +66,11 @@ const kept = (field: 'labels' | 'finalizers' | 'ownerReferences', otherwise: str
 const isJoinToken = (object: 'object' | 'oldObject'): string =>
   all(
     `${valueOf(object, 'labels', LABELS.joinToken)} == 'true'`,
-    any(`request.namespace != 'kube-system'`, `${object}.?type.orValue('') == 'bootstrap.kubernetes.io/token'`),
+    any(`${REQUEST_NAMESPACE} != 'kube-system'`, `${object}.?type.orValue('') == 'bootstrap.kubernetes.io/token'`),
   )
 /** With another group a token is worth more: clusters give kubelets of any node to some. */
 const joinsAsAgent = any(
-  `request.namespace != 'kube-system'`,
+  `${REQUEST_NAMESPACE} != 'kube-system'`,
   all(
     `!has(object.stringData)`,
     `'auth-extra-groups' in object.?data.orValue({})`,

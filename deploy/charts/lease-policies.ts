@@ -1,6 +1,15 @@
 // A Lease decides who leads. A client that could hold another program's Lease would stop that program, so only the program itself may write it.
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import {
+  REQUEST_NAMESPACE,
+  all,
+  any,
+  isInstaller,
+  isProgram,
+  operations,
+  quoted,
+  type AdmissionPolicy,
+} from './policy.ts'
 import { accountOf, PROGRAMS } from './system.ts'
 
 /** Four times what leaders request: a hold that is not renewed is over within a minute. */
@@ -22,7 +31,7 @@ const leaders: AdmissionPolicy = {
     },
   ],
   matchConditions: [
-    { name: 'where-programs-elect-their-leaders', expression: `request.namespace == ${quoted(SYSTEM_NAMESPACE)}` },
+    { name: 'where-programs-elect-their-leaders', expression: `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}` },
   ],
   variables: [{ name: 'name', expression: `(object == null ? oldObject : object).metadata.?name.orValue('')` }],
   validations: [

@@ -2,14 +2,14 @@
 // needs no network. Everything that the deletion guard counts stays with the guard.
 import { API_GROUP } from '#api/kind.ts'
 import { ANNOTATIONS, KEPT_NAMESPACES } from '#api/names.ts'
-import { any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+import { any, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
 export const keptNamespaces: AdmissionPolicy = {
   name: 'kubenode-namespaces',
   rules: [{ apiGroups: [''], apiVersions: ['*'], operations: ['DELETE'], resources: ['namespaces'] }],
   matchConditions: [],
   // By the object: a deletion of a collection names none.
-  variables: [{ name: 'name', expression: 'oldObject == null ? request.name : oldObject.metadata.name' }],
+  variables: [{ name: 'name', expression: `oldObject == null ? ${part('name')} : oldObject.metadata.name` }],
   validations: [
     {
       expression: any(

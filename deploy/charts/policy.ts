@@ -42,18 +42,21 @@ export const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | '
   return `(${object} == null ? '' : (${value}))`
 }
 
+/** The request leaves out what is empty, such as the namespace of a cluster-scoped object: an expression that names it plainly fails, and so refuses. */
+export const part = (field: 'subResource' | 'namespace' | 'name'): string =>
+  `(has(request.${field}) ? request.${field} : '')`
+export const REQUEST_NAMESPACE = part('namespace')
+
 /** As the inside of a list. */
 export const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
 export const isProgram = (program: Program): string => `request.userInfo.username in [${usersOf(program)}]`
 /** Has every right there is, or was given this one: a user who applies deploy/install needs it once programs run. */
 /** Each program keeps the certificate of its metrics in a Secret that the installer made. */
 export const updatesOwnMetricsSecret = (program: string): string =>
-  `(request.resource.group == '' && request.resource.resource == 'secrets' && request.operation == 'UPDATE' && request.namespace == ${quoted(SYSTEM_NAMESPACE)} && request.name == ${quoted(metricsSecretName(program))})`
+  `(request.resource.group == '' && request.resource.resource == 'secrets' && request.operation == 'UPDATE' && ${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)} && request.name == ${quoted(metricsSecretName(program))})`
 
 export const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
-/** The request leaves out what is empty. */
-export const part = (field: 'subResource' | 'namespace'): string => `has(request.${field}) ? request.${field} : ''`
 export const isResource = (group: string, resource: string, subresource = ''): string =>
   all(
     `request.resource.group == ${quoted(group)}`,

@@ -1,7 +1,7 @@
 // Admission policy: what sync makes in the namespace of renders, and nothing else: Jobs of the one form of src/sync/render/job/job-spec.ts, and their input.
 // No commit declares anything there. The image is not compared: elsewhere sync runs any, and here none has a token, a network or a node's power.
 import { ANNOTATIONS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE, SOURCE_USER_PREFIX } from '#api/names.ts'
-import { all, any, isProgram, operations, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+import { REQUEST_NAMESPACE, all, any, isProgram, operations, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
 const LONGEST_SECONDS = 3_600
 const NAME_PREFIX = 'render-'
@@ -120,7 +120,7 @@ const IS_JOB = isResource('batch', 'jobs')
 
 /** The one exception of kubenode-accounts and kubenode-declared in this namespace; the policy below says what it is. */
 export const makesRender = all(
-  `request.namespace == ${quoted(RENDER_NAMESPACE)}`,
+  `${REQUEST_NAMESPACE} == ${quoted(RENDER_NAMESPACE)}`,
   isProgram('sync'),
   any(IS_JOB, isResource('', 'configmaps')),
 )
@@ -132,7 +132,7 @@ export const renderPolicy: AdmissionPolicy = {
   name: 'kubenode-render',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
   matchConditions: [
-    { name: 'in-the-namespace-of-renders', expression: `request.namespace == ${quoted(RENDER_NAMESPACE)}` },
+    { name: 'in-the-namespace-of-renders', expression: `${REQUEST_NAMESPACE} == ${quoted(RENDER_NAMESPACE)}` },
     {
       name: 'sync-or-a-source',
       expression: any(isProgram('sync'), `request.userInfo.username.startsWith(${quoted(SOURCE_USER_PREFIX)})`),

@@ -8,7 +8,17 @@ import {
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
-import { all, any, inGroup, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import {
+  REQUEST_NAMESPACE,
+  all,
+  any,
+  inGroup,
+  isInstaller,
+  isProgram,
+  operations,
+  quoted,
+  type AdmissionPolicy,
+} from './policy.ts'
 import { CLEANERS } from './lease-policies.ts'
 
 const UID_PREFIX = machineUidGroup('')
@@ -60,7 +70,7 @@ const list: AdmissionPolicy = {
     {
       name: 'the-list',
       expression: all(
-        `request.namespace == ${quoted(SYSTEM_NAMESPACE)}`,
+        `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}`,
         `(object == null ? oldObject : object).metadata.?name.orValue('') == ${quoted(REVOKED_AGENTS)}`,
       ),
     },

@@ -2,14 +2,14 @@
 // they could not do themselves, or were granted by name.
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+import { REQUEST_NAMESPACE, all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 
 const nameIn = (object: 'object' | 'oldObject', field: string): string => `${object}.?${field}.?name.orValue('')`
 const secretOf = (object: 'object' | 'oldObject'): string => nameIn(object, 'spec.?secretRef')
 const isSame = (field: string): string => `object.spec.?${field} == oldObject.spec.?${field}`
 
 /** As syncSecretsNamespace of src/api/names.ts says. */
-const secretsNamespace = `(request.namespace == ${quoted(SYSTEM_NAMESPACE)} ? ${quoted(CLUSTERS_NAMESPACE)} : request.namespace)`
+const secretsNamespace = `(${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)} ? ${quoted(CLUSTERS_NAMESPACE)} : ${REQUEST_NAMESPACE})`
 const mayRead = (secret: string): string =>
   `authorizer.group('').resource('secrets').namespace(${secretsNamespace}).name(${secret}).check('get').allowed()`
 

@@ -14,6 +14,8 @@ const typeOf = (kind: string, group: string): ResourceType => ({
 test.each([
   ['a pod by its UID alone', typeOf('Pod', ''), { uid: 'u' }, 'deleted'],
   ['a pod by its name alone', typeOf('Pod', ''), {}, 'refused'],
+  ['a Job by its UID alone', typeOf('Job', 'batch'), { uid: 'u' }, 'deleted'],
+  ['a Job by its name alone', typeOf('Job', 'batch'), {}, 'refused'],
   ['anything else by its UID alone', typeOf('Release', 'kubenode.io'), { uid: 'u' }, 'refused'],
   ['anything else by UID and version', typeOf('Release', 'kubenode.io'), { uid: 'u', resourceVersion: '7' }, 'deleted'],
   ['a kind of another group that is called Pod', typeOf('Pod', 'example.org'), { uid: 'u' }, 'refused'],

@@ -62,12 +62,13 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
   }
 }
 
-/** A pod's status changes every few seconds, and its UID already says that it is the one that was meant, as for an eviction. */
-const isPod = ({ group, kind }: ResourceType): boolean => group === '' && kind === 'Pod'
+/** Their status changes every few seconds, and the UID already says that it is the one that was meant, as for an eviction. */
+const isKnownByUid = ({ group, kind }: ResourceType): boolean =>
+  (group === '' && kind === 'Pod') || (group === 'batch' && kind === 'Job')
 
 function requirePreconditions(what: string, type: ResourceType, options: DeleteOptions | undefined): void {
   const { uid, resourceVersion } = options?.preconditions ?? {}
-  if (uid !== undefined && isPod(type)) return
+  if (uid !== undefined && isKnownByUid(type)) return
   if (uid === undefined || resourceVersion === undefined)
     throw unguarded(what, 'preconditions.uid and .resourceVersion')
 }

@@ -1,4 +1,4 @@
-// What expressions see as `request`: the admission request without its objects.
+// What expressions see as `request`: the admission request without its objects. What is empty is left out, so an expression that names it plainly fails.
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Served } from '../registry/served.ts'
 import type { AdmissionRequest } from './chain.ts'
@@ -10,14 +10,18 @@ export function requestFacts(request: AdmissionRequest): unknown {
   return {
     kind: request.kind ?? kindOf(served),
     resource: resourceOf(served),
-    subResource: subresource,
+    ...(subresource !== '' && { subResource: subresource, requestSubResource: subresource }),
     requestKind: request.kind ?? kindOf(sentAs),
     requestResource: resourceOf(sentAs),
-    requestSubResource: subresource,
-    name,
-    namespace,
+    ...(name !== '' && { name }),
+    ...(namespace !== '' && { namespace }),
     operation,
-    userInfo: { username: user.name, uid: user.uid ?? '', groups: user.groups, extra: user.extra ?? {} },
+    userInfo: {
+      username: user.name,
+      ...(user.uid !== undefined && user.uid !== '' && { uid: user.uid }),
+      groups: user.groups,
+      ...(user.extra !== undefined && Object.keys(user.extra).length > 0 && { extra: user.extra }),
+    },
     dryRun,
     options: options ?? { apiVersion: apiVersionOf({ group: 'meta.k8s.io', version: 'v1' }) },
   }
