@@ -30,7 +30,11 @@ const packetLine = (text: string): string => (text.length + 4).toString(16).padS
 const secureContext = ({ key, certificate }: KeyAndCertificate) => ({ key, cert: certificate })
 
 /** Serves `folder` at its own path, so that a URL ends in `/<name of the folder>`. */
-export async function startGitServer(folder: string, pair: KeyAndCertificate): Promise<GitServer> {
+export async function startGitServer(
+  folder: string,
+  pair: KeyAndCertificate,
+  address = '127.0.0.1',
+): Promise<GitServer> {
   const authorizations: (string | undefined)[] = []
   const server = createServer(secureContext(pair), (request, response) => {
     const { authorization } = request.headers
@@ -48,7 +52,7 @@ export async function startGitServer(folder: string, pair: KeyAndCertificate): P
     response.writeHead(reply.kind === 'Redirect' ? 302 : reply.status, { 'content-type': 'text/plain', ...headers })
     response.end(text)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, address)
   await once(server, 'listening')
   const made: GitServer = {
     port: (server.address() as AddressInfo).port,
