@@ -26,6 +26,8 @@ import { runImport } from '../../src/cli/machines/run-import.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
 const NODE = 'db-1'
+/** The taint of the platform. */
+const DEDICATED = { key: 'dedicated', value: 'db', effect: 'NoSchedule' }
 /** Often enough that it is heard again at once. */
 const BEAT_MS = 250
 
@@ -101,7 +103,12 @@ const leaseOf = (namespace: string, name: string) => ({
 /** A Node with a kubelet, and a pod on it, as a cluster has that we never saw before. */
 async function existingNode(): Promise<void> {
   const labels = { 'kubernetes.io/arch': 'amd64', [LABELS.zone]: 'a' }
-  await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE, labels } })
+  await admin.create(nodeType, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: NODE, labels },
+    spec: { taints: [DEDICATED] },
+  })
   const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: timestamp(0) }
   const nodeInfo = { kubeletVersion: 'v1.34.2', containerRuntimeVersion: 'containerd://2.1.4', bootID: 'boot-1' }
   const value = { status: { conditions: [ready], nodeInfo } }
@@ -212,6 +219,7 @@ test('it is managed once it is told so: its join command leads to a certificate 
     return n?.metadata.labels?.['mine'] === 'yes' && n
   })
   expect(oursOn(labelled)).toEqual([])
+  expect(labelled.spec?.taints).toContainEqual(DEDICATED)
   await until('the token is deleted', async () => {
     const left = await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })
     return left.items.length === 0

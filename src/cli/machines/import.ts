@@ -1,18 +1,23 @@
 // Which Nodes become observed Machines, and which Machines an undo deletes. Pure. Nothing here touches a Node: importing only observes.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Node } from '#nodes/objects.ts'
+import { isControlPlane, nodeDomains } from './node-domains.ts'
 
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
   /** It exists already, from an earlier run or a commit. */
   | { readonly kind: 'There'; readonly name: string; readonly says: string }
+  /** Part of the control plane, and not named. */
+  | { readonly kind: 'Left'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
 export interface ImportWish {
   readonly names: readonly string[]
+  /** Of these Nodes only those outside of the control plane: chosen by labels, or as all. */
+  readonly picked?: readonly string[]
   readonly nodes: readonly Node[]
   readonly machines: readonly Machine[]
 }
@@ -20,15 +25,18 @@ export interface ImportWish {
 const nodeName = (m: Machine): string => m.status?.nodeRef?.name ?? m.metadata.name ?? ''
 
 /** Sorted by name, each once: an interrupted run resumes where it ended. */
-export function planImport({ names, nodes, machines }: ImportWish): readonly ImportStep[] {
+export function planImport({ names, picked = [], nodes, machines }: ImportWish): readonly ImportStep[] {
   const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
   const machineOf = new Map(machines.map((m) => [nodeName(m), m]))
-  return [...new Set(names)].sort().map((name): ImportStep => {
+  const named = new Set(names)
+  return [...new Set([...names, ...picked])].sort().map((name): ImportStep => {
     const machine = machineOf.get(name) ?? machines.find((m) => m.metadata.name === name)
     if (machine !== undefined)
       return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}` }
     const node = nodeNamed.get(name)
     if (node === undefined) return missingNode(name, nodes)
+    if (isControlPlane(node) && !named.has(name))
+      return { kind: 'Left', name, says: 'part of the control plane; to import it, name it' }
     return { kind: 'Create', name, machine: observedMachine(name, node) }
   })
 }
@@ -48,27 +56,18 @@ const standing = ({ spec, metadata }: Machine): string => {
   return commit === undefined ? how : `${how}, since commit ${commit.slice(0, 12)}`
 }
 
-/** Domains come along, so that budgets count it in the right place from the first day. */
-function observedMachine(name: string, { metadata }: Node): Machine {
-  const labels = metadata.labels ?? {}
-  const pool = labels[LABELS.pool]
-  const zone = labels[LABELS.zone]
-  const rack = labels[LABELS.rack]
+/** Taints stay on the Node, to which nothing is written: the Machine declares none. */
+function observedMachine(name: string, node: Node): Machine {
+  const { labels, ...domains } = nodeDomains(node)
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: {
       name,
       annotations: { [ANNOTATIONS.imported]: 'true' },
-      ...(pool !== undefined && { labels: { [LABELS.pool]: pool } }),
+      ...(Object.keys(labels).length > 0 && { labels }),
     },
-    spec: {
-      channel: 'Observe',
-      provider: { name: 'static' },
-      ...(pool !== undefined && { pool }),
-      ...(zone !== undefined && { zone }),
-      ...(rack !== undefined && { rack }),
-    },
+    spec: { channel: 'Observe', adoption: 'Preview', provider: { name: 'static' }, ...domains },
   }
 }
 
@@ -79,8 +78,8 @@ export type UndoStep =
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
 /** Only Machines that an import made, and only while they are still just observed. */
-export function planUndo({ names, nodes, machines }: ImportWish): readonly UndoStep[] {
-  return [...new Set(names)].sort().map((name): UndoStep => {
+export function planUndo({ names, picked = [], nodes, machines }: ImportWish): readonly UndoStep[] {
+  return [...new Set([...names, ...picked])].sort().map((name): UndoStep => {
     const machine = machines.find((m) => m.metadata.name === name)
     if (machine === undefined)
       return nodes.some((n) => n.metadata.name === name)

@@ -42,10 +42,27 @@ describe('an import', () => {
     expect(steps[0]).toMatchObject({ says: 'machine/managed manages it, since commit c0ffeec0ffee' })
     expect(steps[1]).toMatchObject({
       machine: {
-        metadata: { name: 'n-1', annotations: imported, labels: { [LABELS.pool]: 'db' } },
-        spec: { channel: 'Observe', provider: { name: 'static' }, pool: 'db', zone: 'a', rack: 'r1' },
+        metadata: { name: 'n-1', annotations: imported, labels: { [LABELS.pool]: 'db', other: 'x' } },
+        spec: {
+          channel: 'Observe',
+          adoption: 'Preview',
+          provider: { name: 'static' },
+          pool: 'db',
+          zone: 'a',
+          rack: 'r1',
+        },
       },
     })
+  })
+
+  test('leaves control planes out of what is chosen by labels, and takes them by name', () => {
+    const nodes = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'].map((label, n) =>
+      node(`cp-${n}`, { [label]: '' }),
+    )
+    const picked = ['cp-0', 'cp-1', 'w']
+    const steps = planImport({ names: ['cp-1'], picked, nodes: [...nodes, node('w')], machines: [] })
+    expect(steps.map((s) => `${s.kind} ${s.name}`)).toEqual(['Left cp-0', 'Create cp-1', 'Create w'])
+    expect(steps[0]).toMatchObject({ says: 'part of the control plane; to import it, name it' })
   })
 
   test('knows a machine by the Node that it became', () => {

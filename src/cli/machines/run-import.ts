@@ -24,17 +24,21 @@ export interface ImportRun {
 export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly failed: number }> {
   const { client, selector, all = false, undo = false } = wish
   const [nodes, machines] = await Promise.all([listAll(client, nodeType), listAll(client, machineType)])
-  const picked = all
+  const chosen = all
     ? nodes
     : selector === undefined
       ? []
       : await listAll(client, nodeType, { ...(selector !== undefined && { labelSelector: selector }) })
-  const names = [...wish.names, ...picked.map((n) => n.metadata.name ?? '')]
-  if (undo) return carryOut(wish, planUndo({ names, nodes, machines }), io)
-  const steps = planImport({ names, nodes, machines })
+  const picked = chosen.map((n) => n.metadata.name ?? '')
+  const given = { names: wish.names, picked, nodes, machines }
+  if (undo) return carryOut(wish, planUndo(given), io)
+  const steps = planImport(given)
   if (wish.output === undefined) return carryOut(wish, steps, io)
   const { stringify } = await import('yaml')
-  for (const step of steps) if (step.kind === 'Create') io.out(`---\n${stringify(step.machine)}`)
+  for (const step of steps) {
+    if (step.kind === 'Create') io.out(`---\n${stringify(step.machine)}`)
+    if (step.kind === 'Left') io.err(shownLine(`${step.name}: ${step.says}`))
+  }
   return { failed: steps.filter((s) => s.kind === 'Missing').length }
 }
 
@@ -52,6 +56,7 @@ async function carryOut(
     switch (step.kind) {
       case 'There':
       case 'Gone':
+      case 'Left':
         say(step.says)
         break
       case 'Missing':
