@@ -3,11 +3,12 @@ import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPublisher } from '#test/doubles/node/release.ts'
 import { run } from '../program.ts'
 import { bundleAgent } from './bundle.ts'
-import { bundleText, prepareHost, type JoinHost } from './join-host.ts'
+import { bundleText, hostChoices, prepareHost, type JoinHost } from './join-host.ts'
 import { agentUnit } from './unit.ts'
 
 let folder: string
@@ -99,6 +100,38 @@ describe('joining a host', () => {
   test('with what is no bundle changes nothing', () => {
     expect(() => prepareHost(host({ bundle: 'nonsense' }))).toThrow(/^KN8003/)
     expect(existsSync(join(folder, 'opt'))).toBe(false)
+  })
+
+  test('keeps what only this host can say: its address, and the proxy of its environment', () => {
+    const choices = hostChoices(
+      { address: '10.0.0.5', proxyApi: true },
+      { HTTPS_PROXY: 'http://proxy.test:3128', no_proxy: '10.0.0.0/8' },
+    )
+    prepareHost(host({ own: choices }))
+    expect(JSON.parse(readFileSync(join(folder, 'lib/join.json'), 'utf8'))).toEqual({
+      ...JSON.parse(bundle),
+      nodeAddress: '10.0.0.5',
+      proxy: { url: 'http://proxy.test:3128', not: '10.0.0.0/8', api: true },
+    })
+    expect(hostChoices({ address: undefined, proxyApi: false }, { https_proxy: '' })).toEqual({})
+  })
+
+  test.each([
+    [{ address: 'eth0', proxyApi: false }, {}, /^KN8089: .*--address.*"eth0" is no address/],
+    [{ address: undefined, proxyApi: true }, {}, /^KN8089: .*--proxy-api: .*HTTPS_PROXY is not set/],
+  ])('refuses %j with %j', (given, env, says) => expect(() => hostChoices(given, env)).toThrow(says))
+
+  test('refuses a proxy that nothing could use, and a folder that cannot be written', () => {
+    const own = hostChoices({ address: undefined, proxyApi: false }, { HTTPS_PROXY: 'socks5://p:1' })
+    expect(() => prepareHost(host({ own }))).toThrow(/^KN8089: .*HTTPS_PROXY.*http:\/\/proxy/)
+    writeFileSync(join(folder, 'opt'), 'a file')
+    expect(() => prepareHost(host())).toThrow(/^KN8087: cannot join: \S+opt cannot be written: .*--prefix/)
+  })
+
+  test('takes a compressed bundle, and says that a line was copied in part', () => {
+    const packed = gzipSync(bundle).toString('base64')
+    expect(bundleText(packed)).toBe(bundle)
+    expect(() => bundleText(packed.slice(0, 40))).toThrow(/^KN8003: .*was the whole line copied/)
   })
 
   test('takes the bundle as JSON, in base64 or from a file', () => {
