@@ -1,4 +1,4 @@
-// The list of long test files names files that there are.
+// The list of long test files names existing files only.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
