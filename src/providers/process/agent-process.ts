@@ -2,6 +2,7 @@
 import { closeSync } from 'node:fs'
 import { parse } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import { openLog } from '#lib/whole-file.ts'
 import type { NodeLayout } from './layout.ts'
 import { NODE_MARK, type ProcessId, type ProcessInfo, isAlive, processes } from './proc.ts'
@@ -15,6 +16,7 @@ export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args
 const environment = (node: NodeLayout, compileCache: string | undefined): Record<string, string> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
+  ...LEAN_MALLOC,
   [NODE_MARK]: node.dir,
   ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }),
 })

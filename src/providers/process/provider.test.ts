@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -89,7 +90,12 @@ describe('the process provider', () => {
     const agent = (await own('m-1')).find((x) => x.args[0] === '/bin/sh')
     const names = agent?.env.map((e) => e.split('=', 1)[0]).sort()
     // The shell of the stand-in adds PWD for itself.
-    expect(names?.filter((n) => n !== 'PWD')).toEqual(['KUBENODE_NODE_DIR', 'LANG', 'PATH'])
+    expect(names?.filter((n) => n !== 'PWD')).toEqual([
+      'KUBENODE_NODE_DIR',
+      'LANG',
+      ...Object.keys(LEAN_MALLOC),
+      'PATH',
+    ])
     expect(agent?.env).toContain(`KUBENODE_NODE_DIR=${dir}`)
   })
 
