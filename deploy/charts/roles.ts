@@ -1,6 +1,7 @@
 // What each of us may do, and nothing more: one table. Names of verbs and resources are those of the requests that the code makes.
 import { AGENT_CONFIG_NAME } from '#api/agent-config/agent-config-map.ts'
 import {
+  ABANDONED_HOSTS,
   AGENT_SIGNER,
   AGENTS_GROUP,
   ARTIFACTS_SECRET,
@@ -115,6 +116,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], ['list', 'watch', 'create', 'patch', 'delete']),
+    core(['configmaps'], ['get'], [ABANDONED_HOSTS]),
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],

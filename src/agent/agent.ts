@@ -13,13 +13,17 @@ import { awaitNodeLock } from './join/lock.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { configInForce, joinedConfig } from './config-source.ts'
 import { watchConfig } from './config-watch.ts'
-import { machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
+import { leaveHost } from './leave/leave-host.ts'
+import { leave } from './leave/leave.ts'
+import { isLeaveRequested, readLeaving, writeLeaving, type Leaving } from './leave/leaving.ts'
+import { machineFile, nodeDir, rebootRequestFile, type NodeDir } from './node-dir.ts'
 import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
 import { openSession, type Session } from './session.ts'
 import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
+import { systemctlOf } from './supervise/choose.ts'
 import { watchNamed } from './watch.ts'
 
 export interface AgentOptions {
@@ -43,8 +47,8 @@ export interface AgentOptions {
   readonly signal: AbortSignal
 }
 
-/** Reboot: the provider restarts the node; the request is a file in its folder. Reload: the configuration changed, restart the agent. */
-export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload'
+/** Left: the agent has removed itself, or a unit does. Reboot: the provider restarts the node; the request is a file in its folder. Reload: the configuration changed, restart the agent. */
+export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload' | 'Left'
 
 const NODE_LEASES = 'kube-node-lease'
 /** An agent that lost its supervisor exits within a second, whatever it is doing. */
@@ -59,6 +63,8 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
   const orphan = watchSupervisor(options)
   try {
     const files = realFiles
+    const before = await readLeaving({ files, dir })
+    if (before?.phase === 'Host') return await leftHost(options, dir)
     const stop = new AbortController()
     const signal = AbortSignal.any([options.signal, stop.signal])
     const inForce = await configInForce({ files, dir, log })
@@ -97,17 +103,25 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     parts.drift.start()
     await parts.frozen.start()
     await obeyKept(parts)
+    const onLeft = (): void => {
+      end = 'Left'
+      stop.abort(new Error('the host was handed back'))
+    }
+    const tools = { ...options, parts, session, signal, onLeft }
+    if (before !== undefined) beginLeaving(tools, before)
+    else if (await isLeaveRequested({ files, dir }))
+      await orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' })
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
     log.info('agent started', { machine: session.identity.machine, version, bootId: facts.bootId })
-    const forever = runForever(options, parts, session, signal)
+    const forever = runForever(tools)
     await aborted(signal)
     configWatch.close()
     log.info('agent stopping', { end })
     await closeParts(parts, end)
     session.client.close()
     await Promise.allSettled(forever)
-    return end
+    return end === 'Left' ? await leftHost(options, dir) : end
   } finally {
     orphan.cancel()
     lock.release()
@@ -131,12 +145,16 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-function runForever(
-  { clock, random, log }: AgentOptions,
-  parts: Parts,
-  { client, identity, keep, machineUid }: Session,
-  signal: AbortSignal,
-): readonly Promise<void>[] {
+interface Tools extends Pick<AgentOptions, 'clock' | 'random' | 'log'> {
+  readonly parts: Parts
+  readonly session: Session
+  readonly signal: AbortSignal
+  readonly onLeft: () => void
+}
+
+function runForever(tools: Tools): readonly Promise<void>[] {
+  const { clock, random, log, parts, signal } = tools
+  const { client, identity, keep, machineUid } = tools.session
   const { machine, node } = identity
   const common = { client, clock, random, log }
   const lease = { ...common, everyMs: parts.config.leaseMs }
@@ -148,12 +166,44 @@ function runForever(
     machineUid,
     onBack: () => parts.nodeWriter.again(),
   }
-  const onObject = (found: Machine | undefined) => obeyMachine(parts, found)
+  const onObject = (found: Machine | undefined) => obeyMachine(tools, found)
+  // After the last report no heartbeat may bring back a Lease that was deleted with the Machine.
+  const isLast = parts.target.leaving?.phase === 'Report'
+  const leases = isLast ? [] : parts.config.registerNode ? [own, ofNode] : [own]
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
-    keepLeases(lease, parts.config.registerNode ? [own, ofNode] : [own], signal),
+    keepLeases(lease, leases, signal),
     keep(() => parts.machineWriter.touch()),
   ]
+}
+
+/** On the disk first: from here on nothing but the end of the host stops it. */
+async function orderToLeave(tools: Tools, leaving: Leaving): Promise<void> {
+  await writeLeaving(tools.parts, leaving)
+  beginLeaving(tools, leaving)
+}
+
+function beginLeaving({ parts, signal, clock, log, onLeft }: Tools, leaving: Leaving): void {
+  const { files, dir, components, target } = parts
+  log.warn('the agent leaves its host', { by: leaving.by, phase: leaving.phase })
+  target.leaving = leaving
+  components.leave(leaving.isObserved === true)
+  parts.machineWriter.touch()
+  const report = async (): Promise<void> => {
+    parts.machineWriter.close()
+    parts.nodeWriter.close()
+    await parts.reportLeft()
+  }
+  void leave({ files, dir, clock, log, areComponentsOff: () => components.areOff, report, signal }, leaving)
+    .then(onLeft)
+    .catch((error: unknown) => {
+      if (!signal.aborted) log.error('cannot leave the host', { error })
+    })
+}
+
+async function leftHost({ host, log }: AgentOptions, dir: NodeDir): Promise<AgentEnd> {
+  await leaveHost({ files: realFiles, dir, log, systemctl: host === true ? systemctlOf() : undefined })
+  return 'Left'
 }
 
 /** What the Machine last said, without jobs and switch orders: those are valid only when read. */
@@ -162,10 +212,17 @@ async function obeyKept(parts: Parts): Promise<void> {
   if (kept?.name === parts.machine) obey(parts, { ...withoutSwitches(kept), jobs: [] })
 }
 
-async function obeyMachine(parts: Parts, found: Machine | undefined): Promise<void> {
+async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<void> {
+  const { parts, session } = tools
   // A deleted Machine is no order: components keep running until a user removes the node.
-  if (found === undefined) return
+  if (found === undefined || parts.target.leaving !== undefined) return
   const order = orderOf(found)
+  // Only its own Machine: one of the same name after it, as of a restored backup, never makes an agent leave.
+  if (order.leaving === true && order.uid === session.machineUid()) {
+    const isObserved = order.isObserved === true && found.metadata.deletionTimestamp === undefined
+    await orderToLeave(tools, { format: 1, by: 'Machine', phase: 'Components', ...(isObserved && { isObserved }) })
+    return
+  }
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   obey(parts, order)

@@ -35,6 +35,11 @@ export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-re
 /** While it exists, the agent disrupts nothing on the node. Works without the API server. */
 export const frozenFile = (d: NodeDir): string => join(d.path, 'frozen')
 
+/** The order to leave, once it was received. */
+export const leavingFile = (d: NodeDir): string => join(d.state, 'leaving.json')
+/** A person on this host asks the agent to leave it; read at its start. */
+export const leaveRequestFile = (d: NodeDir): string => join(d.path, 'leave.json')
+
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
 /** Private key and certificate, so that one rename changes both: readable only by the agent. */

@@ -13,7 +13,7 @@ import { buildDrift } from './parts/drift.ts'
 import { type Ground, groundOf, type PartsOptions, type Target } from './parts/ground.ts'
 import { buildMetrics } from './parts/metrics.ts'
 import { buildRepairs } from './parts/repairs.ts'
-import { buildMachineWriter, buildNodeWriter } from './parts/status-writers.ts'
+import { buildMachineWriter, buildNodeWriter, reportLeft } from './parts/status-writers.ts'
 import { buildSupervisor } from './parts/supervisor.ts'
 import { buildTrust } from './parts/trust.ts'
 import type { JobWatches } from './repair/job-watches.ts'
@@ -33,6 +33,8 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly frozen: FrozenWatch
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
+  /** The last report of an agent that leaves. */
+  readonly reportLeft: () => Promise<void>
 }
 
 /** The list of parts. Parts that report a change to one further down are called only after all of them are built. */
@@ -59,7 +61,8 @@ export function buildParts(o: PartsOptions): Parts {
     onStatus()
   }
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
-  const machineWriter = buildMachineWriter(ground, { supervisor, components, frozen, trust })
+  const reporting = { supervisor, components, frozen, trust }
+  const machineWriter = buildMachineWriter(ground, reporting)
   const nodeWriter = buildNodeWriter(ground, { nodeObject, board })
   const { repairs, jobs } = buildRepairs(ground, { components, trust, detection, nodeObject, targets })
   const metrics = buildMetrics(ground, { detection, board, components, repairs })
@@ -80,6 +83,7 @@ export function buildParts(o: PartsOptions): Parts {
     frozen,
     machineWriter,
     nodeWriter,
+    reportLeft: reportLeft(ground, reporting, nodeObject),
   }
 }
 

@@ -46,6 +46,9 @@ export const METRICS_READER = 'kubenode-metrics-reader'
 /** The ConfigMap of the system namespace that lists revoked agents for admission policies. */
 export const REVOKED_AGENTS = 'kubenode-revoked-agents'
 
+/** The ConfigMap of the system namespace that lists hosts whose agents did not answer when they were handed back. */
+export const ABANDONED_HOSTS = 'kubenode-abandoned'
+
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */

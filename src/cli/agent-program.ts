@@ -17,7 +17,7 @@ import { VERSION } from './version.ts'
 
 /** Exit code that asks the parent to restart the whole node, as after a reboot. */
 export const EXIT_REBOOT = 75
-/** Another agent runs, the identity is a copy, or the join was refused: a restart cannot help. */
+/** Another agent runs, the identity is a copy, the join was refused, or the agent left its host: a restart cannot help. */
 export const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
@@ -88,6 +88,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       const end = await runAgent(options)
       // Components keep running; only the agent's own parts are recreated.
       if (end === 'Reload') continue
+      if (end === 'Left') return EXIT_FINAL
       return end === 'Reboot' ? EXIT_REBOOT : 0
     }
   } catch (e) {

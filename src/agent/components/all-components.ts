@@ -5,6 +5,7 @@ import { type Assignment, removalOf, runOf } from '#api/protocol/assignment.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
+import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
@@ -26,6 +27,7 @@ export class AllComponents {
   readonly #workers = new Map<string, ComponentWorker>()
   #sweptAt = Number.NEGATIVE_INFINITY
   #order: MachineOrder | undefined
+  #leaving: { readonly isObserved: boolean } | undefined
 
   constructor(deps: AllDeps) {
     this.#deps = deps
@@ -63,7 +65,20 @@ export class AllComponents {
     for (const worker of this.#workers.values()) if (worker.record?.state === 'Staged') worker.wake()
   }
 
+  /** From here on every component leaves; the agent itself goes last. */
+  leave(isObserved: boolean): void {
+    this.#leaving = { isObserved }
+    for (const worker of this.#workers.values())
+      if (worker.component !== AGENT_COMPONENT) worker.setOrder(removalOf(worker.component))
+  }
+
+  /** Nothing that the agent installed is on the node, but the agent. */
+  get areOff(): boolean {
+    return this.workers.every((w) => w.component === AGENT_COMPONENT || w.record === undefined)
+  }
+
   obey(order: MachineOrder): void {
+    if (this.#leaving !== undefined) return
     this.#order = order
     for (const { name } of order.components) if (!this.#workers.has(name)) this.#make(name)
     for (const [name, worker] of this.#workers)
@@ -99,7 +114,7 @@ export class AllComponents {
       {
         ...this.#deps,
         adoption: () => this.#order?.adoption ?? 'Refuse',
-        isObserved: () => this.#order?.isObserved === true,
+        isObserved: () => this.#leaving?.isObserved ?? this.#order?.isObserved === true,
         readPermit: (permit) => this.#deps.readPermit(staged(worker), permit),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {

@@ -159,7 +159,8 @@ export class ComponentWorker {
   between(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const isCalm = (): boolean => this.record?.current !== undefined && this.record.open === undefined
+    const isCalm = (): boolean =>
+      this.record?.current !== undefined && this.record.open === undefined && this.record.removal === undefined
     this.#visits.push({ run: () => (isCalm() ? work() : Promise.resolve()).then(resolve, reject), drop: resolve })
     this.wake()
     return promise

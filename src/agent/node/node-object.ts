@@ -61,6 +61,16 @@ export class NodeObject {
     }
   }
 
+  /** Nothing of it is reported by the agent any longer. */
+  async withdrawStatus(): Promise<void> {
+    if ((await this.#read()) === undefined) return
+    const nothing: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: this.#deps.name }, status: {} }
+    const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+    await this.#deps.client.apply(nodeType, nothing, options).catch((e: unknown) => {
+      if (!isNotFound(e)) throw e
+    })
+  }
+
   async #read(): Promise<KubeObject | undefined> {
     const found = await this.#deps.client.get(nodeType, { name: this.#deps.name })
     this.#uid = found?.metadata.uid

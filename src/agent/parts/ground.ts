@@ -11,6 +11,7 @@ import { proxyEnv } from '../join/host-proxy.ts'
 import { KnownFields } from '../known-fields.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { DeletedNode } from '../node/deleted-node.ts'
+import type { Leaving } from '../leave/leaving.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { NodeDir } from '../node-dir.ts'
 import type { Session } from '../session.ts'
@@ -41,6 +42,8 @@ export interface Target {
   /** The Machine is being deleted, and its Node with it. */
   isLeaving: boolean
   deletedNode: DeletedNode | undefined
+  /** The agent hands its host back. */
+  leaving: Leaving | undefined
 }
 
 export interface Ground extends PartsOptions {
@@ -92,6 +95,6 @@ export function groundOf(o: PartsOptions): Ground {
     }),
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),
     known: new KnownFields(log),
-    target: { machineUid: undefined, isLeaving: false, deletedNode: undefined },
+    target: { machineUid: undefined, isLeaving: false, deletedNode: undefined, leaving: undefined },
   }
 }

@@ -27,32 +27,51 @@ export interface MachineWriterNeeds {
 }
 
 export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
-  const { base, client, known, machine, facts, version, dir, session } = ground
-  const { supervisor, components, frozen, trust } = needs
+  const { target } = ground
+  const { supervisor } = needs
   return new StatusWriter<KubeObject>({
-    ...base,
+    ...ground.base,
     name: 'Machine',
-    compute: () =>
-      machineStatus({
-        name: machine,
-        facts,
-        version,
-        folder: resolve(dir.path),
-        publicKey: session.sealing.publicKey,
-        certificate: session.certificateLife(),
-        components: components.reports(),
-        conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
-          (c) => c ?? [],
-        ),
-      }),
+    compute: () => machineStatusNow(ground, needs, target.leaving === undefined ? undefined : 'Leaving'),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     write: async (object) => {
-      const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
-      await known.apply(client, machineType, object, options)
+      await writeMachine(ground, object)
       await supervisor.reported()
     },
   })
 }
+
+function machineStatusNow(
+  { machine, facts, version, dir, session }: Ground,
+  { components, frozen, trust }: MachineWriterNeeds,
+  phase: 'Leaving' | 'Left' | undefined,
+): KubeObject {
+  return machineStatus({
+    name: machine,
+    facts,
+    version,
+    ...(phase !== undefined && { phase }),
+    folder: resolve(dir.path),
+    publicKey: session.sealing.publicKey,
+    certificate: session.certificateLife(),
+    components: components.reports(),
+    conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
+      (c) => c ?? [],
+    ),
+  })
+}
+
+function writeMachine({ client, known }: Ground, object: KubeObject): Promise<void> {
+  const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+  return known.apply(client, machineType, object, options)
+}
+
+/** The last report: a Node that a kubelet registered keeps none of our conditions, and the Machine is told last. */
+export const reportLeft =
+  (ground: Ground, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
+    if (!ground.config.registerNode) await nodeObject.withdrawStatus()
+    await writeMachine(ground, machineStatusNow(ground, needs, 'Left'))
+  }
 
 export interface NodeWriterNeeds {
   readonly nodeObject: NodeObject

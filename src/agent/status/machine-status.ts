@@ -24,6 +24,8 @@ export interface MachineLook {
   readonly name: string
   readonly facts: HostFacts
   readonly version: string
+  /** While it hands its host back. */
+  readonly phase?: 'Leaving' | 'Left'
   /** To which secret values for this machine are sealed. */
   readonly publicKey?: string
   /** The agent's own version, as the host names it. */
@@ -96,7 +98,7 @@ export const machineStatus = ({ components, ...look }: MachineLook): KubeObject 
   )
 
 export const machineStatusWith = (
-  { name, facts, version, publicKey, folder, certificate, conditions = [] }: Omit<MachineLook, 'components'>,
+  { name, facts, version, phase, publicKey, folder, certificate, conditions = [] }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
   foreign: readonly string[] = [],
 ): KubeObject => ({
@@ -107,6 +109,7 @@ export const machineStatusWith = (
     bootID: facts.bootId,
     agent: {
       version,
+      ...(phase !== undefined && { phase }),
       ...(folder !== undefined && { folder }),
       ...(publicKey === undefined ? {} : { publicKey }),
       ...(certificate === undefined

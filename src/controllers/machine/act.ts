@@ -30,7 +30,9 @@ import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
-import { type Seen, nameOf, uidOf } from './seen.ts'
+import { removalPermits } from './plan-delete.ts'
+import { recordAbandoned } from './abandoned.ts'
+import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
 
 export interface MachineTools {
   readonly client: KubeClient
@@ -106,6 +108,12 @@ export async function act(
       return replacePods(tools, machine, action, signal)
     case 'Uninstall':
       return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
+    case 'OrderToLeave':
+      return orderToLeave(tools, seen, signal)
+    case 'ClearOrders':
+      return writeSpec(client, machine, { providerID: machine.spec.providerID, address: machine.spec.address }, signal)
+    case 'RecordAbandoned':
+      return recordAbandoned(client, machine, clock.now(), signal)
     case 'HandBackNode':
       return handBack(tools, nodeRef, signal)
     case 'WriteHost': {
@@ -204,13 +212,13 @@ async function provision(
   return applySpec(client, machine, { providerID, address, components: machine.spec.components }, signal)
 }
 
-type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components']?: Machine['spec'][K] | undefined }
+type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components' | 'leaving']?: Machine['spec'][K] | undefined }
 
 /** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
 function applySpec(
   client: KubeClient,
   { metadata }: Machine,
-  { providerID, address, components }: OwnSpec,
+  { providerID, address, components, leaving }: OwnSpec,
   signal: AbortSignal,
 ): Promise<WriteOutcome<Machine>> {
   const { name, uid, resourceVersion } = metadata
@@ -222,6 +230,7 @@ function applySpec(
       ...(providerID !== undefined && { providerID }),
       ...(address !== undefined && { address }),
       ...(components !== undefined && components.length > 0 && { components }),
+      ...(leaving === true && { leaving }),
     },
   }
   return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
@@ -248,6 +257,23 @@ async function writeSpec(
     { ...object, spec: { ...object.spec, components } },
     { fieldManager, signal },
   )
+}
+
+/** Read again right before: after it there is no way back. A machine that never served is let go without a permit. */
+async function orderToLeave(
+  { client, permitNow }: MachineTools,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { machine } = seen
+  const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
+  if (isInService(seen)) {
+    const read = await permitNow.of(granted?.metadata.name ?? '', signal)
+    if (read.kind !== 'Applied') return read
+    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
+      return outdated('the permit of the removal is no longer Granted')
+  }
+  return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
 }
 
 /**

@@ -43,6 +43,12 @@ export type MachineAction =
     }
   /** What the agent must remove from the host before the machine is deleted. */
   | { readonly kind: 'Uninstall'; readonly reason: string }
+  /** Its agent hands the host back and leaves it. */
+  | { readonly kind: 'OrderToLeave'; readonly reason: string }
+  /** Of a machine that stays and is only observed: nothing is ordered any more. */
+  | { readonly kind: 'ClearOrders'; readonly reason: string }
+  /** Listed for people: its agent did not answer. */
+  | { readonly kind: 'RecordAbandoned'; readonly reason: string }
   | { readonly kind: 'HandBackNode'; readonly reason: string }
   | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
@@ -116,6 +122,8 @@ const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
   Drain: 'Draining',
   ReplacePods: 'ReplacingPods',
   Uninstall: 'Uninstalling',
+  OrderToLeave: 'HandingBack',
+  RecordAbandoned: 'Abandoned',
   HandBackNode: 'HandedBack',
   DeleteHost: 'Removing',
   RemoveFinalizer: 'Removed',

@@ -16,9 +16,10 @@ export interface ControllerRevision extends KubeObject {
 
 export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
-function wantedOf(declared: DeclaredComponent): OfferedVersion {
+function wantedOf(declared: DeclaredComponent & Pick<OfferedVersion, 'onRemoval'>): OfferedVersion {
   const { component: name, version, config } = assignmentOf(declared)
-  return { name, version, ...(config !== undefined && { config }) }
+  const { onRemoval } = declared
+  return { name, version, ...(config !== undefined && { config }), ...(onRemoval !== undefined && { onRemoval }) }
 }
 
 /** A selector that cannot be read matches nothing: machines stay as they are. */

@@ -5,7 +5,7 @@ import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 
 /** What is to run, in the form that the Machine writes it. */
-export type OfferedVersion = Pick<ComponentEntry, 'name' | 'version' | 'config'>
+export type OfferedVersion = Pick<ComponentEntry, 'name' | 'version' | 'config' | 'onRemoval'>
 
 /** What of a set's slice concerns the machines in it. */
 export interface Slice {
@@ -43,6 +43,8 @@ export interface DesiredInput {
   readonly machine: string
   /** The node carries the taint for pending components, or there is none yet: nothing runs there that could be disturbed. */
   readonly isFirstInstall: boolean
+  /** Components are staged and compared with what is there, and none is switched. */
+  readonly isPreviewed?: boolean
   readonly current: readonly ComponentEntry[]
   readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
@@ -69,16 +71,24 @@ function desiredComponent(input: DesiredInput, name: string): ComponentEntry | u
   const mark = markOf(marks, name)
   if (mark !== undefined) {
     const next = entry === undefined ? fresh(mark.wanted) : retargeted(entry, mark.wanted)
-    return referring(next, setRef, mark.canary)
+    return leavingAs(referring(next, setRef, mark.canary), claim)
   }
   // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted.
   if (claim === undefined) return entry && referring(entry, undefined, undefined)
   const slice = openSlice(input, claim, name)
   const target = slice === undefined ? targetOf(input, claim, name, entry, report) : targetOfSlice(claim, name, slice)
-  if (entry === undefined) return target && referring(forSlice(fresh(target), slice), setRef, undefined)
+  if (entry === undefined)
+    return target && leavingAs(referring(forSlice(fresh(target), slice), setRef, undefined), claim)
   const moved = target === undefined ? entry : retargeted(entry, target)
   const next = slice === undefined ? moved : retried(moved, entry, report, slice, input.asked)
-  return referring(next.attempt === entry.attempt ? next : forSlice(next, slice), setRef, undefined)
+  return leavingAs(referring(next.attempt === entry.attempt ? next : forSlice(next, slice), setRef, undefined), claim)
+}
+
+/** How it ends is declared by the set alone, and takes effect without a switch. */
+function leavingAs(entry: ComponentEntry, claim: Claim | undefined): ComponentEntry {
+  const { onRemoval: _, ...rest } = entry
+  const declared = claim?.components.find((c) => c.name === entry.name)?.onRemoval
+  return declared === undefined ? rest : { ...rest, onRemoval: declared }
 }
 
 /** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
@@ -139,7 +149,7 @@ function targetOfSlice(
 
 /** Without a slice: the version for a new machine, and the one to return to when the prepared version will never be ordered. */
 function targetOf(
-  { isFirstInstall }: DesiredInput,
+  { isFirstInstall, isPreviewed = false }: DesiredInput,
   { components, blocked, lastGood }: Claim,
   name: string,
   entry: ComponentEntry | undefined,
@@ -149,7 +159,7 @@ function targetOf(
   const good = lastGood.find((c) => c.name === name)
   const offered = blocked.includes(name) ? good : declared
   // Once a version runs, also on a node that is still being set up, another one is a switch like any other.
-  if (isFirstInstall && report?.version === undefined) return offered
+  if ((isFirstInstall || isPreviewed) && report?.version === undefined) return offered
   if (entry === undefined || offered === undefined || isOrdered(entry) || isInUse(entry, report)) return undefined
   return offered.version === report?.version ? offered : undefined
 }

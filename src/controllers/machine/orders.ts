@@ -35,6 +35,8 @@ export interface OrderInput {
   readonly letGo?: readonly string[]
   /** A hold forbids to begin anything. */
   readonly isHeld?: boolean
+  /** Files of others may be replaced. */
+  readonly mayAdopt?: boolean
   /** Heard when left out. */
   readonly agent?: 'Heard' | 'Silent' | 'Unknown'
 }
@@ -79,14 +81,20 @@ function lookAt(input: OrderInput, entry: ComponentEntry): Look {
   if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
   const permit = input.isHeld === true ? undefined : grantFor(input, entry)
   if (permit === undefined) return { kind: 'As', entry: plain }
-  const needsDrain = isDrainNeeded(input.definitions, entry, report)
+  // An adoption that restarts nothing needs no drain either.
+  const isQuiet = report?.version === undefined && report?.adoption?.restarts === false
+  const needsDrain = !isQuiet && isDrainNeeded(input.definitions, entry, report)
   // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
   const { agent = 'Heard' } = input
   const mayAct = entry.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
   if (!mayAct) return { kind: 'As', entry: plain }
   const order: Order = { entry: plain, permit, needsDrain }
   const facts: OrderFacts = {
-    staged: report !== undefined && isReportOf(report, entry) && report.state === 'Staged',
+    staged:
+      report !== undefined &&
+      isReportOf(report, entry) &&
+      report.state === 'Staged' &&
+      !isInTheWay(report, input.mayAdopt === true),
     permitGrantedNow: true,
     notLetGo: true,
     drained: needsDrain ? input.isDrained : true,
@@ -97,6 +105,10 @@ function lookAt(input: OrderInput, entry: ComponentEntry): Look {
     ? { kind: 'Draining', entry: plain, order }
     : { kind: 'As', entry: plain }
 }
+
+/** Its agent would refuse the order, after a drain for nothing. */
+export const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =>
+  (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
 
 /** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
 function leavingSlice({ claims, machine }: OrderInput, entry: ComponentEntry): Slice | undefined {
@@ -127,7 +139,8 @@ function lookAtLeaving(
   const definition = input.definitions.find((d) => d.spec.component === entry.name && d.spec.version === entry.version)
   // What is not known to need none needs a drain.
   const { disruption = 'Drain' } = definition?.spec ?? {}
-  const needsDrain = disruption === 'Drain' || disruption === 'Reboot'
+  const isDisturbing = report?.removal?.restarts !== false
+  const needsDrain = isDisturbing && (disruption === 'Drain' || disruption === 'Reboot')
   const order: Order = { entry, permit, needsDrain }
   return needsDrain && input.isDrained !== true ? { kind: 'Draining', entry, order } : { kind: 'Gone', order }
 }

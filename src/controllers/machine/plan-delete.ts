@@ -6,7 +6,6 @@ import { counted } from '#lib/counted.ts'
 import { endsIn } from '#holds/in-force.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
-import { isNodeReady } from '#nodes/objects.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import {
@@ -20,7 +19,18 @@ import {
 } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { handedBackNode } from './node-sync.ts'
-import { type Seen, hasFinalizer, isInService, isLost, isProvided, nameOf, uidOf } from './seen.ts'
+import { hasAgent, isDisturbed, planLeaving } from './plan-hand-back.ts'
+import {
+  type Seen,
+  hasFinalizer,
+  isDeleting,
+  isInService,
+  isLost,
+  isObserved,
+  isProvided,
+  nameOf,
+  uidOf,
+} from './seen.ts'
 
 const HOST_LOOK_MS = 2_000
 const PERMIT_LOOK_MS = 10_000
@@ -66,11 +76,25 @@ function leave(seen: Seen, now: number): MachinePlan {
       },
       endsIn(seen.hold, now),
     )
-  if (seen.isHostKept) return isInService(seen) ? emptied(seen, now) : handedBack(seen, now)
+  if (seen.isHostKept) return planHandBack(seen, now)
   if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)
   return isInService(seen)
     ? emptied(seen, now)
     : step(deleteHost(seen, 'the machine never ran workloads'), HOST_LOOK_MS)
+}
+
+/** A host that stays is under a permit like any other; it is drained only if something on it will restart. */
+export function planHandBack(seen: Seen, now: number): MachinePlan {
+  const isUnderWay = seen.machine.spec.leaving === true || !hasAgent(seen.machine)
+  return isInService(seen) && !isUnderWay ? emptied(seen, now) : renewed(seen, now, handedBack(seen, now))
+}
+
+/** The permit covers the whole way, which may take longer than its lease. */
+function renewed(seen: Seen, now: number, then: MachinePlan): MachinePlan {
+  const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(seen.machine)).kind === 'Granted')
+  const isDue = granted !== undefined && isOwn(granted) && isRenewalDue(granted, now)
+  if (!isDue || then.actions.some((a) => a.kind === 'ReportPermit')) return then
+  return withFirst([{ kind: 'RenewPermit', permit: granted, reason: 'the host is still being handed back' }], then)
 }
 
 function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'> {
@@ -190,7 +214,13 @@ const removed = (seen: Seen, now: number): MachinePlan =>
   uninstalling(seen, now) ?? step(deleteHost(seen, 'the machine is empty'), HOST_LOOK_MS)
 
 /** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
-const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, now) ?? lastSteps(seen)
+function handedBack(seen: Seen, now: number): MachinePlan {
+  const next = planLeaving(seen, now)
+  if (next === 'Left') return lastSteps(seen)
+  if (next !== 'Abandoned') return next
+  const reason = 'its agent did not answer before the deadline'
+  return withFirst([{ kind: 'RecordAbandoned', reason }], lastSteps(seen))
+}
 
 /** Together with the finalizer: a reconcile in between would find a node to drain, and cordon it again. */
 function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
@@ -201,6 +231,7 @@ function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
 
 function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | undefined {
   const { machine, node, pods } = seen
+  if (seen.isHostKept && !isDisturbed(machine)) return 'Empty'
   if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
     return {
       kind: 'Cordon',
@@ -215,13 +246,15 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
   return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
 
-/** The Node of a host that stays is kept alive by another program: a kubelet that was there before us. */
-const isAlive = ({ node, nodeBeat }: Seen): boolean => isNodeReady(node) && isBeating(nodeBeat) !== false
+/** The Node of a host that stays is that of a kubelet, which goes on without us; one that the agent registered has nothing that keeps it. */
+const isOfKubelet = ({ node }: Seen): boolean =>
+  node !== undefined && !String(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
+const AGENT_AS_KUBELET = 'kubenode-agent/'
 
 /** The host was deleted, or is not ours to delete: remove the objects that represent it. */
 function lastSteps(seen: Seen): MachinePlan {
   const { machine, node, agentBeat, nodeBeat } = seen
-  const isNodeKept = seen.isHostKept && isAlive(seen)
+  const isNodeKept = seen.isHostKept && isOfKubelet(seen)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
   const own = removalPermits(seen).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))
@@ -232,6 +265,10 @@ function lastSteps(seen: Seen): MachinePlan {
       ? [{ kind: 'DeleteNode', reason: 'its host was deleted' } as const]
       : []),
     ...(isNodeKept ? handBackActions(seen) : []),
+    // The order to a host that was given up stays, in case it comes back.
+    ...(isObserved(machine) && !isDeleting(machine) && !hasAgent(machine)
+      ? [{ kind: 'ClearOrders', reason: 'the machine is only observed' } as const]
+      : []),
     // A host that stays is only forgotten by its provider.
     ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine is being removed')] : []),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'

@@ -24,9 +24,10 @@ import {
 } from './actions.ts'
 import { desiredComponents } from './desired-components.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
-import { syncedNode } from './node-sync.ts'
+import { handedBackNode, syncedNode } from './node-sync.ts'
 import { type Orders, planOrders } from './orders.ts'
-import { planDelete } from './plan-delete.ts'
+import { planDelete, planHandBack } from './plan-delete.ts'
+import { hasAgent, hasLeft, planLeaving } from './plan-hand-back.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './sealing.ts'
 import {
   type Seen,
@@ -50,8 +51,10 @@ const PROVISION_LOOK_MS = 2_000
 
 export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
-  if (isObserved(machine)) return planObserved(seen)
+  if (isObserved(machine)) return planObserved(seen, now)
   if (isDeleting(machine)) return planDelete(seen, now)
+  if (machine.spec.leaving === true) return planStillLeaving(seen, now)
+  if (hasLeft(machine) && seen.joinToken === undefined) return planLeft(seen)
   const unserved = unservedWait(machine)
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
@@ -152,15 +155,24 @@ const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])
 
-/** An observed machine is only read, also while it is deleted. What was created while it was managed is released; its Node and its host are not touched. */
-function planObserved(seen: Seen): MachinePlan {
-  const { providerID } = seen.machine.spec
+/**
+ * An observed machine is only read, also while it is deleted. If it was managed before, its agent leaves first, with the components in place; its host is not
+ * touched.
+ */
+function planObserved(seen: Seen, now: number): MachinePlan {
+  const { machine } = seen
+  const isLeft = !hasAgent(machine) && machine.spec.leaving !== true && (machine.spec.components ?? []).length === 0
+  if (hasFinalizer(machine) && !isLeft) {
+    const isOwnNode = seen.node !== undefined && seen.node.metadata.uid === machine.status?.nodeRef?.uid
+    return planHandBack({ ...seen, isHostKept: true, node: isOwnNode ? seen.node : undefined }, now)
+  }
+  const { providerID } = machine.spec
   const actions: MachineAction[] = [
     // A host that stays is only forgotten by its provider.
-    ...(hasFinalizer(seen.machine) && seen.isHostKept && providerID !== undefined
+    ...(hasFinalizer(machine) && seen.isHostKept && providerID !== undefined
       ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is observed only' } as const]
       : []),
-    ...(hasFinalizer(seen.machine)
+    ...(hasFinalizer(machine)
       ? [{ kind: 'RemoveFinalizer', reason: 'an observed machine needs no cleanup' } as const]
       : []),
   ]
@@ -173,6 +185,33 @@ function planObserved(seen: Seen): MachinePlan {
     unblock: 'that Node',
   }
   return { actions, notices: [], waiting, ...requeue }
+}
+
+/** Its agent goes on once it was ordered, whatever the channel is now; then the machine may join again. */
+function planStillLeaving(seen: Seen, now: number): MachinePlan {
+  const next = planLeaving(seen, now)
+  return typeof next === 'object'
+    ? next
+    : onlyThen({ kind: 'ClearOrders', reason: 'its agent left, and the machine is managed again' })
+}
+
+/** A person on the host made its agent leave: what is ours on its Node goes, and the Machine waits. */
+function planLeft(seen: Seen): MachinePlan {
+  const { machine, node, agentBeat } = seen
+  const isMarked = node !== undefined && handedBackNode(node).kind === 'Write'
+  const actions: MachineAction[] = [
+    ...(isMarked ? [{ kind: 'HandBackNode', reason: 'its agent left the host' } as const] : []),
+    ...(agentBeat.kind === 'None'
+      ? []
+      : [{ kind: 'DeleteLease', withNode: false, reason: 'its agent left the host' } as const]),
+  ]
+  const name = nameOf(machine)
+  const waiting = {
+    predicate: 'AgentJoined',
+    seen: 'a person on its host made the agent leave',
+    unblock: `the Machine is deleted, or the host joins again: kubenode machine readmit ${name} --token, then kubenode machine join-command ${name}`,
+  }
+  return { actions, notices: actions.flatMap(noticeOf), waiting }
 }
 
 function heldBack(hold: OperationalHold, what: string, now: number): MachinePlan {
@@ -290,6 +329,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
   const desired = desiredComponents({
     machine: nameOf(machine),
     isFirstInstall: isFirstInstall(seen),
+    isPreviewed: machine.spec.adoption === 'Preview',
     current,
     reports,
     claims,
@@ -307,7 +347,8 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     definitions,
     isDrained: isDrained(seen, pods),
     letGo: letGoFrom(machine),
-    isHeld: seen.hold !== undefined || isNodeFrozen(machine),
+    isHeld: seen.hold !== undefined || isNodeFrozen(machine) || machine.spec.adoption === 'Preview',
+    mayAdopt: machine.spec.adoption === 'Adopt',
     agent: agentOf(isBeating(seen.agentBeat)),
   })
   return { components: orders.components, orders }

@@ -1,5 +1,5 @@
 // Decides which machines a component can go to next, and why the others wait: a machine that is unhealthy, silent, held or switching is never touched.
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
@@ -178,9 +178,11 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }
   // A kubelet registers a deleted Node when it starts: the fresh copy that it reports to need is the cure.
-  if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy) return hindrance(reading, input) ?? 'Broken'
+  if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy)
+    return hindrance(reading, track, input) ?? 'Broken'
   const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
-  if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
+  if (input.rules.isSound(reading) || isBroken)
+    return hindrance(reading, track, input) ?? (isBroken ? 'Broken' : 'Sound')
   return { skipped: reading.isBusy ? 'another switch is running on it' : reading.why }
 }
 
@@ -193,14 +195,28 @@ function unmendable({ told, reported }: Reading, { index }: Track, { now }: Surv
 const NO_KEY = 'its agent has not published a key to encrypt secret values'
 
 function hindrance(
-  { name, runs, machine }: Reading,
+  reading: Reading,
+  { index }: Track,
   { refused, incompatible, needsKey }: SurveyInput,
 ): Verdict | undefined {
+  const { name, runs, machine } = reading
+  const notAdopted = adoptionWait(machine, reading.reported[index])
+  if (notAdopted !== undefined) return { skipped: notAdopted }
   const no = refused.get(name)
   if (no !== undefined) return { skipped: no }
   if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
   const unmet = incompatible(runs)
   return unmet === undefined ? undefined : { unmet }
+}
+
+/** Files of others are where the component needs to write its own, and a person has not consented to replace them. */
+function adoptionWait({ metadata, spec }: Machine, report: ComponentStatus | undefined): string | undefined {
+  if (spec.adoption === 'Preview') return `its adoption is only previewed; run kubenode adopt ${metadata.name ?? ''}`
+  const { differs = [], blocked = [] } = report?.version === undefined ? (report?.adoption ?? {}) : {}
+  const first = spec.adoption === 'Adopt' ? blocked[0] : (blocked[0] ?? differs[0])
+  return first === undefined
+    ? undefined
+    : `files not managed by KubeNode: ${first}; run kubenode adopt ${metadata.name ?? ''}`.slice(0, 200)
 }
 
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {

@@ -1,0 +1,56 @@
+// Decides how the agent of a host that stays is let go: ordered to leave, waited for, and after a deadline recorded as abandoned. Pure. What comes before, the
+// permit and a drain where something is restarted, is in plan-delete.ts.
+import type { Machine } from '#api/kinds/machine.ts'
+import { counted } from '#lib/counted.ts'
+import type { MachinePlan } from './actions.ts'
+import { isBeating } from './heartbeats.ts'
+import { noticeOf } from './actions.ts'
+import { nameOf, type Seen } from './seen.ts'
+
+/** A host that is silent for so long after the order is given up; longer than a reboot with checks of its disks. */
+export const ABANDON_SILENT_AFTER_MS = 15 * 60_000
+/** An agent that answers and still does not finish: of an older version, or with a file that it cannot put back. */
+export const ABANDON_AFTER_MS = 60 * 60_000
+
+const LOOK_MS = 2_000
+const PREDICATE = 'HandedBack'
+
+/** It has an agent that was not heard to leave. */
+export const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
+
+export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase === 'Left'
+
+/** Something on the host stops or starts again when its agent leaves. What an agent does not report, it does not do. */
+export const isDisturbed = ({ spec, status }: Machine): boolean =>
+  spec.channel !== 'Observe' && (status?.components ?? []).some((c) => c.removal?.restarts === true)
+
+/** Undefined when its agent has left, or is given up. */
+export function planLeaving({ machine, agentBeat }: Seen, now: number): MachinePlan | 'Left' | 'Abandoned' {
+  if (!hasAgent(machine)) return 'Left'
+  if (machine.spec.leaving !== true) {
+    const action = { kind: 'OrderToLeave', reason: 'the host is handed back' } as const
+    return { actions: [action], notices: noticeOf(action), doing: 'Deleting', requeueAfter: LOOK_MS }
+  }
+  const { predicate, since } = machine.status?.waitingFor ?? {}
+  const waitedMs = predicate === PREDICATE ? now - Date.parse(since ?? '') : 0
+  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat) === false
+  if (waitedMs >= (isSilent ? ABANDON_SILENT_AFTER_MS : ABANDON_AFTER_MS)) return 'Abandoned'
+  return {
+    actions: [],
+    notices: [],
+    doing: 'Deleting',
+    waiting: { predicate: PREDICATE, seen: leavingSeen(machine, isSilent), unblock: 'its agent has left the host' },
+    requeueAfter: LOOK_MS,
+  }
+}
+
+function leavingSeen(machine: Machine, isSilent: boolean): string {
+  if (isSilent)
+    return `no heartbeat from the agent; given up after ${ABANDON_SILENT_AFTER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`
+  const left = machine.status?.components ?? []
+  const [first] = left
+  if (machine.status?.agent?.phase !== 'Leaving') return `the agent of ${nameOf(machine)} was ordered to leave`
+  return first === undefined
+    ? 'the agent removes itself'
+    : `${counted(left.length, 'component', 'components')} left to hand back, such as ${first.name}`
+}
