@@ -1,4 +1,13 @@
-import { ANNOTATIONS, FIELD_MANAGERS, JOIN_NAMESPACE, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import {
+  ABANDONED_HOSTS,
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  JOIN_NAMESPACE,
+  SYSTEM_NAMESPACE,
+  TAINTS,
+  agentLeaseName,
+} from '#api/names.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -15,10 +24,11 @@ import {
   endWorlds,
   grant,
   machineWorld,
-  report,
 } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { secretType } from '#nodes/objects.ts'
+
+const configMapType = coreKind('ConfigMap')
 
 afterEach(endWorlds)
 
@@ -128,6 +138,11 @@ function agentReport({ fake }: TestWorld): void {
   fake.poke(machineType, { name: NODE }, { status: { agent: { version: '0.1.0' }, bootID: 'boot-7' } }, 'status')
 }
 
+function agentLeft({ fake }: TestWorld): void {
+  const status = { agent: { version: '0.1.0', phase: 'Left' }, components: [] }
+  fake.poke(machineType, { name: NODE }, { status }, 'status')
+}
+
 async function takenOver(w: TestWorld): Promise<void> {
   existingNode(w)
   w.fake.plant(machineType, imported)
@@ -207,9 +222,15 @@ describe('a host that was there before', () => {
     expect(secret()).not.toBe(first)
   })
 
-  test('is handed back when its machine is deleted: drained under a permit, its Node and its kubelet’s Lease stay', async () => {
+  test.each([
+    [true, 'drained, since a component restarts'],
+    [false, 'not drained, since nothing restarts'],
+  ])('F47 is handed back when its machine is deleted, under a permit (restarts: %s, %s)', async (restarts) => {
     const w = await staticWorld()
     await takenOver(w)
+    const removal = { how: 'Restore', restarts }
+    const reported = { name: 'kubelet', version: '1.36.2', state: 'Healthy', since: timestamp(1), removal }
+    w.fake.poke(machineType, { name: NODE }, { status: { components: [reported] } }, 'status')
     const lease = { namespace: 'kube-node-lease', name: NODE }
     const beatOfKubelet = (at: number) => ({ spec: { renewTime: timestamp(at) } })
     w.fake.plant(leaseType, {
@@ -224,10 +245,16 @@ describe('a host that was there before', () => {
     w.fake.uproot(machineType, { name: NODE })
     await w.clock.advance(1_000)
     const [permit] = w.fake.all(operationPermit)
-    expect(w.fake.peek(podType, pod)).toBeDefined()
+    expect([w.fake.peek(podType, pod), w.machine(NODE)?.spec.leaving]).toEqual([expect.anything(), undefined])
     grant(w, permit?.metadata.name ?? '')
     await w.clock.advance(10_000)
-    expect(w.fake.peek(podType, pod)).toBeUndefined()
+    expect([w.fake.peek(podType, pod) === undefined, hasTaint(nodeIn(w), TAINTS.cordon)]).toEqual([restarts, restarts])
+    expect([w.machine(NODE)?.spec.leaving, w.machine(NODE)?.status?.waitingFor?.predicate]).toEqual([
+      true,
+      'HandedBack',
+    ])
+    agentLeft(w)
+    await w.clock.advance(5_000)
     expect(w.machine(NODE)).toBeUndefined()
     const node = nodeIn(w)
     expect(node.metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
@@ -241,40 +268,52 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)
   })
 
-  test('an import is undone by observing again: what is ours is let go, the Node is as it is', async () => {
+  test('channel Observe is a way out: its agent leaves with the components in place, then the machine is only read', async () => {
     const w = await staticWorld()
     await takenOver(w)
-    const before = nodeIn(w)
-    w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })
-    await w.clock.advance(2_000)
-    expect(w.machine(NODE)?.metadata.finalizers ?? []).toEqual([])
-    expect(w.machine(NODE)?.status?.phase).toBe('Ready')
-    expect(nodeIn(w)).toEqual(before)
-    expect(before.metadata.annotations?.[ANNOTATIONS.owned]).toBeDefined()
-  })
-
-  test('its components are taken away by the agent before it is handed back', async () => {
-    const w = await staticWorld()
-    await takenOver(w)
-    const order = { name: 'beacon', version: '1.0.0', attempt: 1 }
-    const spec = { providerID: `static://${NODE}`, components: [order] }
+    const spec = { providerID: `static://${NODE}`, components: [{ name: 'kubelet', version: '1.36.2', attempt: 1 }] }
     await w.client.apply(
       machineType,
       { ...observed, metadata: { name: NODE }, spec },
       { fieldManager: FIELD_MANAGERS.machine, force: true },
     )
-    await w.clock.advance(1_000)
-    report(w, NODE, 'Healthy')
-    w.fake.uproot(machineType, { name: NODE })
-    await w.clock.advance(1_000)
-    beat(w, NODE)
+    expect(nodeIn(w).metadata.annotations?.[ANNOTATIONS.owned]).toBeDefined()
+    w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })
+    await w.clock.advance(2_000)
+    expect([w.machine(NODE)?.spec.leaving, w.machine(NODE)?.metadata.finalizers]).toEqual([
+      undefined,
+      expect.anything(),
+    ])
     grant(w, w.fake.all(operationPermit)[0]?.metadata.name ?? '')
     await w.clock.advance(5_000)
-    expect(w.machine(NODE)?.spec.components ?? []).toEqual([])
-    expect(w.machine(NODE)?.status?.waitingFor?.predicate).toBe('Uninstalled')
-    report(w, NODE, 'Healthy')
-    await w.clock.advance(5_000)
+    expect([w.machine(NODE)?.spec.leaving, w.machine(NODE)?.spec.components?.length]).toEqual([true, 1])
+    agentLeft(w)
+    await w.clock.advance(20_000)
+    const machine = w.machine(NODE)
+    expect([machine?.spec.leaving, machine?.spec.components, machine?.metadata.finalizers ?? []]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ])
+    expect(machine?.status?.phase).toBe('Ready')
+    expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
+    expect(w.fake.peek(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(NODE) })).toBeUndefined()
+  })
+
+  test('a host that never answers is listed as abandoned, and its machine is deleted all the same', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    w.fake.uproot(machineType, { name: NODE })
+    await w.clock.advance(1_000)
+    grant(w, w.fake.all(operationPermit)[0]?.metadata.name ?? '')
+    await w.clock.advance(14 * 60_000)
+    expect([w.machine(NODE)?.spec.leaving, w.machine(NODE)?.metadata.finalizers?.length]).toEqual([true, 1])
+    await w.clock.advance(2 * 60_000)
     expect(w.machine(NODE)).toBeUndefined()
-    expect(nodeIn(w)).toBeDefined()
+    const list = w.fake.peek(configMapType, { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS })
+    expect(JSON.parse((list?.['data'] as Record<string, string> | undefined)?.[NODE] ?? '{}')).toMatchObject({
+      node: NODE,
+    })
+    expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
   })
 })

@@ -21,7 +21,7 @@ export interface LeaveDeps {
 
 const LOOK_MS = 250
 const RETRY_MS = 2_000
-/** The server may be down for long, and the host is to be free all the same. */
+/** The server may be down for hours; the host is freed without it. */
 const REPORT_WITHIN_MS = { Machine: 600_000, Person: 60_000 } as const
 
 /** Resolves when only the agent itself is left; throws when it is stopped before. */

@@ -4,7 +4,7 @@ import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { leaveRequestFile, leavingFile, type NodeDir } from '../node-dir.ts'
 
-/** Components: they are handed back. Report: all are off, and the API server is told. Host: the agent removes itself. */
+/** Components: they are handed back. Report: all are off, and the last report is written. Host: the agent removes itself. */
 export type LeavingPhase = 'Components' | 'Report' | 'Host'
 
 export interface Leaving {

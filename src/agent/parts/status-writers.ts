@@ -66,7 +66,7 @@ function writeMachine({ client, known }: Ground, object: KubeObject): Promise<vo
   return known.apply(client, machineType, object, options)
 }
 
-/** The last report: a Node that a kubelet registered keeps none of our conditions, and the Machine is told last. */
+/** The last report: a Node that a kubelet registered keeps none of our conditions, and the Machine is written last. */
 export const reportLeft =
   (ground: Ground, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
     if (!ground.config.registerNode) await nodeObject.withdrawStatus()

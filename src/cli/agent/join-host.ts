@@ -135,6 +135,8 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     stderr.write(USAGE)
     return 1
   }
+  // The timers of the clock keep no process alive while it waits for the agent.
+  const awake = setInterval(() => undefined, 2 ** 30)
   try {
     if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
     const starts = existsSync(SYSTEMD_RUNS) && !args.includes('--no-start')
@@ -163,6 +165,8 @@ export async function joinMain(args: readonly string[]): Promise<number> {
   } catch (e) {
     stderr.write(`${messageOf(e)}\n`)
     return 1
+  } finally {
+    clearInterval(awake)
   }
 }
 

@@ -19,7 +19,7 @@ import {
 } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { handedBackNode } from './node-sync.ts'
-import { hasAgent, isDisturbed, planLeaving } from './plan-hand-back.ts'
+import { hasAgent, hasLeft, isDisturbed, planLeaving } from './plan-hand-back.ts'
 import {
   type Seen,
   hasFinalizer,
@@ -85,7 +85,7 @@ function leave(seen: Seen, now: number): MachinePlan {
 
 /** A host that stays is under a permit like any other; it is drained only if something on it will restart. */
 export function planHandBack(seen: Seen, now: number): MachinePlan {
-  const isUnderWay = seen.machine.spec.leaving === true || !hasAgent(seen.machine)
+  const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
   return isInService(seen) && !isUnderWay ? emptied(seen, now) : renewed(seen, now, handedBack(seen, now))
 }
 
@@ -246,7 +246,7 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
   return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
 
-/** The Node of a host that stays is that of a kubelet, which goes on without us; one that the agent registered has nothing that keeps it. */
+/** The Node of a host that stays is that of a kubelet, which continues without an agent; one that the agent registered has nothing that keeps it. */
 const isOfKubelet = ({ node }: Seen): boolean =>
   node !== undefined && !String(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
 const AGENT_AS_KUBELET = 'kubenode-agent/'

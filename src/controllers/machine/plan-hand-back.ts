@@ -15,7 +15,7 @@ export const ABANDON_AFTER_MS = 60 * 60_000
 const LOOK_MS = 2_000
 const PREDICATE = 'HandedBack'
 
-/** It has an agent that was not heard to leave. */
+/** It has an agent that has not reported that it left. */
 export const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
 
 export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase === 'Left'

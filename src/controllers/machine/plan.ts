@@ -162,10 +162,8 @@ const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
 function planObserved(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   const isLeft = !hasAgent(machine) && machine.spec.leaving !== true && (machine.spec.components ?? []).length === 0
-  if (hasFinalizer(machine) && !isLeft) {
-    const isOwnNode = seen.node !== undefined && seen.node.metadata.uid === machine.status?.nodeRef?.uid
-    return planHandBack({ ...seen, isHostKept: true, node: isOwnNode ? seen.node : undefined }, now)
-  }
+  if (hasFinalizer(machine) && !isLeft && seen.hold === undefined)
+    return planHandBack({ ...seen, isHostKept: true }, now)
   const { providerID } = machine.spec
   const actions: MachineAction[] = [
     // A host that stays is only forgotten by its provider.
@@ -187,7 +185,7 @@ function planObserved(seen: Seen, now: number): MachinePlan {
   return { actions, notices: [], waiting, ...requeue }
 }
 
-/** Its agent goes on once it was ordered, whatever the channel is now; then the machine may join again. */
+/** Its agent continues once it was ordered, whatever the channel is now; then the machine may join again. */
 function planStillLeaving(seen: Seen, now: number): MachinePlan {
   const next = planLeaving(seen, now)
   return typeof next === 'object'
