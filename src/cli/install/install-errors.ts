@@ -16,7 +16,7 @@ export const installErrors = errorTable({
   },
   KN1404: {
     text: 'no certificate came from signer {signer}: {why}',
-    next: 'let kube-controller-manager sign (--cluster-signing-cert-file and --cluster-signing-key-file); agents cannot join without it',
+    next: 'let kube-controller-manager sign (--cluster-signing-cert-file and --cluster-signing-key-file); agents cannot join without it. Clusters whose provider does not sign (such as EKS) can only be observed',
   },
   KN1405: {
     text: 'customresourcedefinition {name} is not of KubeNode: {why}',

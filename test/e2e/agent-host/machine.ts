@@ -11,6 +11,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { geteuid, kill } from 'node:process'
 import { systemClock } from '#lib/clock.ts'
@@ -23,6 +24,7 @@ const PLACE = '/var/tmp'
 const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'systemd']
 const CGROUP = '/sys/fs/cgroup'
 const REBOOTS = 133
+const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
 
 export const tree = (): string | undefined =>
   (existsSync(TREES) ? readdirSync(TREES) : [])
@@ -102,9 +104,24 @@ export class HostMachine {
     const { status, stdout, stderr } = spawnSync('nsenter', ['-t', String(leader), '-a', ...command], {
       encoding: 'utf8',
       timeout: 60_000,
-      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
+      env: ENVIRONMENT,
     })
     return { code: status ?? -1, out: `${stdout}${stderr}` }
+  }
+
+  /** For a command that asks this process for something. */
+  async runAside(...command: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
+    const leader = this.leader()
+    if (leader === undefined) return { code: -1, out: 'it is not running' }
+    const child = spawn('nsenter', ['-t', String(leader), '-a', ...command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 240_000,
+      env: ENVIRONMENT,
+    })
+    let out = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (s: string) => (out += s))
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { code: code ?? -1, out }
   }
 
   async remove(): Promise<void> {

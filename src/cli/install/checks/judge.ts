@@ -69,7 +69,7 @@ const signer: Judge = ({ signer: reading }) =>
     ? []
     : read('signer', reading, (why) =>
         why === undefined
-          ? passed('signer', `${AGENT_SIGNER} issues certificates`)
+          ? passed('signer', `agents get certificates from ${AGENT_SIGNER}`)
           : failed('signer', installErrors.KN1404({ signer: AGENT_SIGNER, why })),
       )
 
