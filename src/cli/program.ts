@@ -4,10 +4,12 @@ import * as agent from './agent/commands.ts'
 import * as approve from './commands/approve.ts'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
+import * as bootstrap from './commands/bootstrap.ts'
 import * as completion from './commands/completion.ts'
 import * as edits from './commands/edits.ts'
 import * as freeze from './commands/freeze.ts'
 import * as image from './commands/image.ts'
+import * as init from './commands/init.ts'
 import * as inspect from './commands/inspect.ts'
 import * as installing from './commands/install.ts'
 import * as lint from './commands/lint.ts'
@@ -32,10 +34,12 @@ const COMMANDS = [
   apiserver,
   approve,
   artifact,
+  bootstrap,
   completion,
   edits,
   freeze,
   image,
+  init,
   inspect,
   installing,
   lint,

@@ -19,13 +19,15 @@ interface Waiting {
   readonly timeout: string
 }
 
-interface InstallFlags extends ServerOptions, SettingFlags, Waiting {
+export interface InstallFlags extends ServerOptions, SettingFlags, Waiting {
   readonly export?: boolean
   readonly dryRun?: string
   readonly diff?: boolean
   readonly wait: boolean
   readonly ignore?: string
   readonly yes?: boolean
+  /** It is told to follow a repository in the same run. */
+  readonly isFollowing?: boolean
 }
 
 interface CheckFlags extends ServerOptions, SettingFlags {
@@ -41,7 +43,7 @@ interface UninstallFlags extends ServerOptions, Waiting {
   readonly yes?: string
 }
 
-const withSettings = (command: Command): Command =>
+export const withSettings = (command: Command): Command =>
   command
     .option('--values <file>', 'settings of the installation, as YAML; see docs/install.md')
     .option('--cluster <name>', 'name of the cluster in the fleet')
@@ -50,7 +52,7 @@ const withSettings = (command: Command): Command =>
     .option('--registry <prefix>', 'registry and path that replace those of the image')
     .option('--replicas <count>', 'pods of each program')
 
-const withTimeout = (command: Command, length: string): Command =>
+export const withTimeout = (command: Command, length: string): Command =>
   command.option('--timeout <duration>', 'how long to wait for each step', length)
 
 export function register(program: Command, io: Io): void {
@@ -73,7 +75,7 @@ export function register(program: Command, io: Io): void {
       .option('--no-wait', 'do not wait until the programs work')
       .option('--ignore <checks>', 'names of checks that may fail, separated by commas')
       .option('-y, --yes', 'do not ask')
-      .action((options: InstallFlags) => install(options, isUpgrade, io))
+      .action(async (options: InstallFlags) => void (await install(options, isUpgrade, io)))
   }
   withSettings(withServer(program.command('check')))
     .description('check whether KubeNode can be installed in a cluster, or works there')
@@ -90,7 +92,7 @@ export function register(program: Command, io: Io): void {
     .action((options: UninstallFlags) => takeOff(options, io))
 }
 
-async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Promise<InstallContext> {
+export async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Promise<InstallContext> {
   const timeoutMs = durationMs(options.timeout ?? '5m')
   if (timeoutMs === undefined)
     throw new KubeNodeError(
@@ -115,15 +117,20 @@ async function contextOf(options: ServerOptions & Partial<Waiting>, io: Io): Pro
 }
 
 /** Nothing where no setting is chosen at all. */
-async function chosenValues(options: SettingFlags, io: Io, context?: InstallContext): Promise<Values | undefined> {
+export async function chosenValues(
+  options: SettingFlags,
+  io: Io,
+  context?: InstallContext,
+): Promise<Values | undefined> {
   const [{ mergedValues, storedValues, valuesFile }, { withHostServer }] = await Promise.all([
     import('../install/load.ts'),
     import('../install/host-server.ts'),
   ])
   const own = options.values === undefined ? undefined : valuesFile(options.values, io.cwd)
   const stored = context === undefined ? {} : await storedValues(context.client)
-  const merged = mergedValues(own ?? stored, options)
-  if (Object.keys(merged).length === 0) return undefined
+  const chosenHere = mergedValues(own ?? stored, options)
+  if (Object.keys(chosenHere).length === 0) return undefined
+  const merged = { ...options.defaults, ...chosenHere }
   const { values, chosen, unusable } = withHostServer(merged, stored, context?.server)
   if (chosen !== undefined)
     io.err(
@@ -153,10 +160,12 @@ async function checkedRelease(options: SettingFlags, io: Io, context: InstallCon
   return (await import('../install/load.ts')).releaseOf(values)
 }
 
-async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<void> {
+/** False where nothing was installed: it was only shown, or the user said no. */
+export async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<boolean> {
   if (options.export === true) {
     const { yamlOf } = await import('../install/export.ts')
-    return io.out(yamlOf(await loaded(options, io)))
+    io.out(yamlOf(await loaded(options, io)))
+    return false
   }
   const ignored = await ignoredChecks(options.ignore)
   const context = await contextOf(options, io)
@@ -173,7 +182,7 @@ async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promi
     const lines = await diffOf(context, planInstall(await observeInstalled(context), release))
     for (const line of lines) io.out(shownLine(line))
     io.err(lines.length === 0 ? 'nothing would change\n' : 'nothing was written\n')
-    return
+    return false
   }
   const isDone = await runInstall(context, release, {
     isUpgrade,
@@ -183,9 +192,15 @@ async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promi
     confirm: (plan) => agreed(plan, options.yes === true, io),
     show: (findings) => showProblems(findings, io),
   })
-  if (!isDone) return
+  if (!isDone) return false
   const artifactsCa = await servedAuthority(context)
-  for (const line of nextSteps(release, { isReady: options.wait, artifactsCa })) io.out(shownLine(line))
+  for (const line of nextSteps(release, {
+    isReady: options.wait,
+    artifactsCa,
+    isFollowing: options.isFollowing === true,
+  }))
+    io.out(shownLine(line))
+  return true
 }
 
 /** Only for the user to see: an installation does not fail without it. */

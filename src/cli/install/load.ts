@@ -23,6 +23,8 @@ export interface SettingFlags {
   readonly registry?: string
   readonly replicas?: string
   readonly values?: string
+  /** What another command chooses, unless the user does. */
+  readonly defaults?: Values
 }
 
 /** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */

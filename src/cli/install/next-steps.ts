@@ -11,9 +11,13 @@ export interface AfterInstall {
   readonly isReady: boolean
   /** PEM of the authority that hosts pin; undefined until a program of role artifacts made it. */
   readonly artifactsCa?: string | undefined
+  readonly isFollowing?: boolean
 }
 
-export function nextSteps({ version, objects }: Release, { isReady, artifactsCa }: AfterInstall): readonly string[] {
+export function nextSteps(
+  { version, objects }: Release,
+  { isReady, artifactsCa, isFollowing = false }: AfterInstall,
+): readonly string[] {
   const workloads = objects.filter((o) => o.kind === 'Deployment')
   const roles = workloads.map(roleOf)
   const controllers = workloads.find((o) => roleOf(o) === 'controllers')
@@ -23,8 +27,8 @@ export function nextSteps({ version, objects }: Release, { isReady, artifactsCa 
     isReady ? 'to check it again: kubenode check' : 'to see whether it works: kubenode check',
     ...(base === undefined ? [] : artifactLines(base, artifactsCa)),
     ...(roles.includes('controllers') ? ['to observe the nodes that are there: kubenode import --all --dry-run'] : []),
-    ...(roles.includes('sync')
-      ? ['to follow a git repository: create a FleetSource (kubectl explain fleetsource.spec)']
+    ...(roles.includes('sync') && !isFollowing
+      ? ['to follow a git repository: kubenode bootstrap --git URL (docs/own-fleet.md)']
       : []),
   ]
 }

@@ -59,12 +59,18 @@ const mapped = (value: unknown, to: (path: string) => unknown): Json =>
     ),
   )
 
+/** Those of others are not in the packed file, and npm would fetch them: one of them runs a script when it is installed. */
+export function withoutOptional(manifest: Json): Json {
+  const { optionalDependencies: _, ...rest } = manifest
+  return rest
+}
+
 export function lockEntries(sources: Sources): LockEntries {
   const { version, engines, bin, dependencies, bundleDependencies, optionalDependencies } = packedManifest(sources)
   const own = { version, bundleDependencies, dependencies, bin, engines, optionalDependencies }
   const bundled = bundledFolders(sources).map((folder): [string, Json] => {
     const { integrity: _, resolved: __, funding: ___, ...rest } = sources.locked[folder] ?? {}
-    return [`${FOLDER}/${folder}`, { ...rest, inBundle: true }]
+    return [`${FOLDER}/${folder}`, { ...withoutOptional(rest), inBundle: true }]
   })
   const nodes = Object.entries(sources.locked).filter(([folder]) => isNode(folder))
   return { [FOLDER]: own, ...Object.fromEntries(bundled), ...Object.fromEntries(nodes) }

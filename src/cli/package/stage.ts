@@ -9,11 +9,12 @@ import { isObject } from '#lib/json.ts'
 import { bundleAgent, READY_FOLDER } from '../agent/bundle.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
-import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, type Sources } from './manifest.ts'
+import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional, type Sources } from './manifest.ts'
 
 /** Where a host keeps the agent; its unit names it. */
 const AGENT_PREFIX = '/opt/kubenode'
 const SOURCES = ['src', 'deploy'] as const
+const TEMPLATE = 'template'
 /** Types of these are part of ours. */
 const TYPED = /^node_modules\/(cdk8s|cdk8s-plus-27|constructs|ajv)$/
 /** What neither a program nor an editor reads. */
@@ -24,6 +25,8 @@ export async function stagePackage(root: string, folder: string): Promise<void> 
   const sources = readSources(root)
   await transform(root, folder)
   copyData(root, folder)
+  // As it is: init writes it.
+  for (const path of filesBelow(join(root, TEMPLATE))) copy(root, folder, `${TEMPLATE}/${path}`)
   declare(root, folder)
   copyPackages(root, folder, sources)
   copy(root, folder, 'bin/kubenode')
@@ -123,6 +126,8 @@ function copyPackages(root: string, folder: string, sources: Sources): void {
       if (TYPES.test(path) && !TYPED.test(below) && !below.includes('/@types/')) continue
       copy(root, folder, `${below}/${path}`)
     }
+    const manifest = join(folder, below, 'package.json')
+    writeJson(manifest, withoutOptional(JSON.parse(readFileSync(manifest, 'utf8')) as Sources['manifest']))
   }
 }
 

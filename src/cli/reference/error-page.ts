@@ -21,6 +21,7 @@ import { runtimeErrors } from '#runtime/runtime-errors.ts'
 import { schemaErrors } from '#schema/schema-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { initErrors } from '../init/init-errors.ts'
 import { installErrors } from '../install/install-errors.ts'
 
 type Entries = Readonly<Record<string, ErrorText & { readonly code: ErrorCode }>>
@@ -38,7 +39,7 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   {
     thousands: 1,
     name: 'command line, input, local fleet',
-    tables: [libErrors, cliErrors, installErrors, localErrors],
+    tables: [libErrors, cliErrors, installErrors, initErrors, localErrors],
   },
   { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
   { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, declaredErrors, secretsErrors] },

@@ -34,7 +34,10 @@ export const asksFor = (types: readonly ResourceType[]): readonly Ask[] => [
 export const askText = ({ verb, group, resource, subresource }: Ask): string =>
   `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}`
 
-async function may(client: KubeClient, { verb, group, resource, subresource, namespace }: Ask): Promise<boolean> {
+export async function may(
+  client: KubeClient,
+  { verb, group, resource, subresource, namespace }: Ask,
+): Promise<boolean> {
   const body = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SelfSubjectAccessReview',

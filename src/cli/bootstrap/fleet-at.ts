@@ -1,0 +1,113 @@
+// Reads the repository as sync will: fetches the branch, renders its newest commit in the cage, and finds its trust document.
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import { httpsAccess } from '#sync/git/https-access.ts'
+import { isLocal } from '#sync/git/locate.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { fetchMirror } from '#sync/git/mirror.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
+import { findCage, type WeakCage } from '#sync/render/cage.ts'
+import { refuseImpossible } from '#sync/render/problems.ts'
+import { renderCommit } from '#sync/render/render.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
+import { initErrors } from '../init/init-errors.ts'
+import type { Followed, GitCredentials } from './objects.ts'
+
+export interface FleetAt {
+  readonly commit: string
+  readonly objects: number
+  readonly trust?: SignedTrust
+}
+
+export interface ReadOptions {
+  readonly credentials: GitCredentials
+  readonly weakCage: WeakCage
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly now: number
+}
+
+/** Of a copy that is fetched for one run. */
+const LONGEST_MS = 3_600_000
+
+export async function readFleet(followed: Followed, options: ReadOptions): Promise<FleetAt> {
+  const folders = { parent: tmpdir(), prefix: 'kubenode-bootstrap-', maxAgeMs: LONGEST_MS }
+  sweepOwnedFolders(folders)
+  const cacheDir = makeOwnedFolder(folders)
+  try {
+    const { repository, commit } = await fetched(followed, cacheDir, options)
+    const cage = await findCage(options.weakCage)
+    const { path } = followed
+    const rendered = await renderCommit(commit, { repository, renderer: processRenderer(cage), path })
+    refuseImpossible(commit, rendered)
+    const rejected = [...rendered.targets].flatMap(([target, t]) => t.rejected.map((r) => ({ target, ...r })))
+    const [first] = rejected
+    if (first !== undefined)
+      throw new KubeNodeError(
+        initErrors.KN1522({
+          commit: commit.slice(0, 12),
+          count: rejected.length,
+          first: `${refText(first.ref)} in ${first.target}: ${first.problem}`,
+        }),
+      )
+    const trust = await trustIn(repository, commit, path)
+    const objects = [...rendered.targets.values()].reduce((n, t) => n + t.objects.length, 0)
+    return { commit, objects, ...(trust !== undefined && { trust }) }
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true })
+  }
+}
+
+async function fetched(
+  { url, branch }: Followed,
+  cacheDir: string,
+  { credentials, env, now }: ReadOptions,
+): Promise<{ readonly repository: GitRepository; readonly commit: string }> {
+  const { PATH = '', HOME } = env
+  try {
+    const repository = isLocal(url)
+      ? openLocalRepository(url)
+      : await fetchMirror(
+          url,
+          { branch },
+          {
+            cacheDir,
+            access: accessWith(credentials, now),
+            env: { PATH, ...(HOME !== undefined && { HOME }) },
+          },
+        )
+    return { repository, commit: await repository.resolve(`refs/heads/${branch}`) }
+  } catch (cause) {
+    const hasNone = /couldn't find remote ref|remote branch|there is no such branch|has none yet/i.test(
+      messageOf(cause),
+    )
+    throw hasNone ? new KubeNodeError(initErrors.KN1521({ url, branch }), { cause }) : cause
+  }
+}
+
+function accessWith({ username, password, ca }: GitCredentials, now: number) {
+  const fields: Readonly<Record<string, string | undefined>> = { username, password, 'ca.crt': ca }
+  if (Object.values(fields).every((v) => v === undefined)) return { kind: 'Anonymous' } as const
+  const access = httpsAccess((name) => fields[name], now)
+  if (access.kind === 'Unusable')
+    throw new KubeNodeError(
+      initErrors.KN1504({ flag: 'the credentials of git', value: 'what was given', why: `it ${access.why}` }),
+    )
+  return access
+}
+
+const TRUST = 'fleet/components/trust/trust.json'
+
+async function trustIn(repository: GitRepository, commit: string, path: string): Promise<SignedTrust | undefined> {
+  const folder = path === '.' ? '' : `${path}/`
+  const bytes = (await repository.readTree(commit, [`${folder}fleet/components/trust`])).get(`${folder}${TRUST}`)
+  try {
+    return bytes === undefined ? undefined : parseSignedTrust(JSON.parse(Buffer.from(bytes).toString('utf8')))
+  } catch {
+    // The render has refused what is no JSON.
+    return undefined
+  }
+}

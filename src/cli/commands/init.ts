@@ -1,0 +1,44 @@
+// `kubenode init DIR`: makes a fleet repository of one's own.
+import { relative } from 'node:path'
+import type { Command } from 'commander'
+import { shownLine } from '#lib/printable.ts'
+import type { Io } from '../io.ts'
+
+interface InitFlags {
+  readonly name?: string
+  readonly cluster: string
+  readonly key?: string
+  readonly force?: true
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('init')
+    .description('make a git repository for a fleet of your own: one cluster, one pool, rules, signing keys, checks')
+    .argument('<dir>', 'a new or empty folder')
+    .option('--name <name>', 'name of the repository; that of the folder when left out')
+    .option('--cluster <name>', 'name of the cluster', 'prod')
+    .option('--key <file>', 'private signing key, outside of the repository; made if it does not exist')
+    .option('--force', 'use a folder that is not empty: add the files that are missing, and change none')
+    .action((dir: string, options: InitFlags) => init(dir, options, io))
+}
+
+async function init(dir: string, { name, cluster, key, force }: InitFlags, io: Io): Promise<void> {
+  const { initFleet } = await import('../init/init.ts')
+  const made = await initFleet(
+    { dir, cluster, force: force === true, ...(name !== undefined && { name }), ...(key !== undefined && { key }) },
+    { cwd: io.cwd, env: io.env, now: Date.now() },
+  )
+  const { folder, keyFile, keyId, isNewKey, kept } = made
+  const say = (line: string) => io.out(shownLine(line))
+  say(`made the fleet repository ${folder}`)
+  for (const path of kept) say(`kept ${path}, which was there`)
+  say(
+    `the private signing key ${keyId} is ${isNewKey ? '' : 'still '}in ${keyFile}, outside of the repository: keep a copy in a safe place`,
+  )
+  say('next:')
+  const at = relative(io.cwd, folder)
+  if (at !== '') say(`  cd ${/^[\w./-]+$/.test(at) ? at : JSON.stringify(at)}`)
+  for (const line of ['npm ci', './check.sh', 'git add -A && git commit -m "fleet: start"']) say(`  ${line}`)
+  say('README.md there has the rest')
+}
