@@ -24,10 +24,10 @@ export function register(program: Command, io: Io): void {
 }
 
 async function init(dir: string, { name, cluster, key, force }: InitFlags, io: Io): Promise<void> {
-  const { initFleet } = await import('../init/init.ts')
+  const [{ initFleet }, { packRelease }] = await Promise.all([import('../init/init.ts'), import('../package/pack.ts')])
   const made = await initFleet(
     { dir, cluster, force: force === true, ...(name !== undefined && { name }), ...(key !== undefined && { key }) },
-    { cwd: io.cwd, env: io.env, now: Date.now() },
+    { cwd: io.cwd, env: io.env, now: Date.now(), pack: packRelease },
   )
   const { folder, keyFile, keyId, isNewKey, kept } = made
   const say = (line: string) => io.out(shownLine(line))

@@ -8,6 +8,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { sayIfSlow } from '../say-if-slow.ts'
+import { VERSION } from '../version.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
@@ -49,6 +50,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { KubeNodeError },
     { uncommitted },
     { problemText },
+    { versionNote },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -59,6 +61,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#lib/errors.ts'),
     import('#sync/git/dirty.ts'),
     import('#sync/render/problems.ts'),
+    import('#sync/render/written-for.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const commit = await repository.resolve(options.commit)
@@ -90,6 +93,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (options.output === 'json')
     io.out(shownJson({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }))
   else io.out(textOf(commit, base, shown, hasColors(io)))
+  if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
+    io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
   for (const p of problems) io.err(shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.

@@ -9,7 +9,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { packFolder } from '../artifact/pack.ts'
 import { readUnpackedStatement, writeJson } from '../artifact/statement-file.ts'
 import { lockOf } from '../package/manifest.ts'
-import { packRelease } from '../package/pack.ts'
+import type { PackedRelease } from '../package/pack.ts'
 
 export interface NewFleet {
   /** Of the repository, as npm takes it. */
@@ -18,6 +18,8 @@ export interface NewFleet {
   readonly keyFile: string
   readonly signer: Signer
   readonly now: number
+  /** Puts kubenode itself into this folder. */
+  readonly pack: (folder: string) => Promise<PackedRelease>
 }
 
 const TEMPLATE = 'template'
@@ -46,7 +48,7 @@ export async function writeFiles(folder: string, fleet: NewFleet): Promise<void>
   }
   await signComponent(folder, fleet.signer)
   writeTrust(join(folder, TRUST), fleet)
-  await addPackage(folder, fleet.name)
+  await addPackage(folder, fleet)
 }
 
 const filled = (text: string, words: Readonly<Record<string, string>>): string =>
@@ -83,8 +85,8 @@ function writeTrust(path: string, { signer, now }: NewFleet): void {
 }
 
 /** kubenode itself, and what `npm ci` needs to install it without a registry. */
-async function addPackage(folder: string, name: string): Promise<void> {
-  const { file, integrity, entries } = await packRelease(join(folder, VENDOR))
+async function addPackage(folder: string, { name, pack }: NewFleet): Promise<void> {
+  const { file, integrity, entries } = await pack(join(folder, VENDOR))
   const path = file.slice(folder.length + 1)
   const dependencies = { kubenode: `file:${path}` }
   const scripts = { check: './check.sh' }

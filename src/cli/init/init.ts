@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
-import { writeFiles } from './files.ts'
+import { type NewFleet, writeFiles } from './files.ts'
 import { initErrors } from './init-errors.ts'
 import { defaultKeyFile, signerAt } from './key.ts'
 
@@ -22,6 +22,7 @@ export interface InitWorld {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
+  readonly pack: NewFleet['pack']
 }
 
 export interface InitResult {
@@ -43,7 +44,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/
 /** As the name of a Cluster. */
 const CLUSTER = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-export async function initFleet(options: InitOptions, { cwd, env, now }: InitWorld): Promise<InitResult> {
+export async function initFleet(options: InitOptions, { cwd, env, now, pack }: InitWorld): Promise<InitResult> {
   const folder = resolve(cwd, options.dir)
   const { cluster, force } = options
   const name = options.name ?? basename(folder).toLowerCase()
@@ -53,7 +54,7 @@ export async function initFleet(options: InitOptions, { cwd, env, now }: InitWor
   const before = contentOf(folder)
   if (before.length > 0 && !force)
     throw new KubeNodeError(initErrors.KN1501({ folder, seen: before.slice(0, MAX_SEEN).join(', ') }))
-  await git(['--version'], cwd)
+  await git(['--version'], cwd, env)
   const keyFile = options.key === undefined ? defaultKeyFile(name, env) : resolve(cwd, options.key)
   const { signer, isNew } = signerAt(keyFile, folder)
   const made = { folder, name, keyFile, keyId: signer.publicKey.keyId, isNewKey: isNew }
@@ -65,8 +66,8 @@ export async function initFleet(options: InitOptions, { cwd, env, now }: InitWor
   try {
     const staged = join(scratch, 'repository')
     mkdirSync(staged)
-    await writeFiles(staged, { name, cluster, keyFile, signer, now })
-    if (!before.includes('.git')) await git(['init', '--quiet', '-b', BRANCH, staged], staged)
+    await writeFiles(staged, { name, cluster, keyFile, signer, now, pack })
+    if (!before.includes('.git')) await git(['init', '--quiet', '-b', BRANCH, staged], staged, env)
     return { ...made, kept: moved(staged, folder) }
   } finally {
     rmSync(scratch, { recursive: true, force: true })
@@ -107,10 +108,10 @@ function makeFolder(path: string, there: { isDirectory(): boolean } | undefined)
   else if (!there.isDirectory()) throw new KubeNodeError(initErrors.KN1503({ path, why: 'it is not a folder' }))
 }
 
-async function git(args: readonly string[], cwd: string): Promise<void> {
+async function git(args: readonly string[], cwd: string, env: InitWorld['env']): Promise<void> {
   try {
     // Without the user's templates: their hooks are for other repositories.
-    await promisify(execFile)('git', ['-c', 'init.templateDir=', ...args], { cwd })
+    await promisify(execFile)('git', ['-c', 'init.templateDir=', ...args], { cwd, env: { ...env } })
   } catch (cause) {
     const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT'
     throw new KubeNodeError(initErrors.KN1505({ why: isAbsent ? 'git is not installed' : messageOf(cause) }), { cause })

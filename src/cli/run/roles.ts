@@ -201,6 +201,7 @@ const syncRole = (config: RolesConfig): Role => ({
       config: {
         cacheDir: config.cache,
         weakCage: config.weakCage,
+        version: VERSION,
         ...(config.renderImage !== undefined && { jobs: { image: config.renderImage, version: VERSION } }),
         gitEnv: config.gitEnv,
         localRepositories: config.localRepositories.map(parseLocalRepositories),

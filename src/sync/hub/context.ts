@@ -12,6 +12,8 @@ export interface SyncConfig {
   readonly cacheDir: string
   /** Whether a fleet may be rendered where the machine gives no namespaces. */
   readonly weakCage: WeakCage
+  /** Of this program, for commits that depend on another one. */
+  readonly version?: string
   /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */
   readonly jobs?: { readonly image: string; readonly version: string }
   /** Environment that git needs for remote repositories: PATH, perhaps HOME. */

@@ -7,6 +7,7 @@ import { printableLine } from '#lib/printable.ts'
 import { inSlices } from '#lib/slices.ts'
 import { placesIn } from '#declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
+import { dependencyAt } from './written-for.ts'
 import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
 import type { FleetError } from './protocol.ts'
@@ -27,6 +28,8 @@ export interface Rendered {
   /** Conflicts between the objects of one cluster, and likely mistakes: the first ones. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
+  /** The version of kubenode that the repository depends on; it decides nothing, since the running one renders. */
+  readonly writtenFor?: string
 }
 
 export interface RenderOptions {
@@ -65,7 +68,15 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const placeOf = placesIn(files)
   const targets = await inSlices(checkingRendered(answer.clusters, validator, placeOf))
   const problems = await inSlices(findingProblems(targets, files, placeOf))
-  return { commit, targets, cage: renderer.layers, printed, ...problems }
+  const writtenFor = await dependencyAt(repository, commit, path)
+  return {
+    commit,
+    targets,
+    cage: renderer.layers,
+    printed,
+    ...problems,
+    ...(writtenFor !== undefined && { writtenFor }),
+  }
 }
 
 /** Of the bytes of an answer, however they came; nothing equals what is none. */

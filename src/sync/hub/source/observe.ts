@@ -7,6 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import { revertedCommit } from '../../git/revision.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
 import { splitByTrack } from '../../release/tracks.ts'
+import { versionNote } from '../../render/written-for.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { standingProblem, withinScope } from '../../sources/scope.ts'
 import { actingUser, approvedDigests, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
@@ -67,7 +68,9 @@ async function render(
   try {
     const result = await parts.renders.renderNewest(source, commit.id)
     refuseImpossible(commit.id, result)
-    const { targets: all, cage } = result
+    const { targets: all, cage, writtenFor } = result
+    const own = parts.context.config.version
+    const isOther = own !== undefined && writtenFor !== undefined && writtenFor !== own
     const targets = withinScope(all, source)
     const { tracks, unmatched } = splitByTrack(targets, source.spec.tracks)
     const problems = [
@@ -84,6 +87,7 @@ async function render(
       objects: [...targets.values()].reduce((n, t) => n + t.objects.length, 0),
       problems,
       isCageWeak: !cage.includes('namespaces'),
+      ...(isOther && { note: versionNote(writtenFor, own) }),
       ...(await retired(parts, source, signal)),
     }
   } catch (error) {

@@ -36,6 +36,8 @@ export interface Declared {
   /** Objects that are not used, and why. */
   readonly problems: readonly string[]
   readonly isCageWeak: boolean
+  /** What to know of it that keeps nothing from working. */
+  readonly note?: string
   /** Tracks that the source no longer has, but that left objects. */
   readonly retired: readonly RetiredTrack[]
   /** Why they could not be read: what is known of them is not all. */

@@ -42,12 +42,12 @@ function readConditions({ paused, commit, declared }: Seen): readonly Condition[
   if (commit !== undefined) out.push(good('Fetched', 'UpToDate', `at commit ${commit.id.slice(0, 12)}`))
   if (declared === undefined) return out
   if (declared.kind === 'Failed') return [...out, bad(declared.type, declared.reason, declared.message)]
-  const { problems, objects, targets, isCageWeak } = declared
+  const { problems, objects, targets, isCageWeak, note } = declared
   const weak = isCageWeak ? '; in a weak cage: no namespaces on this machine' : ''
   const [first] = problems
   const text =
     first === undefined
-      ? `${objects} objects for ${targets} targets${weak}`
+      ? `${objects} objects for ${targets} targets${weak}${note === undefined ? '' : `; ${note}`}`
       : `${problems.length} of ${objects + problems.length} objects are not used: ${first}`
   return [...out, first === undefined ? good('Rendered', 'AsDeclared', text) : bad('Rendered', 'InvalidSpec', text)]
 }
