@@ -207,7 +207,7 @@ describe('bootstrap', () => {
     expect(await refused('--git', url)).toMatch(/^KN1524: .*FleetSource kubenode-system\/mine follows/)
     await hub.client.delete(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'mine' })
 
-    // Signed by nobody that the trust document of the commit names.
+    // The signature no longer fits, so no trusted key signed it.
     const statement = join(world.repository.dir, 'fleet/components/hello-1.0.0.json')
     writeFileSync(statement, readFileSync(statement, 'utf8').replace('"disruption": "Restart"', '"disruption": "None"'))
     world.repository.commit({})

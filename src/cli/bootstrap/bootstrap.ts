@@ -37,7 +37,7 @@ export function requireUsable(url: string): void {
     throw refuse('it contains a user or a password; pass them with --token-file or KUBENODE_GIT_TOKEN')
 }
 
-/** What is refused may hold a password. */
+/** A refused address may contain a password. */
 const shownUrl = (url: string): string => url.replace(/\/\/[^/]*@/, '//…@')
 
 /** Before anything is written; a cluster without our definitions has no source. */

@@ -26,7 +26,7 @@ export interface InstallFlags extends ServerOptions, SettingFlags, Waiting {
   readonly wait: boolean
   readonly ignore?: string
   readonly yes?: boolean
-  /** It is told to follow a repository in the same run. */
+  /** The same run makes it follow a repository. */
   readonly isFollowing?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What `kubenode init` writes, and what it never does: change a file of somebody, follow a link, put a private key into the repository.
+// What `kubenode init` writes, and what it never does: change an existing file, follow a link, put a private key into the repository.
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,

@@ -27,7 +27,7 @@ export const bundledFolders = ({ locked }: Sources): readonly string[] =>
 const isExtra = ({ dev, optional, devOptional, peer }: Json): boolean =>
   [dev, optional, devOptional, peer].includes(true)
 
-/** The sources as they were transformed: `src/api/kinds/machine.ts` is `src/api/kinds/machine.js`, with its types beside it. */
+/** Names of transformed sources: `src/api/kinds/machine.ts` is `src/api/kinds/machine.js`, with its types beside it. */
 export function packedManifest({ manifest }: Sources): Json {
   const { name, version, description, type, engines, bin, dependencies, optionalDependencies } = manifest
   return {

@@ -15,7 +15,7 @@ import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional
 const AGENT_PREFIX = '/opt/kubenode'
 const SOURCES = ['src', 'deploy'] as const
 const TEMPLATE = 'template'
-/** Types of these are part of ours. */
+/** The types of kubenode name types of these. */
 const TYPED = /^node_modules\/(cdk8s|cdk8s-plus-27|constructs|ajv)$/
 /** What neither a program nor an editor reads. */
 const UNREAD = /\.(map|md|markdown|bare|tsbuildinfo)$|(^|\/)(\.jsii|\.package-lock\.json)$|(^|\/)\.bin\//
