@@ -240,7 +240,7 @@ describe('bootstrap', () => {
       expect(first.code, first.err).toBe(0)
       expect(`${first.out}${first.err}`).not.toContain('s3cret')
       const secret = await hub.client.get(SECRET, { namespace: CLUSTERS_NAMESPACE, name: 'fleet-git' })
-      expect(Object.keys((secret?.['data'] ?? {}) as object).toSorted()).toEqual(['ca.crt', 'password', 'username'])
+      expect(Object.keys(secret?.['data'] ?? {}).toSorted()).toEqual(['ca.crt', 'password', 'username'])
       expect((await sources(world))[0]?.spec.secretRef).toEqual({ name: 'fleet-git' })
       expect((await follow('--git', url, '--no-wait')).code).toBe(0)
     } finally {

@@ -1,5 +1,5 @@
 // Points a cluster at a fleet repository. Everything that can be found wrong before is found before the first write; running it again changes nothing.
-import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { anchorOf, judgeTrust, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
@@ -110,7 +110,7 @@ export async function follow(context: InstallContext, wanted: Followed, credenti
   const { client } = context
   const secret = secretOf(credentials)
   if (secret !== undefined) await client.apply(secretType, secret, HOW)
-  await client.apply(fleetSource, sourceOf(wanted, secret !== undefined) as FleetSource, HOW)
+  await client.apply(fleetSource, sourceOf(wanted, secret !== undefined), HOW)
 }
 
 export const untilApplied = (context: InstallContext, commit: string): Promise<void> =>
