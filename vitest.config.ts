@@ -1,6 +1,5 @@
 // One vitest project a layer of tests, so that `npm run ok` can run the quick layers alone.
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { isFull } from '#test/support/tools/full.ts'
 import { LongestFirst } from '#test/support/tools/longest-first.ts'
@@ -19,8 +18,6 @@ export default defineConfig({
     // Two for each core: files that wait for processes run beside files that compute, and each has folders and ports of its own.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
-    // For the programs that tests start from the sources: compiled once, each starts in half the time.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/kubenode-tests/compiled') },
     reporters: ['default', './test/support/tools/honest-reporter.ts'],
     projects: [
       project(

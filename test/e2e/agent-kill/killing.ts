@@ -84,7 +84,7 @@ export class KillBench extends AgentBench {
   async finish(isOver: () => Promise<boolean>): Promise<void> {
     const agent = this.run()
     try {
-      await eventually('the end of the story', isOver, Boolean, 30_000)
+      await eventually('the end of the story', isOver, Boolean)
     } catch (e) {
       throw new Error(this.logOf(agent), { cause: e })
     }
