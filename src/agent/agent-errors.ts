@@ -12,7 +12,7 @@ export const agentErrors = errorTable({
   },
   KN8003: {
     text: 'cannot join with join.json: {what}',
-    next: 'recreate the machine, or run kubenode agent join',
+    next: 'print the line again with kubenode machine join-command, or recreate the machine',
   },
   KN8004: {
     text: 'cannot join: this host has {what} {seen}, and the agent needs {floor} or newer',
@@ -32,7 +32,7 @@ export const agentErrors = errorTable({
   },
   KN8008: {
     text: 'cannot join: there is neither an identity nor a join.json in {path}',
-    next: 'run kubenode agent join on this host',
+    next: 'run the line of kubenode machine join-command on this host',
   },
   KN8009: {
     text: 'cannot join as {machine}: the join token is no longer valid',
@@ -172,7 +172,7 @@ export const agentErrors = errorTable({
   },
   KN8050: {
     text: 'cannot switch the agent: its supervisor did not start it',
-    next: 'run kubenode agent join on the host again',
+    next: 'run the line of kubenode machine join-command on the host again',
   },
   KN8051: {
     text: 'cannot switch the agent: {gaveUp}',

@@ -276,6 +276,28 @@ describe('join.sh of an archive', () => {
   const joinSh = (...args: readonly string[]) =>
     run(`sh ${join(made, 'join.sh')} --prefix ${prefix} ${args.join(' ')} < /dev/null`)
 
+  test.each([
+    ['Linux 4.17', { uname: 'case $1 in -r) echo 4.17.19 ;; *) echo x86_64 ;; esac' }, /^KN8004: .*Linux 4\.17\.19/],
+    ['glibc 2.17', { getconf: 'echo glibc 2.17' }, /^KN8004: .*glibc 2\.17, and the agent needs 2\.28/],
+    ['another C library', { getconf: 'exit 1' }, /^KN8004: .*glibc of another kind/],
+    ['a processor without an agent', { uname: 'case $1 in -r) echo 6.1 ;; *) echo s390x ;; esac' }, /^KN8086: .*s390x/],
+    ['another user than root', { id: 'echo 1000' }, /^KN8053: /],
+    ['no tar', { tar: undefined }, /^KN8085: cannot join: this host has no tar; install/],
+  ] as const)('refuses a host with %s before anything is written', async (what, fakes, says) => {
+    const bin = join(folder, `fake-${what.replaceAll(' ', '-')}`)
+    mkdirSync(bin)
+    const given: Readonly<Record<string, string | undefined>> = { id: 'echo 0', ...fakes }
+    for (const tool of TOOLS) {
+      if (!(tool in given)) symlinkSync(pathTo(tool) ?? '', join(bin, tool))
+      else if (given[tool] !== undefined) writeFileSync(join(bin, tool), `#!/bin/sh\n${given[tool]}\n`, { mode: 0o755 })
+    }
+    const elsewhere = join(folder, 'nowhere')
+    const { code, err } = await run(`sh ${join(made, 'join.sh')} --prefix ${elsewhere} < /dev/null`, 'none', {
+      PATH: bin,
+    })
+    expect([code, err, existsSync(elsewhere)]).toEqual([1, expect.stringMatching(says), false])
+  })
+
   test('is made again to the byte', async () => {
     const again = join(folder, 'again')
     const files = await makeArchives({ root, out: again, nodes: [NODE] })

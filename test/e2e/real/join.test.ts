@@ -10,6 +10,7 @@ import { nodeType } from '#nodes/objects.ts'
 import { startEmbedded } from '#test/support/servers/api-servers.ts'
 import { startControlPlane } from '#test/support/servers/real/control-plane.ts'
 import { whyNoPrograms } from '#test/support/servers/real/programs.ts'
+import { isFull, ONLY_IN_FULL } from '#test/support/tools/full.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'
 import { addDownloaders, removeProgram } from './downloaders.ts'
 import { JoinWorld } from './join-world.ts'
@@ -25,7 +26,7 @@ const MOST_BYTES = 60 * 1024 * 1024
 const whyNot = noMachines()
 
 describe.each([
-  ['the embedded server', undefined, startEmbedded],
+  ['the embedded server', isFull ? undefined : ONLY_IN_FULL, startEmbedded],
   ['a real control plane', whyNoPrograms(), () => startControlPlane()],
 ] as const)('on %s', (_, whyNoServer, startServer) => {
   let why = whyNot ?? whyNoServer
