@@ -218,6 +218,14 @@ export const agentErrors = errorTable({
     text: 'cannot copy {path}: its content changed meanwhile',
     next: 'retried automatically',
   },
+  KN8072: {
+    text: 'cannot leave: there is no agent in {folder}',
+    next: 'name its data folder with --root',
+  },
+  KN8073: {
+    text: 'the agent has not left this host yet',
+    next: 'see journalctl -u {unit}; it continues by itself',
+  },
   KN8071: {
     text: 'cannot adopt {path} for {component}: it is a folder or a device',
     next: 'use another path in the component, or move it away; retried within seconds',

@@ -470,6 +470,10 @@ export const cliErrors = errorTable({
     text: 'cannot roll back now without a reason',
     next: 'give one with --reason; it is shown to others while the set is pinned',
   },
+  KN1377: {
+    text: 'cannot adopt {name}: {why}',
+    next: 'then run this command again',
+  },
   KN1379: {
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',

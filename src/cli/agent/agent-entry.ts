@@ -1,4 +1,4 @@
-// The one file of a bundled agent: runs it, or joins the host first (`agent.mjs join …`).
+// The one file of a bundled agent: runs it, joins the host first (`agent.mjs join …`), or leaves it (`agent.mjs leave …`).
 import { argv, exit } from 'node:process'
 import { keepOthersFromWriting } from '#lib/private-folder.ts'
 
@@ -7,6 +7,10 @@ const [first, ...rest] = argv.slice(2)
 if (first === 'join') {
   const { joinMain } = await import('./join-host.ts')
   exit(await joinMain(rest))
+}
+if (first === 'leave') {
+  const { leaveMain } = await import('./leave-host.ts')
+  exit(await leaveMain(rest))
 }
 const { main } = await import('../agent-program.ts')
 exit(await main(argv.slice(2)))

@@ -45,6 +45,18 @@ export function register(program: Command, io: Io): void {
       if (status !== 0) throw new Exit(status ?? 1)
     })
   agent
+    .command('leave')
+    .description('hand this host back: what was there before is restored or what runs is kept, and the agent removed')
+    .option('--agent <dir>', 'folder with what kubenode agent bundle made', '/opt/kubenode')
+    .option('--root <dir>', 'data folder of the agent', '/var/lib/kubenode')
+    .option('--dry-run', 'show what would happen to each component')
+    .action(async (options: { agent: string; root: string; dryRun?: boolean }) => {
+      const { spawnSync } = await import('node:child_process')
+      const args = ['leave', '--root', options.root, ...(options.dryRun === true ? ['--dry-run'] : [])]
+      const { status } = spawnSync(process.execPath, [join(options.agent, 'agent.mjs'), ...args], { stdio: 'inherit' })
+      if (status !== 0) throw new Exit(status ?? 1)
+    })
+  agent
     .command('trust')
     .description('replace the trusted keys of this host by those of a trust document, as when the old keys were lost')
     .argument('<document>', 'trust document (JSON), at least as new as the one in force')

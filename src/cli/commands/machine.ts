@@ -62,6 +62,16 @@ export function register(program: Command, io: Io): void {
     if (failed > 0) throw new Exit(EXIT_ERROR)
   })
 
+  withServer(program.command('adopt'))
+    .description('let the agent of an existing node take over files of others; their originals are kept')
+    .argument('<node>', 'the Node, or its Machine')
+    .option('--dry-run', 'show what equals, what differs, and what would be kept, replaced and restarted')
+    .action(async (name: string, options: ServerOptions & { readonly dryRun?: boolean }) => {
+      const { adopt } = await import('../machines/adopt.ts')
+      const client = await connect(options, io)
+      await adopt({ client, name, ...(options.dryRun === true && { dryRun: true }) }, io)
+    })
+
   const machine = program.command('machine').description('commands for single machines')
   withServer(machine.command('readmit'))
     .description('let agents whose certificates are of an earlier Machine, or expired, come back as these machines')
