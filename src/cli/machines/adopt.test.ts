@@ -28,7 +28,7 @@ function world(spec: object, metadata: object = {}, agent: object = { version: '
   const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
   const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds })
   const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: 'm-1', ...metadata }, spec }
-  fake.plant(machineType, object as never)
+  fake.plant(machineType, object)
   const status = { nodeRef: { name: 'db-1', uid: 'u' }, agent, components: [KUBELET] }
   fake.poke(machineType, { name: 'm-1' }, { status }, 'status')
   const lines: string[] = []
