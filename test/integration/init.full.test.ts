@@ -1,5 +1,5 @@
 // docs/own-fleet.md as it is printed: init packs kubenode, npm installs it without a registry, the checks pass, the installed one packs itself again to equal
-// bytes, and a node runs the first component of the repository.
+// bytes, and loads no package of a repository.
 import { execFileSync } from 'node:child_process'
 import {
   cpSync,
