@@ -72,6 +72,41 @@ describe('health', () => {
       'InProgress',
     ],
     [
+      'a Deployment with no pod of its new template yet, of which a server leaves out the count',
+      of(
+        'apps/v1',
+        'Deployment',
+        { replicas: 2 },
+        { observedGeneration: 1, replicas: 2, readyReplicas: 2, availableReplicas: 2 },
+      ),
+      'InProgress',
+    ],
+    [
+      'a Deployment whose ready pods are not available for long enough',
+      of(
+        'apps/v1',
+        'Deployment',
+        { replicas: 2, minReadySeconds: 60 },
+        { observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2 },
+      ),
+      'InProgress',
+    ],
+    [
+      'a ReplicaSet, which updates nothing',
+      of('apps/v1', 'ReplicaSet', { replicas: 2 }, { observedGeneration: 1, replicas: 2, availableReplicas: 2 }),
+      'Current',
+    ],
+    [
+      'a StatefulSet whose pods follow when people delete them',
+      of(
+        'apps/v1',
+        'StatefulSet',
+        { replicas: 2, updateStrategy: { type: 'OnDelete' } },
+        { observedGeneration: 1, replicas: 2, availableReplicas: 2 },
+      ),
+      'Current',
+    ],
+    [
       'a Deployment with old replicas',
       of(
         'apps/v1',

@@ -74,17 +74,29 @@ const conditionIs =
   (_, status) =>
     conditionsOf(status).some((c) => c.type === type && c.status === 'True') ? CURRENT : inProgress(message)
 
+/** Counts that are zero are left out by API servers: what is absent is none, never as many as another count. */
 const replicas: Judge = (object, status) => {
   const wanted = num(specOf(object)['replicas'], 1)
   const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')
   if (stuck !== undefined) return failed(stuck.message)
   if (num(status['observedGeneration']) < num(object.metadata.generation))
     return inProgress('its controller has not observed the latest spec yet')
-  const updated = num(status['updatedReplicas'], num(status['replicas']))
-  const ready = num(status['availableReplicas'], num(status['readyReplicas']))
-  if (updated < wanted) return inProgress(`${updated} of ${wanted} replicas are updated`)
-  if (num(status['replicas']) > updated) return inProgress('old replicas are still running')
+  const ready = num(status['availableReplicas'])
+  if (replacesItsPods(object)) {
+    const updated = num(status['updatedReplicas'])
+    if (updated < wanted) return inProgress(`${updated} of ${wanted} replicas are updated`)
+    if (num(status['replicas']) > updated) return inProgress('old replicas are still running')
+  }
   return ready < wanted ? inProgress(`${ready} of ${wanted} replicas are available`) : CURRENT
+}
+
+/** A ReplicaSet does not, nor does a StatefulSet that waits for people or keeps a part of its pods. */
+function replacesItsPods(object: KubeObject): boolean {
+  if (object.kind !== 'StatefulSet') return object.kind === 'Deployment'
+  const strategy = specOf(object)['updateStrategy']
+  const rolling = isObject(strategy) ? strategy['rollingUpdate'] : undefined
+  const partition = isObject(rolling) ? num(rolling['partition']) : 0
+  return !(isObject(strategy) && strategy['type'] === 'OnDelete') && partition === 0
 }
 
 /** With OnDelete the pods follow later, slice by slice: that is the machine controller's work and no failure of the apply. */
@@ -96,7 +108,7 @@ const daemonSet: Judge = (object, status) => {
   const isOnDelete = isObject(strategy) && strategy['type'] === 'OnDelete'
   const updated = isOnDelete ? wanted : num(status['updatedNumberScheduled'])
   if (updated < wanted) return inProgress(`${updated} of ${wanted} pods are updated`)
-  const ready = num(status['numberAvailable'], num(status['numberReady']))
+  const ready = num(status['numberAvailable'])
   return ready < wanted ? inProgress(`${ready} of ${wanted} pods are available`) : CURRENT
 }
 
