@@ -14,6 +14,8 @@ import type { Installed } from '../observe.ts'
 export interface Losses {
   /** Objects of our kinds, by kind. */
   readonly objects: ReadonlyMap<string, number>
+  /** Of these, what is in namespaces that are deleted. */
+  readonly inNamespaces: ReadonlyMap<string, number>
   /** Machines whose hosts run an agent. */
   readonly agents: readonly string[]
   readonly granted: readonly OperationPermit[]
@@ -29,23 +31,32 @@ export const servedTypes = ({ definitions }: Pick<Installed, 'definitions'>): re
       : [{ group, version, kind, plural, namespaced: scope === 'Namespaced' }]
   })
 
-export async function observeLosses({ client }: InstallContext, installed: Installed): Promise<Losses> {
+/** `namespaces`: those that are deleted, with all that is in them. */
+export async function observeLosses(
+  { client }: InstallContext,
+  installed: Installed,
+  namespaces: readonly string[],
+): Promise<Losses> {
   const objects = new Map<string, number>()
+  const inNamespaces = new Map<string, number>()
   const agents: string[] = []
   const granted: OperationPermit[] = []
   for (const type of servedTypes(installed)) {
-    let count = 0
+    let [count, inside] = [0, 0]
     for await (const page of listPages(client, type)) {
       // That of the installation itself is deleted with it.
       const isOwn = (o: KubeObject): boolean => type.kind === inventory.kind && o.metadata.name === INSTALL_INVENTORY
-      count += page.filter((o) => !isOwn(o)).length
+      const others = page.filter((o) => !isOwn(o))
+      count += others.length
+      inside += others.filter((o) => namespaces.includes(o.metadata.namespace ?? '')).length
       if (type.kind === machine.kind) for (const m of page) if (hasAgent(m)) agents.push(m.metadata.name ?? '')
       if (type.kind === operationPermit.kind)
         for (const p of page as readonly OperationPermit[]) if (p.status?.phase === 'Granted') granted.push(p)
     }
     if (count > 0) objects.set(type.kind, count)
+    if (inside > 0) inNamespaces.set(type.kind, inside)
   }
-  return { objects, agents, granted }
+  return { objects, inNamespaces, agents, granted }
 }
 
 const hasAgent = (m: object): boolean => {
@@ -55,18 +66,29 @@ const hasAgent = (m: object): boolean => {
 
 const MOST_NAMED = 10
 
-export function lossLines({ objects, agents, granted }: Losses, deleteDefinitions: boolean): readonly string[] {
-  const kinds = [...objects].map(([kind, n]) => `${n} ${kind}`).join(', ')
+const listed = (kinds: ReadonlyMap<string, number>): string => [...kinds].map(([kind, n]) => `${n} ${kind}`).join(', ')
+
+export function lossLines(losses: Losses, deleteDefinitions: boolean): readonly string[] {
+  const { granted, agents } = losses
   return [
-    objects.size === 0
-      ? 'no objects of KubeNode'
-      : deleteDefinitions
-        ? `deleted for good: ${kinds}`
-        : `kept, with their definitions: ${kinds}`,
+    ...objectLines(losses, deleteDefinitions),
     ...(granted.length > 0
       ? [`${counted(granted.length, 'permit is', 'permits are')} granted: operations are running`]
       : []),
     ...agentLines(agents),
+  ]
+}
+
+function objectLines({ objects, inNamespaces }: Losses, deleteDefinitions: boolean): readonly string[] {
+  if (objects.size === 0) return ['no objects of KubeNode']
+  if (deleteDefinitions) return [`deleted for good: ${listed(objects)}`]
+  const kept = new Map([...objects].map(([kind, n]) => [kind, n - (inNamespaces.get(kind) ?? 0)] as const))
+  const left = new Map([...kept].filter(([, n]) => n > 0))
+  return [
+    ...(inNamespaces.size > 0
+      ? [`deleted for good with the namespaces of KubeNode (--keep-namespace keeps them): ${listed(inNamespaces)}`]
+      : []),
+    ...(left.size > 0 ? [`kept, with their definitions: ${listed(left)}`] : []),
   ]
 }
 

@@ -44,7 +44,8 @@ const HOLD_MS = 4 * 3_600_000
 
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
   const installed = await observeInstalled(context)
-  const losses = await observeLosses(context, installed)
+  const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
+  const losses = await observeLosses(context, installed, gone)
   await options.confirm([...absence(installed), ...lossLines(losses, options.deleteDefinitions)])
   if (options.dryRun) return dryRun(context, installed, options)
   await quiesce(context, installed, losses, options)
