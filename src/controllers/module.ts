@@ -5,6 +5,15 @@ import type { Provider } from '#providers/port.ts'
 import type { Module, ModuleContext } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 
+/** What join bundles of a cluster have in common. */
+export type JoinGround = Pick<
+  JoinBundle,
+  'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'joinScript' | 'trust'
+> & {
+  /** What is still missing of it; no host is given a bundle before. */
+  readonly waitsFor?: string | undefined
+}
+
 /** What the program that runs the controllers knows about its cluster; nothing here is read from the environment below the CLI. */
 export interface ControllersConfig {
   readonly cluster: string
@@ -12,7 +21,7 @@ export interface ControllersConfig {
   /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
   readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
   /** What hosts receive at join, beside their own name and token. */
-  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'joinScript' | 'trust'>
+  readonly join: JoinGround
   /** Where repairs may call webhooks; nowhere without it. */
   readonly outbound?: OutboundPlaces
 }

@@ -8,6 +8,8 @@ import type { Part } from '#runtime/manager.ts'
 
 /** It is made once and stays: a look costs one read of a Secret. */
 const LOOK_MS = 60_000
+/** While there is none, machines wait for it. */
+const MISSING_LOOK_MS = 2_000
 
 export class PinnedAuthority implements Part {
   readonly name = 'artifact-authority'
@@ -32,7 +34,8 @@ export class PinnedAuthority implements Part {
     } catch (error) {
       this.#log.warn('cannot read the authority of artifacts', { error: messageOf(error) })
     }
-    if (!this.#isStopped) this.#timer = this.#clock.after(LOOK_MS, () => void this.start())
+    if (!this.#isStopped)
+      this.#timer = this.#clock.after(this.value === undefined ? MISSING_LOOK_MS : LOOK_MS, () => void this.start())
   }
 
   stop(): void {

@@ -141,6 +141,9 @@ const controllersRole = (config: RolesConfig): Role => ({
             get trust() {
               return trustOf(config.trust)
             },
+            get waitsFor() {
+              return pinned !== undefined && pinned.value === undefined ? NO_AUTHORITY : undefined
+            },
           },
         },
       }),
@@ -152,6 +155,9 @@ const controllersRole = (config: RolesConfig): Role => ({
     ]
   },
 })
+
+/** A host that joined without it could never fetch anything. */
+const NO_AUTHORITY = 'the artifact servers have not made their authority yet'
 
 /** Its identity is worth that of every host: it shares its process with other roles only if a user permits it. */
 const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role => ({

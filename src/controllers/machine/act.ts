@@ -1,10 +1,10 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import type { JoinGround } from '../module.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
-import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -40,7 +40,7 @@ export interface MachineTools {
   readonly random: Random
   readonly providers: Readonly<Record<string, Provider>>
   readonly cluster: string
-  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'artifactCaData' | 'joinScript' | 'trust'>
+  readonly join: JoinGround
   readonly secretValues: SecretValues
   /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
@@ -179,11 +179,13 @@ async function provision(
   if (provider === undefined) return outdated('its provider is not configured in these controllers')
   const token = joinToken && tokenText(joinToken)
   if (joinToken === undefined || token === undefined) return outdated('the join token cannot be read')
+  const { waitsFor, ...ground } = join
+  if (waitsFor !== undefined) return outdated(waitsFor)
   const name = nameOf(machine)
   const seconds = certificateSeconds(joinToken)
   const isRegistered = provider.isHostKept === true && node !== undefined
   const bundle = {
-    ...join,
+    ...ground,
     cluster,
     machine: name,
     uid: uidOf(machine),

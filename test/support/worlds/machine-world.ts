@@ -46,6 +46,8 @@ export interface WorldOptions {
   /** Beside machine and machineset. */
   readonly modules?: readonly ControllerModule[]
   readonly log?: Logger
+  /** What join bundles still wait for; may change. */
+  readonly ground?: { readonly waitsFor: string | undefined }
 }
 
 export async function machineWorld({
@@ -53,6 +55,7 @@ export async function machineWorld({
   withParts = false,
   modules = [],
   log = silentLogger,
+  ground,
 }: WorldOptions = {}) {
   const clock = new VirtualClock()
   const random = seededRandom(7)
@@ -87,6 +90,9 @@ export async function machineWorld({
         caData: 'Q0E=',
         artifactBase: 'file:///a/',
         trust: { sequence: 1, threshold: 1, keys: [] },
+        get waitsFor() {
+          return ground?.waitsFor
+        },
       },
     },
   }
