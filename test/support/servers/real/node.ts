@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '#test/support/tools/processes.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { Programs, untilUp } from './place.ts'
 import { PAUSE_IMAGE, pauseLayout } from './pause-image.ts'
@@ -13,6 +14,7 @@ const [CONTAINERD, CTR, RUNC, CNI] = ['/usr/bin/containerd', '/usr/bin/ctr', '/u
 const CNI_PLUGINS = ['bridge', 'host-local', 'loopback'].map((name) => join(CNI, name))
 const CGROUPS = '/sys/fs/cgroup'
 const CONTAINERD_WITHIN_MS = 60_000
+const CGROUPS_WITHIN_MS = 30_000
 
 export interface RealNode {
   readonly name: string
@@ -44,7 +46,8 @@ export async function startNode(host: SealedHost, { folder, pki }: ControlPlane,
   const stop = async () => {
     await host.stop()
     await programs.stop(0)
-    removeCgroups(group)
+    // Processes of a namespace that was killed need a moment to end.
+    await until('the cgroups are empty', () => removedCgroups(group), CGROUPS_WITHIN_MS)
   }
   try {
     writeFileSync(join(home, 'cni/10-bridge.conflist'), bridge(join(home, 'addresses')))
@@ -155,8 +158,8 @@ function cgroupFolders(group: string): readonly string[] {
     .map((path) => join(path, group))
 }
 
-/** From the leaves up: a cgroup with others in it cannot be removed. */
-function removeCgroups(group: string): void {
+/** From the leaves up: a cgroup with others in it cannot be removed. Throws while processes are in one. */
+function removedCgroups(group: string): true {
   const remove = (folder: string): void => {
     if (!existsSync(folder)) return
     for (const entry of readdirSync(folder, { withFileTypes: true }))
@@ -164,4 +167,5 @@ function removeCgroups(group: string): void {
     rmdirSync(folder)
   }
   for (const folder of cgroupFolders(group)) remove(folder)
+  return true
 }
