@@ -1,5 +1,6 @@
 // Settings: defaults are careful, and what cannot be meant is refused by the name of its field.
 import { expect, test } from 'vitest'
+import { argsOf } from './programs.ts'
 import { imageOf, readSettings, workloadsOf, type InstallValues } from './settings.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
@@ -45,6 +46,11 @@ test.each<[string, unknown, string]>([
     '/artifacts/port a node port',
   ],
   [
+    'a digest of join.sh that is none',
+    { ...business, artifacts: { source: { claim: 'a' }, address: 'a:1', joinScript: 'abc' } },
+    '/artifacts/joinScript ',
+  ],
+  [
     'an API server without TLS',
     { ...business, apiServer: { url: 'http://api.example.org' } },
     '/apiServer/url must start',
@@ -62,6 +68,18 @@ test.each<[string, unknown, string]>([
 test('the registry of a mirror keeps the name and the digest', () => {
   expect(imageOf({ image: hub.image })).toBe(hub.image)
   expect(imageOf({ image: hub.image, registry: 'mirror:5000/x' })).toBe(`mirror:5000/x/kubenode@${DIGEST}`)
+})
+
+test('controllers are told where hosts download the agent, and the digest of its join.sh', () => {
+  const joinScript = 'b'.repeat(64)
+  const read = readSettings({ ...business, artifacts: { ...business.artifacts, joinScript } })
+  if (read.kind !== 'Value') throw new Error(JSON.stringify(read))
+  const args = argsOf('controllers', read.value)
+  const valueOf = (flag: string) => args[args.indexOf(flag) + 1]
+  expect([valueOf('--artifact-base'), valueOf('--join-script')]).toEqual([
+    'https://artifacts.example.org:30844/',
+    joinScript,
+  ])
 })
 
 test('a hub runs no controllers, a cluster with nodes no sync', () => {

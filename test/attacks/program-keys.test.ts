@@ -421,6 +421,12 @@ const AN_AGENT = {
   organizations: [AGENTS_GROUP, agentNodeGroup('n-a'), machineUidGroup('u')],
 }
 
+const A_KUBELET = { commonName: 'system:node:n-a', organizations: ['system:nodes'] }
+const KUBELET_SIGNERS = [
+  { signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
+  { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: ['digital signature', 'client auth'] },
+] as const
+
 interface Asked {
   readonly by: keyof Identities
   readonly subject: { readonly commonName: string; readonly organizations?: readonly string[] }
@@ -593,6 +599,22 @@ const ATTEMPTS: readonly Attempt[] = [
     control: approved('of-a-token', { by: 'joining', subject: AN_AGENT }),
     refused: /only what join tokens, agents and the door ask for/,
   },
+  // Requests of kubelets belong to the cluster's own approvers.
+  ...KUBELET_SIGNERS.flatMap(({ signerName, usages }) =>
+    ['Approved', 'Denied'].map((type) => ({
+      name: `S25 the key of the approver answers a kubelet: ${type} for ${signerName}`,
+      attempt: approved(
+        `kubelet-${signerName.split('/')[1]}-${type.toLowerCase()}`,
+        { by: 'installer', subject: A_KUBELET, spec: { signerName, usages } },
+        type,
+      ),
+      control: approved(`agent-${signerName.split('/')[1]}-${type.toLowerCase()}`, {
+        by: 'joining',
+        subject: AN_AGENT,
+      }),
+      refused: /not permitted to approve|approves only requests for/,
+    })),
+  ),
   {
     name: 'S25 the key of the approver approves a certificate for longer than a year',
     attempt: approved('long', { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_761 * HOUR_SECONDS } }),
