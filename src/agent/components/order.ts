@@ -1,7 +1,6 @@
 // What the Machine orders for one component of this node: an assignment, with the attempt and the permitted switch of what is to run.
 import { type Removal, type Run, removalOf, runOf } from '#api/protocol/assignment.ts'
-import type { Attempt } from './record.ts'
-import type { OnRemoval } from './removal.ts'
+import type { Attempt, OnRemoval } from './record.ts'
 
 /** The agent may switch to this attempt under the permit. */
 export interface SwitchOrder {

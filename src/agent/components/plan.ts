@@ -5,8 +5,7 @@ import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { attemptOf, type ComponentOrder, type RunOrder } from './order.ts'
 import type { AdoptionMode } from './adoption.ts'
-import type { OnRemoval } from './removal.ts'
-import type { ComponentRecord, SecondStart, Slot, Attempt } from './record.ts'
+import type { Attempt, ComponentRecord, OnRemoval, SecondStart, Slot } from './record.ts'
 import { isPinned, isSameAttempt, isSlotOf } from './record.ts'
 
 /** The permit as just read. */

@@ -3,8 +3,13 @@ import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
 import { isSameVersion, type Version } from '#api/protocol/assignment.ts'
 import { PHASES } from '#api/phases.ts'
-import type { OnRemoval, RemovalPlan } from './removal.ts'
+import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
+
+/** As the set last said. */
+export type OnRemoval = NonNullable<ComponentEntry['onRemoval']>
+/** How it leaves the node, decided once. */
+export type RemovalPlan = NonNullable<ComponentStatus['removal']>
 
 /** The machine's order: which version, with which configuration, and which attempt. */
 export interface Attempt {

@@ -4,7 +4,8 @@ import { digestsInUse, type InUse } from './hand-back.ts'
 import { isAdopted, isOurLink, keptContent, readKept, type Kept, type KeptDeps } from './kept.ts'
 import { layoutOf } from './layout.ts'
 import { readManifest } from './manifest.ts'
-import { planRemoval, type OnRemoval, type RemovalFacts, type RemovalPlan } from './removal.ts'
+import type { OnRemoval, RemovalPlan } from './record.ts'
+import { planRemoval, type RemovalFacts } from './removal.ts'
 
 export interface RemovalDeps extends KeptDeps {
   readonly processes: Processes

@@ -1,14 +1,11 @@
 // Decides how a component leaves the node: what was there before is restored, what runs is kept, or the component is uninstalled. Pure. Restore never puts
 // older things over newer ones, what makes a node a node is never removed, and what is not known to be safe keeps running.
 import { basename } from 'node:path'
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { effectFor } from './adoption.ts'
 import { isAdopted, type Kept, type Original } from './kept.ts'
 import { layoutOf, type NodeLink } from './layout.ts'
-
-export type OnRemoval = NonNullable<ComponentEntry['onRemoval']>
-export type RemovalPlan = NonNullable<ComponentStatus['removal']>
+import type { OnRemoval, RemovalPlan } from './record.ts'
 
 export interface RemovalFacts {
   readonly spec: MachineComponentSpec

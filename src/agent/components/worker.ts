@@ -20,9 +20,8 @@ import {
   type ProbeReading,
 } from './plan.ts'
 import { Probing } from './probing.ts'
-import { generationAfter, type ComponentRecord, type Attempt } from './record.ts'
+import { generationAfter, type Attempt, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
 import { lookAtRemoval } from './removal-look.ts'
-import type { OnRemoval, RemovalPlan } from './removal.ts'
 import { KeptSpec } from './slot.ts'
 import { Staging } from './staging.ts'
 import { StartTries } from './start-tries.ts'

@@ -42,7 +42,7 @@ export class Observer {
     this.specWrites = this.statusWrites = this.agentWrites = 0
   }
 
-  /** Until the signal aborts. A server may end a watch at any time: it goes on where it was, and throws when it cannot, for then the counts are not whole. */
+  /** Until the signal aborts. A server may end a watch at any time: it continues where it was, and throws when it cannot, for then the counts are not whole. */
   async run(client: KubeClient, signal: AbortSignal): Promise<void> {
     const { items, resourceVersion } = await client.list(machineType)
     for (const m of items) this.#machines.set(m.metadata.name ?? '', m)

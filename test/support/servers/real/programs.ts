@@ -1,4 +1,4 @@
-// Programs of a real Kubernetes, from the folder that KUBEBUILDER_ASSETS names. Nothing is fetched; what is missing is a reason to skip.
+// Programs of a real Kubernetes, from the folder that KUBEBUILDER_ASSETS names. Nothing is fetched; a missing program is a reason to skip.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
