@@ -74,7 +74,7 @@ const conditionIs =
   (_, status) =>
     conditionsOf(status).some((c) => c.type === type && c.status === 'True') ? CURRENT : inProgress(message)
 
-/** Counts that are zero are left out by API servers: what is absent is none, never as many as another count. */
+/** API servers leave out counts that are zero: an absent count is zero, never as many as another count. */
 const replicas: Judge = (object, status) => {
   const wanted = num(specOf(object)['replicas'], 1)
   const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')

@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined)('an installation on a real cluster', () => {
     ])
   }
 
-  /** Names of all objects of ours, of every kind that can be listed. */
+  /** Names of all KubeNode objects, of every kind that can be listed. */
   async function ours(): Promise<readonly string[]> {
     const kinds = (await world.kubectl.ok('api-resources --verbs=list -o name')).trim().split('\n')
     const left = kinds.filter((k) => !/^(events|leases|componentstatuses)\b/.test(k))
