@@ -240,14 +240,18 @@ test('it is Lost once agent and kubelet are both silent, and back when they are 
   )
 })
 
-test('it is emptied under a permit and handed back as it was when its machine is deleted', async () => {
+test('it is handed back as it was under a permit when its machine is deleted, and not emptied, since nothing restarts', async () => {
   await admin.delete(machineType, { name: NODE })
   const permit = await until('asks', async () => (await admin.list(operationPermit)).items[0])
   await systemClock.sleep(500)
   expect(await admin.get(podType, { name: 'web', namespace: 'default' })).toBeDefined()
   await grant(permit)
+  await untilMachine('the order to leave', (m) => m.spec.leaving === true)
+  const status = { agent: { version: '0.1.0', phase: 'Left' }, bootID: 'boot-1' }
+  const left = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: NODE }, status }
+  await admin.apply(machineType, left, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
   await until('gone', async () => (await machine()) === undefined)
-  expect(await admin.get(podType, { name: 'web', namespace: 'default' })).toBeUndefined()
+  expect(await admin.get(podType, { name: 'web', namespace: 'default' })).toBeDefined()
   const after = await node()
   expect(after?.metadata.labels).toEqual({ 'kubernetes.io/arch': 'amd64', [LABELS.zone]: 'a' })
   expect(oursOn(after)).toEqual([])

@@ -59,11 +59,7 @@ export const FAULTS: readonly Fault[] = [
   row('F44', 'a failed first install that is fixed forward'),
   row('F45', 'git-owned objects edited, webhook configurations and Nodes deleted by users'),
   row('F46', 'failures that existed before a commit'),
-  untested(
-    'F47',
-    'a node handed back with the components it was adopted with; uninstall in the middle of everything',
-    'handing nodes back is not built yet',
-  ),
+  row('F47', 'a node handed back with the components it was adopted with'),
   row('F48', 'a leader whose identity lacks a right it needs'),
   untested(
     'F49',

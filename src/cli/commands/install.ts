@@ -39,6 +39,7 @@ interface UninstallFlags extends ServerOptions, Waiting {
   readonly dryRun?: boolean
   readonly deleteCrds?: boolean
   readonly keepNamespace?: boolean
+  readonly keepAgents?: boolean
   readonly now?: boolean
   readonly yes?: string
 }
@@ -87,7 +88,8 @@ export function register(program: Command, io: Io): void {
     .option('--dry-run', 'show what would be done')
     .option('--delete-crds', 'delete the definitions as well, and with them all objects of KubeNode')
     .option('--keep-namespace', 'keep the namespaces of KubeNode')
-    .option('--now', 'do not wait for running operations')
+    .option('--keep-agents', 'leave the agents on their hosts instead of handing the hosts back first')
+    .option('--now', 'do not wait for running operations, and leave the agents on their hosts')
     .option('--yes <cluster>', 'the name of the cluster, instead of being asked for it')
     .action((options: UninstallFlags) => takeOff(options, io))
 }
@@ -276,6 +278,7 @@ async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
     dryRun,
     deleteDefinitions: options.deleteCrds === true,
     keepNamespace: options.keepNamespace === true,
+    keepAgents: options.keepAgents === true,
     now: options.now === true,
     author: await authorOf(context.client, io),
     confirm: async (lines) => {

@@ -106,6 +106,7 @@ export async function startInstallWorld(): Promise<InstallWorld> {
         dryRun: false,
         deleteDefinitions: false,
         keepNamespace: false,
+        keepAgents: false,
         now: false,
         author: 'test',
         confirm: async () => undefined,

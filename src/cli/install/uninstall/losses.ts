@@ -68,14 +68,14 @@ const MOST_NAMED = 10
 
 const listed = (kinds: ReadonlyMap<string, number>): string => [...kinds].map(([kind, n]) => `${n} ${kind}`).join(', ')
 
-export function lossLines(losses: Losses, deleteDefinitions: boolean): readonly string[] {
+export function lossLines(losses: Losses, deleteDefinitions: boolean, keepsAgents = true): readonly string[] {
   const { granted, agents } = losses
   return [
     ...objectLines(losses, deleteDefinitions),
     ...(granted.length > 0
       ? [`${counted(granted.length, 'permit is', 'permits are')} granted: operations are running`]
       : []),
-    ...agentLines(agents),
+    ...(keepsAgents ? agentLines(agents) : handBackLines(agents)),
   ]
 }
 
@@ -91,6 +91,13 @@ function objectLines({ objects, inNamespaces }: Losses, deleteDefinitions: boole
     ...(left.size > 0 ? [`kept, with their definitions: ${listed(left)}`] : []),
   ]
 }
+
+const handBackLines = (agents: readonly string[]): readonly string[] =>
+  agents.length === 0
+    ? []
+    : [
+        `${counted(agents.length, 'host is', 'hosts are')} handed back first, and the agent removed (--keep-agents skips this): ${agents.slice(0, MOST_NAMED).join(', ')}${agents.length > MOST_NAMED ? ` and ${agents.length - MOST_NAMED} more` : ''}`,
+      ]
 
 /** Agents stay on their hosts; who wants them off has to know where. */
 export const agentLines = (agents: readonly string[]): readonly string[] =>

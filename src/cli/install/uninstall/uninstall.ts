@@ -1,6 +1,7 @@
 // Removes KubeNode from a cluster in an order in which no step waits for a stopped program: stop new disruptions, let running ones end, remove the webhook and
 // policies, stop the programs, free objects and Nodes, and only then delete. Each step reads the current state, so a run after a kill continues.
 import { API_GROUP_VERSION, API_GROUP } from '#api/kind.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -18,6 +19,7 @@ import { until, type InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
 import { BY_LABEL, definitionType, deploymentType, observeInstalled, type Installed } from '../observe.ts'
+import { abandonedLines, handBackHosts } from './hand-back.ts'
 import { agentLines, lossLines, observeLosses, servedTypes, type Losses } from './losses.ts'
 import { UNINSTALL_HOLD, withMark, withoutMark } from './mark.ts'
 import { isInside, namespacesIn, remainsOf } from './remains.ts'
@@ -30,6 +32,8 @@ export interface UninstallOptions {
   readonly keepNamespace: boolean
   /** Does not wait for running operations. */
   readonly now: boolean
+  /** Agents stay on their hosts. */
+  readonly keepAgents: boolean
   readonly author: string
   /** Shown what would be lost; throws unless the user names this cluster. */
   readonly confirm: (lines: readonly string[]) => Promise<void>
@@ -46,8 +50,12 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   const installed = await observeInstalled(context)
   const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
   const losses = await observeLosses(context, installed, gone)
-  await options.confirm([...absence(installed), ...lossLines(losses, options.deleteDefinitions)])
+  const keepsAgents = options.keepAgents || options.now || !isServed(installed, machineType.plural)
+  const lines = lossLines(losses, options.deleteDefinitions, keepsAgents)
+  await options.confirm([...absence(installed), ...lines])
   if (options.dryRun) return dryRun(context, installed, options)
+  const staying = keepsAgents ? losses.agents : await handBackHosts(context, installed)
+  const abandoned = await abandonedLines(context)
   await quiesce(context, installed, losses, options)
   await disarm(context)
   await stopPrograms(context)
@@ -56,7 +64,7 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   await letGo(context, installed)
   if (options.deleteDefinitions) await deleteDefinitions(context, installed)
   await deleteRemains(context, installed, options)
-  for (const line of agentLines(losses.agents)) context.say(line)
+  for (const line of [...agentLines(staying), ...abandoned]) context.say(line)
 }
 
 /** What a kill or kubectl left is still looked for. */
