@@ -153,19 +153,38 @@ async function furnish(world: AttackWorld): Promise<void> {
   await make(`${RBAC}/namespaces/shop/roles`, { apiVersion, kind: 'Role', metadata, rules: everything })
   const subjects = [{ kind: 'User', name: world.who.tenant.user, apiGroup: RBAC_GROUP }]
   await make(`${RBAC}/namespaces/shop/rolebindings`, { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects })
-  const forged = {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Approval',
-    metadata: { name: 'forged' },
-    spec: { digest: 'a'.repeat(64), by: 'somebody-else' },
-  }
-  const path = '/apis/kubenode.io/v1alpha1/approvals?dryRun=All'
+  await untilPoliciesHold(world, make)
+}
+
+/** A real server takes up policies in the order in which it hears of them: when the newest refuses, all do. */
+async function untilPoliciesHold(
+  world: AttackWorld,
+  make: (path: string, body: object) => Promise<void>,
+): Promise<void> {
+  const name = 'newest-policy'
+  const admission = '/apis/admissionregistration.k8s.io/v1'
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }]
+  const expression = `object.metadata.name != '${name}'`
+  await make(`${admission}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules }, validations: [{ expression }] },
+  })
+  await make(`${admission}/validatingadmissionpolicybindings`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  })
   await eventually(
-    () => world.ask(MASTER, 'POST', path, { body: forged }),
-    ({ text }) => text.includes('spec.by must be'),
+    () => world.ask(MASTER, 'POST', '/api/v1/namespaces/shop/configmaps?dryRun=All', { body: configMap(name) }),
+    ({ status }) => status === 422,
   )
 }
 
+const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })
 const serviceAccount = (name: string) => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } })
 
 /** The part of a Status that people read; the whole text of anything else. */
