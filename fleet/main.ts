@@ -1,15 +1,14 @@
 // The fleet: every cluster converges to the state declared here. Each change is a commit.
 import { App } from 'cdk8s'
 import { ClusterChart, HubChart } from 'kubenode/constructs'
-import { prod, test, type FleetCluster } from './clusters/clusters.ts'
+import { clusters } from './clusters/clusters.ts'
 import { declareCluster } from './clusters/declare.ts'
 import { declareAgents } from './machines/agents.ts'
 import { declareComponents } from './machines/components.ts'
+import { declareHosts } from './machines/hosts.ts'
 import { declareRules } from './machines/rules.ts'
 import { declareMachines } from './machines/workers.ts'
 import { declarePipeline } from './pipelines/standard.ts'
-
-const clusters: readonly FleetCluster[] = [test, prod]
 
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
@@ -20,6 +19,7 @@ for (const cluster of clusters) {
   declareComponents(chart)
   declareAgents(chart)
   declareMachines(chart, cluster)
+  declareHosts(chart, cluster)
   declareRules(chart, cluster)
 }
 app.synth()

@@ -1,4 +1,4 @@
-// The clusters, on the hub. Both already exist: each references a Secret with its kubeconfig.
+// The clusters, on the hub. They exist already: each references a Secret with its kubeconfig.
 import { Cluster, type HubChart } from 'kubenode/constructs'
 import type { FleetCluster } from './clusters.ts'
 

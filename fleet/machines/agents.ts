@@ -2,7 +2,9 @@
 import { AgentConfig } from 'kubenode/agent-config'
 import type { ClusterChart } from 'kubenode/constructs'
 import config from './agent.json' with { type: 'json' }
+import hosts from './hosts.json' with { type: 'json' }
 
 export function declareAgents(chart: ClusterChart): void {
-  new AgentConfig(chart, 'agents', config)
+  // The kernel monitor of hosts.json is on everywhere; nodes that are folders of one machine leave its kernel out.
+  new AgentConfig(chart, 'agents', { ...config, ...hosts })
 }

@@ -20,6 +20,7 @@ import { diskSpaceLow } from '../../rules/storage/disk-space-low.ts'
 import { readOnlyFilesystem } from '../../rules/storage/read-only-filesystem.ts'
 import { timeSkew } from '../../rules/time/time-skew.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
+import hostVersions from '../clusters/host-versions.json' with { type: 'json' }
 import versions from '../clusters/versions.json' with { type: 'json' }
 
 type Rule = NodeRemedierInput['spec']
@@ -62,6 +63,8 @@ export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void
   const mode = stage === 'prod' ? 'DryRun' : 'Enforce'
   for (const [name, spec] of Object.entries(OF_MACHINES)) new NodeRemedier(chart, name, { spec: { ...spec, mode } })
   for (const [name, spec] of Object.entries(OF_SERVICES)) new NodeRemedier(chart, name, { spec })
+  for (const component of Object.keys(hostVersions))
+    new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
   for (const component of Object.keys(versions)) {
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
     // The condition is set by a log rule of the agents; where they have none, nothing is ever known and nothing done.

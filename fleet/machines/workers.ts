@@ -1,4 +1,5 @@
-// The workers of a cluster and their components.
+// The pool of demo workers: processes of one machine without root, with two components made for it. beacon answers over HTTP, scribe writes a log; neither is of
+// use on a real node, see hosts.ts.
 import { MachineComponentSet, MachineSet, type ClusterChart } from 'kubenode/constructs'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }
@@ -6,7 +7,7 @@ import versions from '../clusters/versions.json' with { type: 'json' }
 const WORKERS = { 'kubenode.io/pool': 'workers' }
 
 /** Short, for a fleet on one machine: a real one watches a step for minutes. */
-const SOAK = { test: '1s', prod: '2s' } as const
+const SOAK = { test: '1s', pre: '1s', prod: '2s' } as const
 
 export function declareMachines(chart: ClusterChart, { workers, stage }: FleetCluster): void {
   new MachineSet(chart, 'workers', {

@@ -1,8 +1,9 @@
-// The pipeline of every change: test first, then production, one cluster at a time. The times suit a fleet on one machine.
+// The pipeline of every change: test, pre, production, one cluster at a time. A stage without a cluster is skipped. The times suit a fleet on one machine.
 import { ReleasePipeline, type HubChart } from 'kubenode/constructs'
 
-/** What test must hold out before prod follows. Short for a fleet on a desk; minutes to hours for a real one. */
+/** How long a stage must be well before the next follows. Short for a fleet on a desk; minutes to hours for a real one. */
 const TEST_SOAK = '1s'
+const PRE_SOAK = '1s'
 /** Nothing waits for the last stage. */
 const PROD_SOAK = '0s'
 
@@ -17,5 +18,6 @@ const stage = (name: string, minSuccessTime: string) => ({
 })
 
 export function declarePipeline(hub: HubChart): void {
-  new ReleasePipeline(hub, 'standard', { spec: { stages: [stage('test', TEST_SOAK), stage('prod', PROD_SOAK)] } })
+  const stages = [stage('test', TEST_SOAK), stage('pre', PRE_SOAK), stage('prod', PROD_SOAK)]
+  new ReleasePipeline(hub, 'standard', { spec: { stages } })
 }

@@ -121,6 +121,8 @@ export class Monitors {
     const { monitor, problems } = path === undefined ? parseMonitor(entry.inline) : readMonitor(path)
     if (problems.length > 0) this.#problems.set(name, problems)
     if (monitor === undefined) return
+    // A node that is a folder on another machine has no kernel of its own.
+    if (monitor.kind === 'Log' && monitor.plugin.kind === 'kmsg' && dir.root !== '/') return
     const folder = path === undefined ? onNode(dir, '/') : dirname(path)
     this.#take(monitor, name, folder, positions)
     if (monitor.kind === 'Stats') return

@@ -115,7 +115,8 @@ export class Systemd implements Processes {
     if (entry !== undefined) entry.isBusy = true
     try {
       if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
-      if (file === 'disabled') await systemctl.run('enable', '--', unit)
+      // A unit that the component installs is a link to its slot, which systemd calls linked.
+      if (file === 'disabled' || file === 'linked') await systemctl.run('enable', '--', unit)
       await systemctl.run('restart', '--', unit)
       log.info('component started', { component, unit })
     } finally {

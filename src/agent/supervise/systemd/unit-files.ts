@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { onNode, type NodeDir } from '../../node-dir.ts'
+import { currentLink, onNode, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { disowned, dropInText, ownerOf, unitText } from './unit.ts'
@@ -97,7 +97,7 @@ export class UnitFiles {
   /** Removes the component's files. */
   async remove(component: string, unit: string): Promise<void> {
     const { files, systemctl } = this.#deps
-    let hasChanged = false
+    let hasChanged = await this.#disableBrought(component, unit)
     for (const ours of [true, false]) {
       const path = this.pathOf({ unit, ours })
       if (ownerOf((await this.#read(path)) ?? '') !== component) continue
@@ -138,6 +138,15 @@ export class UnitFiles {
       found.push(...names.filter((n) => n.endsWith('.conf') && n !== DROP_IN).map((n) => join(folder, n)))
     }
     return found.slice(0, MAX_ADDITIONS)
+  }
+
+  /** A unit that the component installed: systemd's links to it would point nowhere. */
+  async #disableBrought(component: string, unit: string): Promise<boolean> {
+    const { files, dir, systemctl } = this.#deps
+    const target = await files.readLink(onNode(dir, join(UNITS, unit)))
+    if (target?.startsWith(`${currentLink(dir, component)}/`) !== true) return false
+    await systemctl.run('disable', '--', unit)
+    return true
   }
 
   async #isOurs({ component, service }: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
