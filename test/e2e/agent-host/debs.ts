@@ -22,10 +22,13 @@ function mirror(): string | undefined {
 }
 
 /** An apt of its own for a suite: neither its suites nor its lists are this machine's. */
-function optionsFor(suite: Suite, from: string): readonly string[] {
-  const home = join(CACHE, suite)
+function optionsFor(suite: Suite, from: string, home = join(CACHE, suite)): readonly string[] {
   for (const folder of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(home, folder), { recursive: true })
-  writeFileSync(join(home, 'sources.list'), `deb [signed-by=${KEYRING}] ${from} ${suite} main\n`)
+  const lines = [
+    `${from} ${suite}`,
+    ...(home.endsWith(FULL) ? [`${from} ${suite}-updates`, `${from}-security ${suite}-security`] : []),
+  ]
+  writeFileSync(join(home, 'sources.list'), lines.map((line) => `deb [signed-by=${KEYRING}] ${line} main\n`).join(''))
   return [
     ['Dir::Etc::sourcelist', join(home, 'sources.list')],
     ['Dir::Etc::sourceparts', '-'],
@@ -55,6 +58,30 @@ export function unpackedDeb(suite: Suite, name: string): string | undefined {
   if (existsSync(folder)) rmSync(partial, { recursive: true })
   else renameSync(partial, folder)
   return folder
+}
+
+/** With the updates of the suite: Debian has two versions of some packages. */
+const FULL = '-full'
+
+/** All versions of a package as files, oldest first; empty when they cannot be had. */
+export function debFiles(suite: Suite, name: string): readonly string[] {
+  const from = mirror()
+  if (from === undefined) return []
+  const home = join(CACHE, `${suite}${FULL}`)
+  const options = optionsFor(suite, from, home)
+  const apt = (program: string, ...args: string[]) =>
+    spawnSync(program, ['-qq', ...options, ...args], { cwd: home, timeout: 120_000, encoding: 'utf8' })
+  if (readdirSync(join(home, 'lists')).length < 4 && apt('apt-get', 'update').status !== 0) return []
+  const listed = apt('apt-cache', 'madison', name).stdout.split('\n')
+  const versions = [...new Set(listed.flatMap((line) => line.split('|')[1]?.trim() ?? []))]
+  const fileOf = (version: string): string | undefined =>
+    readdirSync(home).find((f) => f.startsWith(`${name}_${version.replaceAll(':', '%3a')}_`) && f.endsWith('.deb'))
+  for (const version of versions)
+    if (fileOf(version) === undefined && apt('apt-get', 'download', `${name}=${version}`).status !== 0) return []
+  return versions
+    .flatMap((v) => fileOf(v) ?? [])
+    .toSorted()
+    .map((f) => join(home, f))
 }
 
 export const programOf = (folder: string, path: string): Buffer => readFileSync(join(folder, path))

@@ -12,9 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { geteuid, kill } from 'node:process'
 import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { treePath } from '#providers/nspawn/tree.ts'
 
 /** Where the nspawn provider keeps the trees that it makes once by debootstrap. */
 const TREES = '/var/lib/kubenode/trees'
@@ -27,7 +29,7 @@ const REBOOTS = 133
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
 
 export const tree = (): string | undefined =>
-  (existsSync(TREES) ? readdirSync(TREES) : [])
+  [basename(treePath({ cache: TREES, log: silentLogger })), ...(existsSync(TREES) ? readdirSync(TREES) : [])]
     .filter((name) => !name.includes('.building'))
     .map((name) => join(TREES, name))
     .find((path) => existsSync(join(path, 'usr/lib/systemd/systemd')))
