@@ -17,7 +17,9 @@ import { serviceUnhealthy } from '../../rules/node/service-unhealthy.ts'
 import { silentNode } from '../../rules/node/silent.ts'
 import { diskPressure } from '../../rules/storage/disk-pressure.ts'
 import { diskSpaceLow } from '../../rules/storage/disk-space-low.ts'
+import { filesystemReadOnly } from '../../rules/storage/filesystem-read-only.ts'
 import { readOnlyFilesystem } from '../../rules/storage/read-only-filesystem.ts'
+import { clockSkewed } from '../../rules/time/clock-skewed.ts'
 import { timeSkew } from '../../rules/time/time-skew.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import hostVersions from '../clusters/host-versions.json' with { type: 'json' }
@@ -40,9 +42,9 @@ const OF_MACHINES: Readonly<Record<string, Rule>> = {
   'not-ready': notReady,
   'oom-storm': oomStorm,
   'readonly-filesystem': readOnlyFilesystem('ReadonlyFilesystem'),
-  'filesystem-read-only': readOnlyFilesystem('FilesystemReadOnly'),
+  'filesystem-read-only': filesystemReadOnly,
   'ntp-problem': timeSkew('chrony', 'NTPProblem'),
-  'clock-skewed': timeSkew('chrony', 'ClockSkewed'),
+  'clock-skewed': clockSkewed('chrony'),
   'crash-looping': crashLooping,
   'frequent-kubelet-restart': frequentRestarts('FrequentKubeletRestart', 'kubelet'),
   'frequent-containerd-restart': frequentRestarts('FrequentContainerdRestart', 'containerd'),

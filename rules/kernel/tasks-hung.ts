@@ -1,7 +1,7 @@
 // Processes that hang in the kernel for minutes, as the agent sees them: a dead disk or network file system, or a driver. Only another boot ends it.
 import { conditionIs } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
-import { hungNodeLadder } from './hung-node.ts'
+import { hungNodeLadder } from './kernel-deadlock.ts'
 
 export const tasksHung: NodeRemedierInput['spec'] = {
   when: {

@@ -1,8 +1,8 @@
 // When the rule for file systems that the agent finds read-only fires, and when it must not.
 import type { RuleCase } from 'kubenode/rule-case'
-import { readOnlyFilesystem } from './read-only-filesystem.ts'
+import { filesystemReadOnly } from './filesystem-read-only.ts'
 
-export const rule = readOnlyFilesystem('FilesystemReadOnly')
+export const rule = filesystemReadOnly
 
 export const cases: readonly RuleCase[] = [
   {

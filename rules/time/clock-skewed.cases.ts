@@ -1,8 +1,8 @@
 // When the rule for a clock that differs from the API server's fires, and when it must not.
 import type { RuleCase } from 'kubenode/rule-case'
-import { timeSkew } from './time-skew.ts'
+import { clockSkewed } from './clock-skewed.ts'
 
-export const rule = timeSkew('chrony', 'ClockSkewed')
+export const rule = clockSkewed('chrony')
 
 const peers = (count: number) => ({ peers: { zone: { ClockSkewed: { total: 20, count, unknown: 0 } } } })
 
