@@ -13,7 +13,7 @@ const UNIT = '[Service]\nUser=prometheus\nExecStart=/usr/bin/prometheus-node-exp
 let folder = ''
 let fleet = ''
 
-/** Debian's mirror is not asked: a package of the same form stands for the real one. */
+/** Debian's mirror is not asked: a package of the same form takes its place. */
 function standIn(): Buffer {
   return debOf({
     control: 'Package: prometheus-node-exporter\nVersion: 1.5.0-1+b6\nArchitecture: all\nDepends: libc6 (>= 2.34)\n',
