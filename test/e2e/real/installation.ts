@@ -109,6 +109,7 @@ export class Installation {
       cluster: 'hub',
       image,
       replicas: 2,
+      apiServer: { url: this.cluster.url, ca: this.cluster.ca },
       artifacts: {
         source: { claim: 'artifacts' },
         exposure: 'NodePort',
