@@ -37,10 +37,11 @@ export async function startCluster(): Promise<RealCluster> {
       clientCertificate: { cert: { data: cert }, key: { data: key } },
     })
     ends.push(async () => admin.close())
-    const rules = keepServiceRules(host, admin)
-    ends.push(() => rules.stop())
     const node = await startNode(host, plane, NODE_NAME)
     ends.push(() => node.stop())
+    // Ends first: it asks an API server that is gone with the node.
+    const rules = keepServiceRules(host, admin)
+    ends.push(() => rules.stop())
     await until('the node is ready', () => isReady(admin), READY_WITHIN_MS).catch((e: unknown) => {
       throw new Error(`${String(e)}\n${node.tail('kubelet')}`)
     })
