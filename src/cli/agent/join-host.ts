@@ -155,10 +155,7 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     const since = systemClock.now()
     for (const command of [['daemon-reload'], ['enable', UNIT], ['restart', UNIT]])
       execFileSync('systemctl', ['--quiet', ...command], { stdio: ['ignore', 'ignore', 'inherit'] })
-    // Its sleep keeps no process alive.
-    const awake = setInterval(() => undefined, 2 ** 30)
-    const waiting = { joinFile: joinFile(nodeDir(root, '/')), unit: UNIT, since, clock: systemClock }
-    const why = await awaitJoined(waiting).finally(() => clearInterval(awake))
+    const why = await awaitJoined({ joinFile: joinFile(nodeDir(root, '/')), unit: UNIT, since, clock: systemClock })
     if (why !== undefined) throw new KubeNodeError(agentErrors.KN8088({ machine, why }))
     stderr.write(`${machine} has joined; see journalctl -u ${UNIT}\n`)
     return 0

@@ -200,7 +200,7 @@ describe('an agent on a host with systemd', () => {
   test('joins in one line, and its first component runs as a unit under its user', async () => {
     await order(EXPORTER, '1.5.0', true)
     const bundle = Buffer.from(JSON.stringify(bench.joinBundle(ARTIFACTS))).toString('base64')
-    const { code, out } = machine().run(`${AGENT}/join.sh`, bundle)
+    const { code, out } = await machine().runAside(`${AGENT}/join.sh`, bundle)
     expect([code, out]).toEqual([0, expect.stringContaining(`this host joins ${bench.cluster} as ${MACHINE}`)])
     await reaches(EXPORTER, 'Healthy', '1.5.0')
     expect([systemctl('is-active', UNIT), systemctl('is-enabled', UNIT), await served()]).toEqual([

@@ -100,7 +100,7 @@ beforeAll(async () => {
   await bench.publish(agentRelease(bench.publisher, '1.3.0', 'setInterval(() => undefined, 1_000)\n'))
   await order('1.0.0')
   const join64 = Buffer.from(JSON.stringify(bench.joinBundle(ARTIFACTS))).toString('base64')
-  const joined = host.run(`${AGENT}/join.sh`, join64)
+  const joined = await host.runAside(`${AGENT}/join.sh`, join64)
   if (joined.code !== 0) throw new Error(joined.out)
 })
 
