@@ -12,7 +12,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#oci/tar-entry.ts'
 import { tarPieces } from '#oci/tar-writer.ts'
 import { cliErrors } from '../cli-errors.ts'
-import { bundleAgent, filesOf, type Bundled } from './bundle.ts'
+import { bundleAgent, filesOf, filesOfNode, type Bundled } from './bundle.ts'
 import { archiveName, joinScript, type Archive } from './join-script.ts'
 
 export interface ArchivesOptions {
@@ -64,12 +64,15 @@ function archOf(node: string): Archive['arch'] {
 async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {
   const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
   try {
-    await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode', node })
-    const entries = filesOf(scratch).map((path): TarEntry => {
-      const at = join(scratch, path)
-      const mode = (statSync(at).mode & 0o100) === 0 ? FILE_MODE : PROGRAM_MODE
-      return { kind: 'File', path, mode, content: () => readFileSync(at) }
-    })
+    await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode' })
+    // Node.js is read where it is: a pod's folder for temporary files, which is memory, has no room for a copy.
+    const files = [...filesOf(scratch).map((path) => ({ path, from: join(scratch, path) })), ...filesOfNode(node)]
+    const entries = files
+      .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+      .map(({ path, from }): TarEntry => {
+        const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
+        return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
+      })
     const hash = createHash('sha256')
     let bytes = 0
     const measured = new Transform({

@@ -44,11 +44,9 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
   }
   const itsNode = join(prefix, 'bin/node')
   if (node !== undefined) {
-    mkdirSync(join(out, 'bin'), { recursive: true })
-    copyFileSync(node, join(out, 'bin/node'))
-    chmodSync(join(out, 'bin/node'), 0o755)
-    mkdirSync(join(out, 'lib'), { recursive: true })
-    for (const library of rareLibraries(node)) copyFileSync(library, join(out, 'lib', basename(library)))
+    for (const folder of ['bin', 'lib']) mkdirSync(join(out, folder), { recursive: true })
+    for (const { path, from } of filesOfNode(node)) copyFileSync(from, join(out, path))
+    chmodSync(join(out, NODE_PATH), 0o755)
   }
   const unit = agentUnit({ node: itsNode, folder: prefix, root: AGENT_FOLDER })
   writeFileSync(join(out, 'kubenode-agent.service'), unit)
@@ -65,6 +63,14 @@ async function bundleOne(root: string, entry: string, file: string): Promise<voi
   await build.write({ file, format: 'esm', codeSplitting: false, comments: false })
   await build.close()
 }
+
+const NODE_PATH = 'bin/node'
+
+/** Node.js and the libraries that small systems lack, by their paths in a bundle. */
+export const filesOfNode = (node: string): readonly { readonly path: string; readonly from: string }[] => [
+  { path: NODE_PATH, from: node },
+  ...rareLibraries(node).map((from) => ({ path: `lib/${basename(from)}`, from })),
+]
 
 /** Small systems lack them; the C library itself is always the host's. */
 const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/

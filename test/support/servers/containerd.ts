@@ -12,8 +12,8 @@ const NAMESPACE = 'k8s.io'
 const CAPABILITIES =
   'CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE'
 /** An emptyDir in memory, as the kubelet makes it for a pod with a group of its own. */
-const emptyDir = (path: string): string =>
-  `type=tmpfs,src=tmpfs,dst=${path},options=rw:nosuid:nodev:mode=2777:gid=65532:size=16m`
+const emptyDir = (path: string, megabytes = 96): string =>
+  `type=tmpfs,src=tmpfs,dst=${path},options=rw:nosuid:nodev:mode=2777:gid=65532:size=${megabytes}m`
 
 /** Undefined where containers can be run; else why they cannot. */
 export function whyNoContainers(): string | undefined {
@@ -95,7 +95,7 @@ address = ${JSON.stringify(`${this.address}.ttrpc`)}
       '--net-host',
       '--seccomp',
       ...CAPABILITIES.split(' ').flatMap((c) => ['--cap-drop', `CAP_${c}`]),
-      ...['/tmp', ...empty].flatMap((path) => ['--mount', emptyDir(path)]),
+      ...[emptyDir('/tmp', 16), ...empty.map((path) => emptyDir(path))].flatMap((mount) => ['--mount', mount]),
       ...Object.entries(folders).flatMap(([to, from]) => [
         '--mount',
         `type=bind,src=${from},dst=${to},options=rbind:ro`,
