@@ -98,7 +98,7 @@ export const REJECTED: readonly Rejected[] = [
   rejected(
     machineComponent,
     { '/spec/probes/0/tcp': { port: 80 } },
-    'exactly one of exec, http, tcp, file, unit must be set',
+    'exactly one of exec, http, tcp, file, unit, cri, nodeLease must be set',
   ),
   rejected(machineComponentSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(
