@@ -81,6 +81,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'put-back': [[`set/${ABSENT}`]],
   'allow-edit': [[`set/${ABSENT}`, '--digest', 'x', '--reason', 'x']],
   import: [[ABSENT], [ABSENT, '--undo']],
+  adopt: [[ABSENT], [ABSENT, '--dry-run']],
   'machine join-command': [[ABSENT]],
   'machine readmit': [[ABSENT], [ABSENT, '--token']],
   'machine revoke': [[ABSENT]],

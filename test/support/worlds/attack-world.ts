@@ -156,7 +156,7 @@ async function furnish(world: AttackWorld): Promise<void> {
   await untilPoliciesHold(world, make)
 }
 
-/** A real server takes up policies in the order in which it hears of them: when the newest refuses, all do. */
+/** A real server takes up policies in the order in which they were made: when the newest refuses, all do. */
 async function untilPoliciesHold(
   world: AttackWorld,
   make: (path: string, body: object) => Promise<void>,

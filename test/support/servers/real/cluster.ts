@@ -39,7 +39,7 @@ export async function startCluster(): Promise<RealCluster> {
     ends.push(async () => admin.close())
     const node = await startNode(host, plane, NODE_NAME)
     ends.push(() => node.stop())
-    // Ends first: it asks an API server that is gone with the node.
+    // Ends first: it asks an API server that ends with the node.
     const rules = keepServiceRules(host, admin)
     ends.push(() => rules.stop())
     await until('the node is ready', () => isReady(admin), READY_WITHIN_MS).catch((e: unknown) => {
