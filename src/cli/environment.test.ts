@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { GIT_VARIABLES } from './commands/bootstrap.ts'
 import type { Io } from './io.ts'
 import { buildProgram, run } from './program.ts'
 
@@ -89,7 +90,7 @@ test('no help names a variable that is not read', () => {
   const named = [...new Set(ALL.map((p) => p.command))].flatMap((c) =>
     [...c.helpInformation().matchAll(/\bKUBENODE_[A-Z_]+/g)].map(([name]) => name),
   )
-  const read = new Set(WITH_VARIABLE.map((p) => p.option.envVar))
+  const read = new Set([...WITH_VARIABLE.map((p) => p.option.envVar), ...Object.values(GIT_VARIABLES)])
   expect(named.filter((name) => !read.has(name))).toEqual([])
 })
 

@@ -153,7 +153,7 @@ describe('joining', () => {
 
   test('without a bundle says what to do', async () => {
     rmSync(joinFile(dir))
-    await expect(joinCluster(deps())).rejects.toThrow(/^KN8008: .*kubenode agent join/)
+    await expect(joinCluster(deps())).rejects.toThrow(/^KN8008: .*kubenode machine join-command/)
   })
 
   test.each([

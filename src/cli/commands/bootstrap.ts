@@ -23,15 +23,22 @@ interface BootstrapFlags extends InstallFlags {
 /** A git server takes any user beside an access token. */
 const ANY_USER = 'kubenode'
 
+/** The token itself, where an option names its file: pipelines have it in a variable, and a list of processes shows no token. */
+export const GIT_VARIABLES = {
+  username: 'KUBENODE_GIT_USERNAME',
+  token: 'KUBENODE_GIT_TOKEN',
+  ca: 'KUBENODE_GIT_CA',
+} as const
+
 export function register(program: Command, io: Io): void {
   withTimeout(withSettings(withServer(program.command('bootstrap'))), '5m')
     .description('install KubeNode in a cluster and make it follow a git repository; running it again changes nothing')
     .requiredOption('--git <url>', 'the repository: https or file')
     .option('--branch <name>', 'the branch to follow', 'main')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
-    .option('--username <name>', 'user of the git server; KUBENODE_GIT_USERNAME when left out')
-    .option('--token-file <file>', 'file with the access token; KUBENODE_GIT_TOKEN when left out')
-    .option('--ca <file>', 'authority of the git server, as PEM; KUBENODE_GIT_CA names the file when left out')
+    .option('--username <name>', `user of the git server; ${GIT_VARIABLES.username} when left out`)
+    .option('--token-file <file>', `file with the access token; ${GIT_VARIABLES.token} when left out`)
+    .option('--ca <file>', `authority of the git server, as PEM; ${GIT_VARIABLES.ca} names the file when left out`)
     .option('--no-install', 'the programs of KubeNode are there already')
     .option('--dry-run', 'show what would be done and write nothing')
     .option('--no-wait', 'do not wait until the first commit is applied')
@@ -103,9 +110,9 @@ async function givenCredentials({ username, tokenFile, ca }: BootstrapFlags, io:
   }
   const fromEnvironment = (name: string): string | undefined => (io.env[name] === '' ? undefined : io.env[name])
   const token =
-    tokenFile === undefined ? fromEnvironment('KUBENODE_GIT_TOKEN') : read('--token-file', tokenFile).trimEnd()
-  const authority = ca ?? fromEnvironment('KUBENODE_GIT_CA')
-  const user = username ?? fromEnvironment('KUBENODE_GIT_USERNAME')
+    tokenFile === undefined ? fromEnvironment(GIT_VARIABLES.token) : read('--token-file', tokenFile).trimEnd()
+  const authority = ca ?? fromEnvironment(GIT_VARIABLES.ca)
+  const user = username ?? fromEnvironment(GIT_VARIABLES.username)
   if (user !== undefined && token === undefined)
     throw new KubeNodeError(
       initErrors.KN1504({ flag: '--username', value: user, why: 'there is no token; name its file with --token-file' }),
