@@ -117,9 +117,9 @@ test('S9 whatever it packs, agents unpack to the same tree; whatever agents refu
       } else {
         counts.refused++
         expect(said).toMatch(/^KN1113: /)
-        // A tar has no room for every path that a file system has.
+        // A tar has no room for every path that a file system has; the packer keeps one byte of the hundred of a name for its end.
         if (!said.includes('too long for a tar')) expect(await agentRefuses(there)).toBe(true)
-        else expect(longest).toBeGreaterThan(100)
+        else expect(longest).toBeGreaterThanOrEqual(100)
       }
       rmSync(root, { recursive: true })
     }),
