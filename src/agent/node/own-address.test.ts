@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { addressTowards, OwnAddress } from './own-address.ts'
+import { addressTowards, ownAddress } from './own-address.ts'
 
 test.each([
   ['https://127.0.0.1:6443', '127.0.0.1'],
@@ -12,7 +12,7 @@ test('it is asked for again after a minute, and the last one that was found stay
   const clock = new VirtualClock()
   const answers = ['10.0.0.5', undefined, '192.168.7.5']
   let changes = 0
-  const own = new OwnAddress(
+  const own = ownAddress(
     clock,
     () => Promise.resolve(answers.shift()),
     () => void changes++,

@@ -3,38 +3,16 @@
 import { createSocket } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
 import type { Clock } from '#lib/clock.ts'
+import { KeptReading } from '../kept-reading.ts'
 
-/** A changed route is reported with the next status after this. */
-const FRESH_MS = 60_000
 const DEFAULT_PORT = 443
 
-export class OwnAddress {
-  readonly #read: () => Promise<string | undefined>
-  readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #onChange: () => void
-  #address: string | undefined
-  #readAt = Number.NEGATIVE_INFINITY
-
-  constructor(clock: Pick<Clock, 'monotonic'>, read: () => Promise<string | undefined>, onChange: () => void) {
-    this.#clock = clock
-    this.#read = read
-    this.#onChange = onChange
-  }
-
-  /** The last one that was found; undefined until then. */
-  get value(): string | undefined {
-    const now = this.#clock.monotonic()
-    if (now - this.#readAt >= FRESH_MS) {
-      this.#readAt = now
-      void this.#read().then((address) => {
-        if (address === undefined || address === this.#address) return
-        this.#address = address
-        this.#onChange()
-      })
-    }
-    return this.#address
-  }
-}
+/** The last address that was found stays while none is found. */
+export const ownAddress = (
+  clock: Pick<Clock, 'monotonic'>,
+  read: () => Promise<string | undefined>,
+  onChange: () => void,
+): KeptReading => new KeptReading(clock, (last) => read().then((address) => address ?? last), onChange)
 
 /** Asks the kernel for the route; nothing is sent. Undefined without a route or a name; never rejects. */
 export async function addressTowards(server: string): Promise<string | undefined> {

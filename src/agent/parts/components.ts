@@ -13,7 +13,7 @@ import type { NodeObject } from '../node/node-object.ts'
 import { readPermit } from '../permits.ts'
 import { preflightOnNode } from '../preflight/on-node.ts'
 import { readNodeFacts } from '../preflight/read.ts'
-import { ServerVersion } from '../server-version.ts'
+import { KeptReading } from '../kept-reading.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Ground } from './ground.ts'
 
@@ -32,7 +32,7 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
   const { supervisor, trust, nodeObject, targets, onChange } = needs
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
-  const server = new ServerVersion(clock, session.serverVersion, () => components.wakeStaged())
+  const server = new KeptReading(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({
     ...base,
     processes: supervisor,

@@ -10,7 +10,7 @@ import { frozenCondition, type FrozenWatch } from '../frozen.ts'
 import { frozenFile } from '../node-dir.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
-import { addressTowards, OwnAddress } from '../node/own-address.ts'
+import { addressTowards, ownAddress } from '../node/own-address.ts'
 import { StatusWriter } from '../node/writer.ts'
 import type { WithSelf } from '../self/self-process.ts'
 import { machineStatus } from '../status/machine-status.ts'
@@ -82,7 +82,7 @@ export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWrite
   const { base, clock, node, facts, version, config, session, isHost } = ground
   const readySince = clock.now()
   const { server, nodeAddress } = session.identity
-  const own = new OwnAddress(
+  const own = ownAddress(
     clock,
     () => addressTowards(server),
     () => writer.touch(),
