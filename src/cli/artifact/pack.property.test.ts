@@ -101,6 +101,12 @@ const trees = fc
   // No file is also a folder.
   .filter((tree) => Object.keys(tree).every((a) => !Object.keys(tree).some((b) => b.startsWith(`${a}/`))))
 
+/** Over a hundred bytes; of exactly a hundred too, where no folder is before it: there the packing library stops one byte early. */
+const hasNoRoom = (path: string): boolean => {
+  const bytes = Buffer.byteLength(path)
+  return bytes > 100 || (bytes === 100 && !path.includes('/'))
+}
+
 test('S9 whatever it packs, agents unpack to the same tree; whatever agents refuse, it refuses', async () => {
   const counts = { packed: 0, refused: 0 }
   let n = 0
@@ -110,16 +116,15 @@ test('S9 whatever it packs, agents unpack to the same tree; whatever agents refu
       plant(root, tree)
       const there = onDisk(root)
       const said = await refusal(root)
-      const longest = Math.max(...Object.keys(there).map((p) => Buffer.byteLength(p)))
       if (said === '') {
         counts.packed++
         expect(await unpacked(readFileSync(join(dir, 'a.tar')))).toEqual(there)
       } else {
         counts.refused++
         expect(said).toMatch(/^KN1113: /)
-        // A tar has no room for every path that a file system has; the packer keeps one byte of the hundred of a name for its end.
+        // A tar has no room for every path that a file system has.
         if (!said.includes('too long for a tar')) expect(await agentRefuses(there)).toBe(true)
-        else expect(longest).toBeGreaterThanOrEqual(100)
+        else expect(Object.keys(there).filter(hasNoRoom)).not.toEqual([])
       }
       rmSync(root, { recursive: true })
     }),
