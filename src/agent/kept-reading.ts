@@ -1,4 +1,4 @@
-// A text that is read again in the background when it is old: whoever asks gets the last one at once; a change is reported.
+// A text that is read again in the background when it is old: the last one is there at once, and a change is reported.
 import type { Clock } from '#lib/clock.ts'
 
 /** A changed route, and an upgraded control plane, are noticed with the next use after this. */
