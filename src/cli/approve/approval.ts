@@ -7,7 +7,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Person } from '../who-am-i.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { approveErrors } from './approve-errors.ts'
 
 export interface ApproveWish {
   readonly reason: string | undefined
@@ -34,7 +34,7 @@ export function approvalOf(
 ): Approval {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1333({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(approveErrors.KN1333({ length: JSON.stringify(length) }))
   const of = { kind: object.kind as ApprovableKind, name: object.metadata.name ?? '' }
   const { namespace } = object.metadata
   const until = timestamp(now + ms)

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { Pack } from 'tar'
 import { ARCHIVE_LIMITS, TarNames, checkedPath, readTar, tarRefused } from '#agent/components/tar.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from './artifact-errors.ts'
 
 export interface Packed {
   readonly sha256: string
@@ -30,7 +30,7 @@ function entriesOf(folder: string): readonly Entry[] {
       const path = below === '' ? name : `${below}/${name}`
       if (entries.length >= ARCHIVE_LIMITS.entries)
         throw new KubeNodeError(
-          cliErrors.KN1103({ folder, length: `more than ${entries.length}`, maxFiles: ARCHIVE_LIMITS.entries }),
+          artifactErrors.KN1103({ folder, length: `more than ${entries.length}`, maxFiles: ARCHIVE_LIMITS.entries }),
         )
       const stat = packedStat(folder, path)
       names.add({ path: checkedPath(path, stat.isFile() ? 'File' : 'Folder'), kind: stat.isFile() ? 'File' : 'Folder' })
@@ -61,7 +61,8 @@ const KIND_BITS = 0o170000
 /** Like git's modes: the executable bit is content, the rest depends on the umask of a checkout. */
 function packedStat(folder: string, path: string): Stats {
   const stat = lstatSync(join(folder, path))
-  if (!stat.isFile() && !stat.isDirectory()) throw new KubeNodeError(cliErrors.KN1101({ path: join(folder, path) }))
+  if (!stat.isFile() && !stat.isDirectory())
+    throw new KubeNodeError(artifactErrors.KN1101({ path: join(folder, path) }))
   // A folder inherits these bits from its parent; on a file a user set them, and agents do not keep them.
   if (stat.isFile() && (stat.mode & SET_ID_OR_STICKY) !== 0)
     throw tarRefused(`${JSON.stringify(path)} has a set-id or sticky bit`)
@@ -74,12 +75,12 @@ function packedStat(folder: string, path: string): Stats {
 export async function packFolder(folder: string, target: string): Promise<Packed> {
   // Without a slash at its end, which would follow the link.
   const root = resolve(folder)
-  if (lstatSync(root).isSymbolicLink()) throw new KubeNodeError(cliErrors.KN1101({ path: folder }))
+  if (lstatSync(root).isSymbolicLink()) throw new KubeNodeError(artifactErrors.KN1101({ path: folder }))
   const partial = `${target}.partial`
   try {
     const entries = entriesOf(root)
     const files = entries.filter((e) => e.stat.isFile()).length
-    if (files === 0) throw new KubeNodeError(cliErrors.KN1102({ folder }))
+    if (files === 0) throw new KubeNodeError(artifactErrors.KN1102({ folder }))
     rmSync(partial, { force: true })
     const packed = await writeTar(root, entries, partial)
     await requireReadable(partial, entries)
@@ -87,7 +88,7 @@ export async function packFolder(folder: string, target: string): Promise<Packed
     return { ...packed, files }
   } catch (e) {
     if (!isKubeNodeError(e) || e.code !== 'KN8020') throw e
-    throw new KubeNodeError(cliErrors.KN1113({ folder, why: String(e.data['why']) }), { cause: e })
+    throw new KubeNodeError(artifactErrors.KN1113({ folder, why: String(e.data['why']) }), { cause: e })
   } finally {
     rmSync(partial, { force: true })
   }

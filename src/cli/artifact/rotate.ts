@@ -8,7 +8,7 @@ import { judgeStatement, signStatement } from '#api/trust/statement.ts'
 import { anchorOf, judgeTrust, parseSignedTrust, trustBytes } from '#api/trust/trust-document.ts'
 import type { SignedTrust, TrustDocument } from '#api/trust/trust-document.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from './artifact-errors.ts'
 import { readJson, readStatement, readText, writeJson } from './statement-file.ts'
 
 export interface RotateOptions {
@@ -61,19 +61,19 @@ export function rotateKeys(options: RotateOptions): Rotated {
 
 function documentAt(path: string): SignedTrust {
   const signed = parseSignedTrust(readJson(path, 'trust document'))
-  if (signed === undefined) throw new KubeNodeError(cliErrors.KN1106({ trust: path }))
+  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1106({ trust: path }))
   return signed
 }
 
 function requireGood(verdict: ReturnType<typeof judgeTrust>, path: string): void {
-  if (verdict.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1107({ trust: path, why: verdict.reason }))
+  if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1107({ trust: path, why: verdict.reason }))
 }
 
 function nextDocument(before: TrustDocument, key: PublicKey, { keep, expires }: RotateOptions): TrustDocument {
   const unknown = keep.find((id) => !before.keys.some((k) => k.keyId === id))
   if (unknown !== undefined)
     throw new KubeNodeError(
-      cliErrors.KN1110({ unknown, sequence: before.sequence, known: before.keys.map((k) => k.keyId).join(', ') }),
+      artifactErrors.KN1110({ unknown, sequence: before.sequence, known: before.keys.map((k) => k.keyId).join(', ') }),
     )
   const kept = before.keys.filter((k) => keep.includes(k.keyId) && k.keyId !== key.keyId)
   return { ...before, sequence: before.sequence + 1, expires, keys: [...kept, key] }
@@ -98,7 +98,7 @@ function resignedAt(
   if ((spec.signatures ?? []).length === 0) return []
   // An expired document, or one that revokes this version, does not invalidate signatures already made with its keys.
   const verdict = judgeStatement(spec, { ...before, expires: after.expires, revoked: [], floors: {} }, now)
-  if (verdict.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1111({ path, why: verdict.reason }))
+  if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1111({ path, why: verdict.reason }))
   const signed = signStatement(spec, signer)
   const signatures = (signed.signatures ?? []).filter((s) => after.keys.some((k) => k.keyId === s.keyId))
   return [{ path, statement: { ...statement, spec: { ...signed, signatures } } }]

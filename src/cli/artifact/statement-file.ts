@@ -7,7 +7,7 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from './artifact-errors.ts'
 
 /** Of artifacts that name none. */
 const DEFAULT_OS = 'linux'
@@ -16,7 +16,7 @@ export function readText(path: string, what: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(cliErrors.KN1104({ what, path, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1104({ what, path, why: messageOf(cause) }), { cause })
   }
 }
 
@@ -25,7 +25,7 @@ export function readJson(path: string, what: string): unknown {
   const [problem] = problems
   if (problem !== undefined || documents.length !== 1) {
     throw new KubeNodeError(
-      cliErrors.KN1105({
+      artifactErrors.KN1105({
         what,
         path,
         detail:

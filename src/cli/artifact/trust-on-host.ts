@@ -5,7 +5,7 @@ import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-documen
 import { nodeDir, trustFromHostFile } from '#agent/node-dir.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from './artifact-errors.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { readJson } from './statement-file.ts'
 
@@ -15,9 +15,9 @@ export function putTrustOnHost(trustPath: string, root: string, now: number): nu
   const verdict = judgeTrust({ ...anchorOf(signed?.document ?? NONE), sequence: 0 }, signed, now)
   if (signed === undefined || verdict.kind === 'Refused') {
     const reason = verdict.kind === 'Refused' ? verdict.reason : 'it is not a trust document'
-    throw new KubeNodeError(cliErrors.KN1107({ trust: trustPath, why: reason }))
+    throw new KubeNodeError(artifactErrors.KN1107({ trust: trustPath, why: reason }))
   }
-  if (!existsSync(join(root, 'state'))) throw new KubeNodeError(cliErrors.KN1112({ root }))
+  if (!existsSync(join(root, 'state'))) throw new KubeNodeError(artifactErrors.KN1112({ root }))
   requireTrustedFolder(root)
   writeWholeFile(trustFromHostFile(nodeDir(root)), JSON.stringify(signed))
   return signed.document.sequence

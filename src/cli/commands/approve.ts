@@ -9,7 +9,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { approveErrors } from '../approve/approve-errors.ts'
 
 interface Options extends ServerOptions {
   readonly reason?: string
@@ -35,11 +35,11 @@ export function register(program: Command, io: Io): void {
     const { kind } = kindCalled(word)
     const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
     if (type === undefined || name === '' || rest.length > 0)
-      throw new KubeNodeError(cliErrors.KN1334({ what: JSON.stringify(what) }))
+      throw new KubeNodeError(approveErrors.KN1334({ what: JSON.stringify(what) }))
     const client = await connect(options, io)
     const object = await findObject<OperationPermit | Release | FleetSource>(client, type, name, word)
     const who = await whoAmI(client)
-    if (who === undefined) throw new KubeNodeError(cliErrors.KN1335({ what }))
+    if (who === undefined) throw new KubeNodeError(approveErrors.KN1335({ what }))
     const requests = requestsOf(object)
     if (requests.length === 0) io.err(shownLine(`${what} needs no approval now`))
     for (const { digest, text } of requests) {

@@ -1,7 +1,7 @@
 // `kubenode artifact from-deb | from-tar | from-image`: makes a MachineComponent from what a user downloaded.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from '../artifact/artifact-errors.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { SourceKind } from '../artifact/from/source.ts'
@@ -78,7 +78,7 @@ async function sourceOf(kind: SourceKind, path: string, arch: string | undefined
 }
 
 const wrong = (option: string, text: string, form: string): KubeNodeError =>
-  new KubeNodeError(cliErrors.KN1136({ option, text: JSON.stringify(text), form }))
+  new KubeNodeError(artifactErrors.KN1136({ option, text: JSON.stringify(text), form }))
 
 function pairOf(option: string, text: string): readonly [string, string] {
   const at = text.indexOf('=')

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
 import { RECIPE_NAMES } from '../artifact/from/recipe-names.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { registerFrom } from './artifact-from.ts'
 
 interface PackOptions {
@@ -65,17 +65,18 @@ async function verify(path: string, options: { trust: string; artifact?: string 
     import('node:fs'),
   ])
   const signed = parseSignedTrust(files.readJson(options.trust, 'trust document'))
-  if (signed === undefined) throw new KubeNodeError(cliErrors.KN1106({ trust: options.trust }))
+  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1106({ trust: options.trust }))
   const now = Date.now()
   const self = judgeTrust({ ...anchorOf(signed.document), sequence: 0 }, signed, now)
-  if (self.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1107({ trust: options.trust, why: self.reason }))
+  if (self.kind === 'Refused')
+    throw new KubeNodeError(artifactErrors.KN1107({ trust: options.trust, why: self.reason }))
   const statement = files.readStatement(path)
   const verdict = judgeStatement(statement.spec as Parameters<typeof judgeStatement>[0], self.trust, now)
-  if (verdict.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1108({ path, why: verdict.reason }))
+  if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1108({ path, why: verdict.reason }))
   if (options.artifact !== undefined) {
     const digest = createHash('sha256').update(readFileSync(options.artifact)).digest('hex')
     if (!(statement.spec.artifacts ?? []).some((a) => a.sha256 === digest)) {
-      throw new KubeNodeError(cliErrors.KN1109({ artifact: options.artifact, digest, path }))
+      throw new KubeNodeError(artifactErrors.KN1109({ artifact: options.artifact, digest, path }))
     }
   }
   io.out(`${path}: ${statement.spec.component} ${statement.spec.version} is trusted\n`)

@@ -7,7 +7,7 @@ import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { holdErrors } from '../hold/hold-errors.ts'
 
 interface FreezeOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
@@ -23,7 +23,7 @@ interface ThawOptions extends ServerOptions, EvenIfAbsent {
 /** A file on a node freezes that node until it is removed. */
 function refuseBeside(isGiven: boolean, what: string): void {
   if (!isGiven) return
-  throw new KubeNodeError(cliErrors.KN1337({ what }))
+  throw new KubeNodeError(holdErrors.KN1337({ what }))
 }
 
 export function register(program: Command, io: Io): void {

@@ -1,7 +1,7 @@
 // `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
 import { Option, type Command } from 'commander'
 import type { Io } from '../io.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from '../image/image-errors.ts'
 
 interface RegistryFlags {
   readonly ca?: string
@@ -47,7 +47,7 @@ async function build(flags: BuildFlags, io: Io): Promise<void> {
   const architectures = flags.arch.split(',').map((text) => {
     const known = ARCHITECTURES.find((a) => a === text.trim())
     if (known !== undefined) return known
-    throw new KubeNodeError(cliErrors.KN1128({ text: JSON.stringify(text), known: ARCHITECTURES.join(', ') }))
+    throw new KubeNodeError(imageErrors.KN1128({ text: JSON.stringify(text), known: ARCHITECTURES.join(', ') }))
   })
   const { tag = VERSION, ...named } = parseReference(flags.name)
   const root = releaseRoot()

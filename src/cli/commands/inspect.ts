@@ -11,7 +11,7 @@ import { printable, printableLine, shownLine, shownLines } from '#lib/printable.
 import type { Related } from '../inspect/why.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { inspectErrors } from '../inspect/inspect-errors.ts'
 
 export interface ServerOptions {
   readonly kubeconfig?: string
@@ -71,7 +71,7 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
     if (status === 404) return undefined
-    throw new KubeNodeError(cliErrors.KN1314({ answer: said }))
+    throw new KubeNodeError(inspectErrors.KN1314({ answer: said }))
   }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const rows = answer.rows.map((r) => shown.map(({ i }) => printableLine(String(r.cells[i] ?? ''))))
@@ -180,7 +180,7 @@ async function showTable(
   const table = await getTable(client, `${path}${query}`, isWide)
   if (table === undefined) {
     if (name !== undefined) await findObject(client, type, name, kindWord)
-    throw new KubeNodeError(cliErrors.KN1315({ kind: qualifiedPlural(type) }))
+    throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }))
   }
   if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
   io.out(table)

@@ -9,7 +9,7 @@ import { shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_ERROR } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from '../machines/machines-errors.ts'
 import type { HostOptions } from '../machines/join-line.ts'
 
 interface ImportOptions extends ServerOptions {
@@ -53,9 +53,9 @@ export function register(program: Command, io: Io): void {
     .option('-o, --output <yaml>', 'print the Machines for git instead of creating them')
   withServer(importing).action(async (names: string[], options: ImportOptions) => {
     if (names.length === 0 && options.selector === undefined && options.all !== true)
-      throw new KubeNodeError(cliErrors.KN1361())
+      throw new KubeNodeError(machinesErrors.KN1361())
     if (options.output !== undefined && options.output !== 'yaml')
-      throw new KubeNodeError(cliErrors.KN1362({ output: options.output }))
+      throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
     const { runImport } = await import('../machines/run-import.ts')
     const client = await connect(options, io)
     const { failed } = await runImport({ client, names, ...options }, io)
@@ -145,6 +145,6 @@ function scriptDigest(file: string): string {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex')
   } catch (cause) {
-    throw new KubeNodeError(cliErrors.KN1368({ file, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(machinesErrors.KN1368({ file, why: messageOf(cause) }), { cause })
   }
 }

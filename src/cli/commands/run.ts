@@ -15,7 +15,7 @@ import { shownLine } from '#lib/printable.ts'
 import { isLife } from '#identity/certificate-life.ts'
 import { isInPod } from '#kube/in-cluster.ts'
 import { holderName } from '#nodes/own-pods.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from '../run/run-errors.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from '../run/artifacts-options.ts'
 import type { ListenOptions } from '../run/listeners.ts'
 import { RENDER_PLACES, renderImageOf } from '../run/render-place.ts'
@@ -187,7 +187,7 @@ export function register(program: Command, io: Io): void {
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())
         if (known === undefined)
-          throw new KubeNodeError(cliErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
+          throw new KubeNodeError(runErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
         return known
       })
       const listening = listeningOf(options, names)
@@ -261,28 +261,28 @@ export function register(program: Command, io: Io): void {
 function joinScriptOf({ joinScript }: Options): { readonly joinScript?: string } {
   if (joinScript === undefined) return {}
   if (!/^[0-9a-f]{64}$/.test(joinScript))
-    throw new KubeNodeError(cliErrors.KN1367({ value: JSON.stringify(joinScript) }))
+    throw new KubeNodeError(runErrors.KN1367({ value: JSON.stringify(joinScript) }))
   return { joinScript }
 }
 
 function lifeOf({ certificateLife: text }: Options): { readonly certificateSeconds?: number } {
   if (text === undefined) return {}
   const seconds = (durationMs(text) ?? Number.NaN) / 1_000
-  if (!isLife(seconds)) throw new KubeNodeError(cliErrors.KN1326({ text: JSON.stringify(text) }))
+  if (!isLife(seconds)) throw new KubeNodeError(runErrors.KN1326({ text: JSON.stringify(text) }))
   return { certificateSeconds: seconds }
 }
 
 /** In a pod the API server has an address that hosts reach only once they are nodes. */
 function serverForHosts({ hostServer, hostCa }: Options, own: { readonly server: string; readonly ca: string }) {
   if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
-    throw new KubeNodeError(cliErrors.KN1318({ url: JSON.stringify(hostServer) }))
+    throw new KubeNodeError(runErrors.KN1318({ url: JSON.stringify(hostServer) }))
   const ca = hostCa === undefined ? own.ca : readText(hostCa, 'authority of the API server')
   return { server: hostServer ?? own.server, ca }
 }
 
 function clusterOf({ cluster }: Options, { context }: { readonly context: string }): string {
   const name = cluster ?? context
-  if (name === '') throw new KubeNodeError(cliErrors.KN1324())
+  if (name === '') throw new KubeNodeError(runErrors.KN1324())
   return name
 }
 
@@ -295,11 +295,11 @@ function webhookOf(options: Options) {
   const { webhookHost: host, webhookService: service, webhookListen: listen = LOOPBACK, webhookPort } = options
   const port = Number(webhookPort)
   if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
-    throw new KubeNodeError(cliErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
+    throw new KubeNodeError(runErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
   if (host === undefined && service === undefined) return {}
   const [, namespace = '', , name = ''] = SERVICE.exec(service ?? '') ?? []
   if (service !== undefined && (host !== undefined || name === ''))
-    throw new KubeNodeError(cliErrors.KN1316({ service: JSON.stringify(service) }))
+    throw new KubeNodeError(runErrors.KN1316({ service: JSON.stringify(service) }))
   const at = service === undefined ? { host: host ?? '' } : { namespace, name }
   const { webhookClientCa } = options
   const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
@@ -317,6 +317,6 @@ function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
   const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
     if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
-      throw new KubeNodeError(cliErrors.KN1379({ url: JSON.stringify(url) }))
+      throw new KubeNodeError(runErrors.KN1379({ url: JSON.stringify(url) }))
   return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
 }

@@ -8,7 +8,7 @@ import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { repairErrors } from '../why-not/repair-errors.ts'
 
 interface RepairOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
@@ -24,7 +24,7 @@ export function register(program: Command, io: Io): void {
     .action(async (what: string, options: ServerOptions & { readonly output: 'text' | 'json' }) => {
       const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
       if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
-        throw new KubeNodeError(cliErrors.KN1353({ what: JSON.stringify(what) }))
+        throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
       const [{ look }, { blockerLines, blockers }] = await Promise.all([
         import('../why-not/look.ts'),
         import('../why-not/blockers.ts'),
@@ -58,7 +58,7 @@ export function register(program: Command, io: Io): void {
       if (options.evenIfAbsent !== true) {
         await findHeld(client, target, what)
         if (verb === 'repair' && !(await needsRepair(client, target, systemClock.now())))
-          throw new KubeNodeError(cliErrors.KN1354({ what }))
+          throw new KubeNodeError(repairErrors.KN1354({ what }))
       }
       const author = await authorOf(client, io)
       const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))

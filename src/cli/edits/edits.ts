@@ -12,7 +12,7 @@ import { isConflict, isForbidden } from '#kube/errors.ts'
 import { type Edit, type View, committedIn, committedOf, viewOf } from '#declared/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { editsErrors } from './edits-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { type Named, named } from '../inspect/target.ts'
 
@@ -29,7 +29,7 @@ export interface FoundEdit extends Found {
 /** What can be edited against git, by the words of `kubenode get`. */
 export function editable(what: string): Named {
   const target = named([what])
-  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(cliErrors.KN1390({ what }))
+  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(editsErrors.KN1390({ what }))
   return target
 }
 
@@ -39,7 +39,7 @@ export async function findEdit(client: KubeClient, what: string, now: number): P
   const live = await findObject(client, type, name, noun)
   const { items } = await client.list(inventory)
   const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
-  if (committed === undefined) throw new KubeNodeError(cliErrors.KN1392({ what }))
+  if (committed === undefined) throw new KubeNodeError(editsErrors.KN1392({ what }))
   const view = viewOf(live, committed, [], now)
   return view.edit === undefined ? undefined : { type, live, view, edit: view.edit }
 }
@@ -60,9 +60,9 @@ async function overwriteEdit(client: KubeClient, what: string, now: number): Pro
     const found = await findEdit(client, what, now)
     if (found === undefined) return undefined
     const { type, live, view, edit } = found
-    if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
+    if (view.isHeld) throw new KubeNodeError(editsErrors.KN1393({ what }))
     first ??= edit
-    if (edit.digest !== first.digest) throw new KubeNodeError(cliErrors.KN1399({ what }))
+    if (edit.digest !== first.digest) throw new KubeNodeError(editsErrors.KN1399({ what }))
     const { managedFields: _, ...metadata } = live.metadata
     const object = { ...live, metadata, spec: view.object['spec'] }
     try {
@@ -113,7 +113,7 @@ export function allowHold({ what, digest, reason, for: length, author }: AllowWi
   const { type, name } = editable(what)
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1394({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(editsErrors.KN1394({ length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
@@ -132,7 +132,7 @@ export function allowHold({ what, digest, reason, for: length, author }: AllowWi
 /** Refuses a digest of anything but the current edit: the object may have been edited again. */
 export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
   const found = await findEdit(client, what, now)
-  if (found === undefined) throw new KubeNodeError(cliErrors.KN1397({ what }))
+  if (found === undefined) throw new KubeNodeError(editsErrors.KN1397({ what }))
   const { edit } = found
-  if (edit.digest !== digest) throw new KubeNodeError(cliErrors.KN1395({ what, digest, found: edit.digest }))
+  if (edit.digest !== digest) throw new KubeNodeError(editsErrors.KN1395({ what, digest, found: edit.digest }))
 }

@@ -9,7 +9,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { removeHolds } from './placing.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { holdErrors } from './hold-errors.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 
 type HoldTarget = OperationalHold['spec']['target']
@@ -30,7 +30,7 @@ export function freezeTarget(what: string | undefined): HoldTarget {
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(
-      cliErrors.KN1330({
+      holdErrors.KN1330({
         what: JSON.stringify(what),
         Object: Object.keys(NOUNS)
           .map((n) => `${n}/NAME`)
@@ -56,7 +56,7 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
   const target = freezeTarget(what)
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1331({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(holdErrors.KN1331({ length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
@@ -75,7 +75,7 @@ export async function refuseEmpty(client: KubeClient): Promise<void> {
     if (isApiError(error)) return
     throw error
   }
-  throw new KubeNodeError(cliErrors.KN1338())
+  throw new KubeNodeError(holdErrors.KN1338())
 }
 
 export interface Thawed {

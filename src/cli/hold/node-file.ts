@@ -4,7 +4,7 @@ import { access, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { configFile, frozenFile, joinFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { holdErrors } from './hold-errors.ts'
 
 /** So that a mistyped folder does not look like a frozen node. */
 async function nodeFolder(path: string): Promise<NodeDir> {
@@ -12,7 +12,7 @@ async function nodeFolder(path: string): Promise<NodeDir> {
   const marks = [dir.state, joinFile(dir), configFile(dir)]
   const found = await Promise.all(marks.map((mark) => access(mark).then(isThere, isNotThere)))
   if (found.includes(true)) return dir
-  throw new KubeNodeError(cliErrors.KN1336({ path }))
+  throw new KubeNodeError(holdErrors.KN1336({ path }))
 }
 
 const isThere = (): boolean => true

@@ -4,7 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { holdErrors } from './hold-errors.ts'
 
 export const UNPROTECT_NAME = 'unprotect-all'
 /** Long enough for manual work, too short to be forgotten. */
@@ -19,7 +19,7 @@ export interface UnprotectWish {
 export function unprotectHold({ reason, for: length, author }: UnprotectWish, now: number): OperationalHold {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1332({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(holdErrors.KN1332({ length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { FILE_MODE, PROGRAM_MODE, textFile, type TarEntry } from '#oci/tar-entry.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from './image-errors.ts'
 import { READY_FOLDER } from '../agent/bundle.ts'
 import { NODE_PATH } from './node-layer.ts'
 import { isAsLocked, readNpmPackages } from './npm-packages.ts'
@@ -59,7 +59,7 @@ function packagesOf(root: string): readonly TarEntry[] {
   const packages = readNpmPackages(root)
   const shipped = [...packages.locked].filter(([folder, p]) => !p.isExtra && !TYPES.test(folder)).map(([f]) => f)
   const other = shipped.find((folder) => !isAsLocked(packages, folder))
-  if (other !== undefined) throw new KubeNodeError(cliErrors.KN1124({ folder: other, root }))
+  if (other !== undefined) throw new KubeNodeError(imageErrors.KN1124({ folder: other, root }))
   // A package in another has a folder of its own in the list.
   return shipped.flatMap((folder) =>
     filesOf(join(root, folder), `${APP}/${folder}`, (path) => UNREAD.test(path) || /(^|\/)node_modules\//.test(path)),

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from './image-errors.ts'
 
 export const ARCHITECTURES = ['amd64', 'arm64'] as const
 export type Architecture = (typeof ARCHITECTURES)[number]
@@ -31,7 +31,7 @@ const URL_OF_POOL = /^https?:\/\/[\w.-]+\/[\w./%+~-]+\.deb$/
 
 export function readDebianLock(root: string): DebianLock {
   const file = join(root, LOCK_FILE)
-  const bad = (why: string) => new KubeNodeError(cliErrors.KN1120({ file, why }))
+  const bad = (why: string) => new KubeNodeError(imageErrors.KN1120({ file, why }))
   if (!existsSync(file)) throw bad('there is no such file')
   const lock: unknown = JSON.parse(readFileSync(file, 'utf8'))
   const packages = isObject(lock) ? lock['packages'] : undefined
@@ -79,7 +79,7 @@ export function fetchPackages(cache: string, packages: readonly LockedPackage[])
   try {
     for (const p of missing) {
       if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran))
-      if (digest(partial(p)) !== p.sha256) throw new KubeNodeError(cliErrors.KN1122({ name: p.name, url: p.url }))
+      if (digest(partial(p)) !== p.sha256) throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
       renameSync(partial(p), fileOf(cache, p))
     }
   } finally {
@@ -93,14 +93,14 @@ function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
 }
 
 const cannotFetch = (cache: string, p: LockedPackage, why: string): KubeNodeError =>
-  new KubeNodeError(cliErrors.KN1121({ name: p.name, version: p.version, why, url: p.url, file: fileOf(cache, p) }))
+  new KubeNodeError(imageErrors.KN1121({ name: p.name, version: p.version, why, url: p.url, file: fileOf(cache, p) }))
 
 /** Checked each time: the cache may be shared, and what lies in it ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {
   const bytes = readFileSync(fileOf(cache, p))
   if (createHash('sha256').update(bytes).digest('hex') === p.sha256) return bytes
   rmSync(fileOf(cache, p), { force: true })
-  throw new KubeNodeError(cliErrors.KN1122({ name: p.name, url: p.url }))
+  throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
 }
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')

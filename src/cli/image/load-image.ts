@@ -1,7 +1,7 @@
 // Puts the image into the containerd of this host with its own program, or says how.
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from './image-errors.ts'
 import type { NamedImage } from './layout-file.ts'
 
 export interface LoadOptions {
@@ -33,10 +33,10 @@ export function loadImage(options: LoadOptions): string {
   for (const [program = CTR, ...args] of commands) {
     const { error, status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
     if (error !== undefined && 'code' in error && error.code === 'ENOENT')
-      throw new KubeNodeError(cliErrors.KN1126({ command: commands.map((c) => c.join(' ')).join(' && ') }))
+      throw new KubeNodeError(imageErrors.KN1126({ command: commands.map((c) => c.join(' ')).join(' && ') }))
     if (error !== undefined || status !== 0) {
       const why = error?.message ?? stderr.trim().split('\n').at(-1) ?? ''
-      throw new KubeNodeError(cliErrors.KN1127({ file: options.file, address: options.address, why }))
+      throw new KubeNodeError(imageErrors.KN1127({ file: options.file, address: options.address, why }))
     }
   }
   return byDigest(options.image)

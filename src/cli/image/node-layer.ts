@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'
 import { PROGRAM_MODE, type TarFile } from '#oci/tar-entry.ts'
 import { entriesOf } from '#oci/tar-reader.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from './image-errors.ts'
 import type { Architecture } from './debian-lock.ts'
 import { isAsLocked, readNpmPackages } from './npm-packages.ts'
 
@@ -40,7 +40,7 @@ interface Wanted {
 }
 
 async function fetched(cache: string, { name, version, integrity }: Wanted): Promise<Buffer> {
-  const bad = (why: string) => new KubeNodeError(cliErrors.KN1123({ name, version, why }))
+  const bad = (why: string) => new KubeNodeError(imageErrors.KN1123({ name, version, why }))
   const kept = join(cache, `${name}-${version}.tgz`)
   if (!existsSync(kept)) pack(cache, `${name}@${version}`, kept, bad)
   const packed = readFileSync(kept)

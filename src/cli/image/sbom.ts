@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from './image-errors.ts'
 import type { Architecture, LockedPackage } from './debian-lock.ts'
 import { NODE_PACKAGES } from './node-layer.ts'
 
@@ -48,7 +48,7 @@ export function npmSbom(root: string): Record<string, unknown> {
     maxBuffer: OUTPUT_BYTES,
   })
   const why = error?.message ?? stderr.trim().split('\n').at(-1) ?? ''
-  if (error !== undefined || status !== 0) throw new KubeNodeError(cliErrors.KN1125({ why }))
+  if (error !== undefined || status !== 0) throw new KubeNodeError(imageErrors.KN1125({ why }))
   return JSON.parse(stdout) as Record<string, unknown>
 }
 

@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { inspectErrors } from './inspect-errors.ts'
 import { kindCalled } from './target.ts'
 
 /** What Kubernetes accepts as a name; anything else names nothing. */
@@ -49,7 +49,7 @@ interface HeldTarget {
 export function absent(noun: string, name: string, known: readonly string[], plural: string): KubeNodeError {
   const near = didYouMean(name, known)
   const hint = near === undefined ? '' : ` (did you mean ${noun}/${near}?)`
-  return new KubeNodeError(cliErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
+  return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
 }
 
 /** Without the right to list, or the kind, there is no suggestion. */

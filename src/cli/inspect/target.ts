@@ -6,7 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { inspectErrors } from './inspect-errors.ts'
 
 export const nodes = coreKind('Node')
 
@@ -51,7 +51,7 @@ export function kindCalled(word: string): ResourceType {
     ...Object.keys(NOUNS).map(pluralOf),
   ])
   throw new KubeNodeError(
-    cliErrors.KN1310({ word: JSON.stringify(word), detail: near === undefined ? '' : `; did you mean ${near}?` }),
+    inspectErrors.KN1310({ word: JSON.stringify(word), detail: near === undefined ? '' : `; did you mean ${near}?` }),
   )
 }
 
@@ -66,6 +66,6 @@ export interface Named {
 export function named(words: readonly string[]): Named {
   const [first = '', second] = words
   const [kind = '', name] = first.includes('/') ? first.split('/', 2) : [first, second]
-  if (name === undefined || name === '') throw new KubeNodeError(cliErrors.KN1311({ first }))
+  if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first }))
   return { type: kindCalled(kind), name, noun: kind }
 }

@@ -4,7 +4,7 @@ import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { MAX_TEXT_BYTES } from '#lib/documents.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { lintErrors } from './lint-errors.ts'
 
 export interface LintFile {
   /** The path relative to the user's working folder. */
@@ -26,7 +26,7 @@ function walk(folder: string, found: string[]): string[] {
     // Links are not followed: they lead out of the tree, or around in it.
     if (entry.isDirectory()) walk(path, found)
     else if (entry.isFile() && ENDINGS.test(entry.name)) found.push(path)
-    if (found.length > MAX_FILES) throw new KubeNodeError(cliErrors.KN1012({ folder, maxFiles: MAX_FILES }))
+    if (found.length > MAX_FILES) throw new KubeNodeError(lintErrors.KN1012({ folder, maxFiles: MAX_FILES }))
   }
   return found
 }
@@ -34,13 +34,13 @@ function walk(folder: string, found: string[]): string[] {
 function read(path: string, name: string, isNamed: boolean): LintFile {
   const stat = statSync(path)
   // Reading a pipe waits for a writer, and some devices never end.
-  if (!stat.isFile()) throw new KubeNodeError(cliErrors.KN1016({ file: name }))
+  if (!stat.isFile()) throw new KubeNodeError(lintErrors.KN1016({ file: name }))
   const { size } = stat
   if (size > MAX_TEXT_BYTES) {
-    throw new KubeNodeError(cliErrors.KN1013({ name, size, maxTextBytes: MAX_TEXT_BYTES }))
+    throw new KubeNodeError(lintErrors.KN1013({ name, size, maxTextBytes: MAX_TEXT_BYTES }))
   }
   const bytes = readFileSync(path)
-  if (!isUtf8(bytes)) throw new KubeNodeError(cliErrors.KN1014({ name }))
+  if (!isUtf8(bytes)) throw new KubeNodeError(lintErrors.KN1014({ name }))
   return { name, text: bytes.toString('utf8'), isNamed }
 }
 
@@ -54,7 +54,7 @@ export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
       return [read(path, shown(path), true)]
     } catch (e) {
       if (e instanceof KubeNodeError) throw e
-      throw new KubeNodeError(cliErrors.KN1011({ file: given, why: messageOf(e) }), { cause: e })
+      throw new KubeNodeError(lintErrors.KN1011({ file: given, why: messageOf(e) }), { cause: e })
     }
   })
 }

@@ -23,7 +23,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { agentConfigFindings, isAgentConfigFile } from './agent-config.ts'
 import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { lintErrors } from './lint-errors.ts'
 
 /** A KubeNode object that is valid by itself, with its position in a file. */
 export interface Placed {
@@ -93,7 +93,7 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     return [
       {
-        code: cliErrors.KN1021.code,
+        code: lintErrors.KN1021.code,
         message: `no kind ${JSON.stringify(value['kind'])} in ${API_GROUP_VERSION}${hint}`,
         pointer: '/kind',
       },
@@ -112,7 +112,7 @@ const trustProblems = (v: Record<string, unknown>): Unplaced[] =>
   parseSignedTrust(v) === undefined
     ? [
         {
-          code: cliErrors.KN1024.code,
+          code: lintErrors.KN1024.code,
           message: 'this is no trust document; make one with kubenode artifact keys trust',
           pointer: '/document',
         },
@@ -124,7 +124,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof value[field] !== 'string' || value[field] === '') {
       out.push({
-        code: cliErrors.KN1022.code,
+        code: lintErrors.KN1022.code,
         message: `every object names its ${field}; this one does not`,
         pointer: `/${field}`,
       })
@@ -134,7 +134,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
   if (out.length === 0 && !named) {
     out.push({
-      code: cliErrors.KN1023.code,
+      code: lintErrors.KN1023.code,
       message: `${word(value['kind'])} has no metadata.name; give it one`,
       pointer: '/metadata',
     })
@@ -149,7 +149,7 @@ function commitProblems(value: Record<string, unknown>): Unplaced[] {
   if (named !== undefined) {
     // A missing name is reported with the frame.
     if (named.message.startsWith('has no ')) return []
-    return [{ code: cliErrors.KN1025.code, message: `the object ${named.message}`, pointer: named.pointer }]
+    return [{ code: lintErrors.KN1025.code, message: `the object ${named.message}`, pointer: named.pointer }]
   }
   const owned = ownershipProblem(value as unknown as KubeObject)
   if (owned === undefined) return []
@@ -164,7 +164,7 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       looked: 1,
       problems: [
         {
-          code: cliErrors.KN1020.code,
+          code: lintErrors.KN1020.code,
           message: 'an object is a map with apiVersion, kind and metadata; this is none',
           pointer: '',
         },
@@ -256,7 +256,7 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
     file,
     line: p.line,
     column: p.column,
-    code: cliErrors.KN1015.code,
+    code: lintErrors.KN1015.code,
     message: `cannot be read: ${p.message}`,
   }))
   return {

@@ -5,7 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from './machines-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import type { Io } from '../io.ts'
 
@@ -21,7 +21,7 @@ type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number
 export async function adopt({ client, name, dryRun = false }: AdoptWish, io: Pick<Io, 'out' | 'err'>): Promise<void> {
   const machine = await machineOf(client, name)
   const cannot = cannotAdopt(machine)
-  if (cannot !== undefined) throw new KubeNodeError(cliErrors.KN1377({ name, why: cannot }))
+  if (cannot !== undefined) throw new KubeNodeError(machinesErrors.KN1377({ name, why: cannot }))
   for (const line of adoptionLines(machine)) io.out(shownLine(line))
   if (dryRun) return
   const now = machine.spec.adoption

@@ -6,7 +6,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isHandedOver } from '#identity/join-token.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from './machines-errors.ts'
 
 export interface TokenSecret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
 export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinTicket {
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec
-  const cannot = (why: string) => new KubeNodeError(cliErrors.KN1360({ name, why }))
+  const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1360({ name, why }))
   if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
   if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
   const found = tokens.filter((t) => isFor(t, machine))

@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { downloadScript, PROXY_OF_HOST } from '../agent/download-script.ts'
 import { quoted, shellError } from '../agent/shell-error.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from './machines-errors.ts'
 import type { JoinTicket } from './join-command.ts'
 
 export interface HostOptions {
@@ -99,7 +99,7 @@ interface Source {
 }
 
 function sourceOf({ machine, bundle }: JoinTicket, { script }: JoinLineOptions): Source {
-  const cannot = (why: string) => new KubeNodeError(cliErrors.KN1365({ name: machine, why }))
+  const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1365({ name: machine, why }))
   const { artifactBase, artifactCaData } = bundle
   if (artifactBase === '')
     throw cannot(
@@ -118,7 +118,7 @@ function sourceOf({ machine, bundle }: JoinTicket, { script }: JoinLineOptions):
 }
 
 function hostArguments({ proxyApi, address, prefix }: HostOptions): readonly string[] {
-  const wrong = (why: string) => new KubeNodeError(cliErrors.KN1366({ why }))
+  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1366({ why }))
   if (address !== undefined && isIP(address) === 0) throw wrong(`--address ${JSON.stringify(address)} is no IP address`)
   if (prefix !== undefined && !/^\/[\w./-]+$/.test(prefix))
     throw wrong(`--prefix ${JSON.stringify(prefix)} is no absolute path of plain characters`)
@@ -130,7 +130,7 @@ function hostArguments({ proxyApi, address, prefix }: HostOptions): readonly str
 }
 
 export function requireProxy({ proxy, proxyExcept, proxyApi }: HostOptions): void {
-  const wrong = (why: string) => new KubeNodeError(cliErrors.KN1366({ why }))
+  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1366({ why }))
   if (proxy === undefined && proxyExcept !== undefined) throw wrong('--proxy-except needs --proxy')
   if (proxy !== undefined && !['http:', 'https:'].includes(URL.parse(proxy)?.protocol ?? ''))
     throw wrong(`--proxy ${JSON.stringify(proxy)} is no address such as http://proxy.example.org:3128`)

@@ -5,7 +5,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { hasAcceptedKey } from '#identity/agent-key.ts'
 import { readmission } from '#identity/readmitted.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from './machines-errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
@@ -23,7 +23,7 @@ export interface ReadmitWish extends MachineChoice {
   readonly allWaiting?: string
 }
 
-const wrong = (why: string, cause?: unknown) => new KubeNodeError(cliErrors.KN1363({ why }), { cause })
+const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1363({ why }), { cause })
 
 export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
   if (asked.list === true) return listWaiting(asked, io)

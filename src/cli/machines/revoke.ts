@@ -6,7 +6,7 @@ import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
 import { revocation } from '#identity/agent-key.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { machinesErrors } from './machines-errors.ts'
 import type { Io } from '../io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
 
@@ -19,7 +19,7 @@ export interface RevokeWish extends MachineChoice {
   readonly now: number
 }
 
-const wrong = (why: string, cause?: unknown) => new KubeNodeError(cliErrors.KN1364({ why }), { cause })
+const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1364({ why }), { cause })
 
 export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
   const { reason = '' } = wish

@@ -8,6 +8,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { bundleAgent, READY_FOLDER } from '../agent/bundle.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { imageErrors } from '../image/image-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
 import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional, type Sources } from './manifest.ts'
 
@@ -119,7 +120,7 @@ const packedImports = (text: string): string =>
 function copyPackages(root: string, folder: string, sources: Sources): void {
   const packages = readNpmPackages(root)
   for (const below of bundledFolders(sources)) {
-    if (!isAsLocked(packages, below)) throw new KubeNodeError(cliErrors.KN1124({ folder: below, root }))
+    if (!isAsLocked(packages, below)) throw new KubeNodeError(imageErrors.KN1124({ folder: below, root }))
     for (const path of filesBelow(join(root, below))) {
       // A package in another has a folder of its own in the list.
       if (/(^|\/)node_modules\//.test(path) || UNREAD.test(path)) continue

@@ -20,9 +20,21 @@ import { providersErrors } from '#providers/providers-errors.ts'
 import { runtimeErrors } from '#runtime/runtime-errors.ts'
 import { schemaErrors } from '#schema/schema-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
+import { approveErrors } from '../approve/approve-errors.ts'
+import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { editsErrors } from '../edits/edits-errors.ts'
+import { holdErrors } from '../hold/hold-errors.ts'
+import { imageErrors } from '../image/image-errors.ts'
 import { initErrors } from '../init/init-errors.ts'
+import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { installErrors } from '../install/install-errors.ts'
+import { lintErrors } from '../lint/lint-errors.ts'
+import { machinesErrors } from '../machines/machines-errors.ts'
+import { rolloutErrors } from '../rollout/rollout-errors.ts'
+import { rulesErrors } from '../rules/rules-errors.ts'
+import { runErrors } from '../run/run-errors.ts'
+import { repairErrors } from '../why-not/repair-errors.ts'
 
 type Entries = Readonly<Record<string, ErrorText & { readonly code: ErrorCode }>>
 
@@ -33,13 +45,31 @@ export interface ErrorPart {
   readonly tables: readonly Entries[]
 }
 
+const CLI_TABLES: readonly Entries[] = [
+  approveErrors,
+  artifactErrors,
+  cliErrors,
+  editsErrors,
+  holdErrors,
+  imageErrors,
+  initErrors,
+  inspectErrors,
+  installErrors,
+  lintErrors,
+  machinesErrors,
+  rolloutErrors,
+  rulesErrors,
+  runErrors,
+  repairErrors,
+]
+
 export const BENCH_PART = { thousands: 9, name: 'test bench' } as const
 
 export const ERROR_PARTS: readonly ErrorPart[] = [
   {
     thousands: 1,
     name: 'command line, input, local fleet',
-    tables: [libErrors, cliErrors, installErrors, initErrors, localErrors],
+    tables: [libErrors, ...CLI_TABLES, localErrors],
   },
   { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
   { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, declaredErrors, secretsErrors] },

@@ -4,7 +4,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
@@ -51,7 +51,7 @@ export function register(program: Command, io: Io): void {
     holdFor({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     const { status = {} } = await releaseCalled(client, name)
-    if (!canBeRetried(status)) throw new KubeNodeError(cliErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
+    if (!canBeRetried(status)) throw new KubeNodeError(rolloutErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
     const hold = await placeHold(client, holdFor({ ...wish, author: await authorOf(client, io) }, systemClock.now()))
     const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
     io.out(shownLine(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`))

@@ -13,7 +13,7 @@ import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.t
 import type { Io } from '../io.ts'
 import type { SetChange } from './commit.ts'
 import type { HoldWish } from './holds.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 
 interface HoldOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
@@ -139,7 +139,7 @@ function registerRollback(program: Command, io: Io): void {
       import('./revisions.ts'),
     ])
     const { reason, now: isNow = false } = options
-    if (isNow && reason === undefined) throw new KubeNodeError(cliErrors.KN1376())
+    if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1376())
     const client = await connect(options, io)
     const { set, revisions } = await setAndRevisions(client, name)
     const to = revisionCalled(set, revisions, options.to)

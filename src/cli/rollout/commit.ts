@@ -4,7 +4,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type Component, type Revision, changesBetween } from './revisions.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 
 export interface SetChange {
   readonly set: string
@@ -27,15 +27,15 @@ export function rollbackChange(set: MachineComponentSet, to: Revision): SetChang
 export function promotion(canary: ComponentCanary, sets: readonly MachineComponentSet[]): readonly SetChange[] {
   const { name = '' } = canary.metadata
   const { phase = 'Pending', promotedBy, waitingFor } = canary.status ?? {}
-  if (phase === 'Promoted') throw new KubeNodeError(cliErrors.KN1373({ name, promotedBy: promotedBy ?? '' }))
+  if (phase === 'Promoted') throw new KubeNodeError(rolloutErrors.KN1373({ name, promotedBy: promotedBy ?? '' }))
   if (phase !== 'Passed')
     throw new KubeNodeError(
-      cliErrors.KN1374({ name, phase, detail: waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})` }),
+      rolloutErrors.KN1374({ name, phase, detail: waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})` }),
     )
   const changes = sets.flatMap((set) => changed(set, canary))
   if (changes.length > 0) return changes
   const names = canary.spec.components.map((c) => c.name).join(', ')
-  throw new KubeNodeError(cliErrors.KN1375({ name, names }))
+  throw new KubeNodeError(rolloutErrors.KN1375({ name, names }))
 }
 
 function changed(set: MachineComponentSet, { spec }: ComponentCanary): readonly SetChange[] {

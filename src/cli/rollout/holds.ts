@@ -6,7 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { removeHolds } from '../hold/placing.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 
 type Target = OperationalHold['spec']['target']
@@ -26,7 +26,7 @@ export function heldTarget(what: string): Target {
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(
-      cliErrors.KN1370({
+      rolloutErrors.KN1370({
         what: JSON.stringify(what),
         Object: Object.keys(NOUNS)
           .map((n) => `${n}/NAME`)
@@ -54,7 +54,7 @@ const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
 export function holdFor({ target, effect, to, reason, for: length, author }: HoldWish, now: number): OperationalHold {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1371({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(rolloutErrors.KN1371({ length: JSON.stringify(length) }))
   const name = holdName(target, effect)
   return {
     apiVersion: API_GROUP_VERSION,

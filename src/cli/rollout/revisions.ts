@@ -8,7 +8,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 
 export const revisionType = coreKind('ControllerRevision')
 
@@ -99,7 +99,7 @@ export function revisionCalled(
   const known = revisions.filter((r) => to !== undefined || r !== now).map((r) => r.number)
   const revision = to === undefined ? 'an earlier revision with a completed rollout' : `revision ${JSON.stringify(to)}`
   throw new KubeNodeError(
-    cliErrors.KN1372({ revision, name: String(set.metadata.name), known: known.join(', ') || 'none is kept' }),
+    rolloutErrors.KN1372({ revision, name: String(set.metadata.name), known: known.join(', ') || 'none is kept' }),
   )
 }
 

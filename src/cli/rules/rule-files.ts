@@ -24,7 +24,7 @@ import type { LoadedModule } from '#sync/render/protocol.ts'
 import { type Below, below } from './below.ts'
 import { conditionsOfFleet } from './fleet-conditions.ts'
 import { malformedCases } from './case-problems.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rulesErrors } from './rules-errors.ts'
 
 const ENDING = '.cases.ts'
 
@@ -52,14 +52,14 @@ const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCa
 /** The code of the files runs in the cage, as in a render; only its exports arrive here. */
 export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
-  if (!existsSync(root)) throw new KubeNodeError(cliErrors.KN1340({ folder }))
+  if (!existsSync(root)) throw new KubeNodeError(rulesErrors.KN1340({ folder }))
   const all = below(root)
   // Links among them, too: the cage says that it has no such file.
   const files = all
     .map((f) => f.path)
     .filter((f) => f.endsWith(ENDING))
     .toSorted()
-  if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
+  if (files.length === 0) throw new KubeNodeError(rulesErrors.KN1341({ folder, ending: ENDING }))
   const reported = conditionsOfFleet(join(root, '..', 'fleet'))
   const modules = await loadModules(root, files, { cage: await cage(), shown: folder })
   const names = new Set(all.filter((f) => f.isFile).map((f) => f.path))
@@ -129,11 +129,11 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
     const [, path = '', line = ''] = /^(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
     const broken = path === '' ? shown : shownPath(cwd, join(root, '..', path))
     const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`
-    return notUsable(name, broken, numbered(cliErrors.KN1342({ file: broken, why })))
+    return notUsable(name, broken, numbered(rulesErrors.KN1342({ file: broken, why })))
   }
   const { rule, cases } = isObject(module.exports) ? module.exports : {}
   if (!isObject(rule) || !Array.isArray(cases))
-    return notUsable(name, shown, numbered(cliErrors.KN1343({ file: shown })))
+    return notUsable(name, shown, numbered(rulesErrors.KN1343({ file: shown })))
   const malformed = malformedCases(cases)
   const object = {
     apiVersion: API_GROUP_VERSION,

@@ -15,7 +15,7 @@ import { explainTerm, renderExplanation } from '#policy/explanation.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { RuleFile } from './rule-files.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { rulesErrors } from './rules-errors.ts'
 
 export interface Simulated {
   readonly node: string
@@ -32,12 +32,12 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
   const { documents, problems } = parseDocuments(textOf(file, cwd))
   const [problem] = problems
   if (problem !== undefined)
-    throw new KubeNodeError(cliErrors.KN1344({ file, line: problem.line, why: problem.message }))
+    throw new KubeNodeError(rulesErrors.KN1344({ file, line: problem.line, why: problem.message }))
   const objects = documents.flatMap(({ value }) => itemsOf(value)).filter(isObject)
   const ofKind = (kind: string) => objects.filter((o) => o['kind'] === kind).map((o) => shaped(o, file))
   const nodes: readonly Node[] = ofKind('Node')
   const machines = ofKind('Machine') as unknown as readonly Machine[]
-  if (nodes.length === 0) throw new KubeNodeError(cliErrors.KN1345({ file }))
+  if (nodes.length === 0) throw new KubeNodeError(rulesErrors.KN1345({ file }))
   return nodes.map((node) =>
     nodeView(
       node,
@@ -50,7 +50,7 @@ function textOf(file: string, cwd: string): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(cliErrors.KN1346({ file, why: messageOf(cause) }), {
+    throw new KubeNodeError(rulesErrors.KN1346({ file, why: messageOf(cause) }), {
       cause,
     })
   }
@@ -62,7 +62,7 @@ function shaped(object: Record<string, unknown>, file: string): KubeObject {
   const name = isObject(metadata) ? metadata['name'] : undefined
   const bad = (what: string): never => {
     throw new KubeNodeError(
-      cliErrors.KN1347({
+      rulesErrors.KN1347({
         file,
         kind: String(kind),
         detail: typeof name === 'string' ? name : 'without a name',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 import { addressIn } from './listeners.ts'
 
 export interface ArtifactsOptions {
@@ -25,7 +25,7 @@ export type ServedArtifacts = ArtifactsConfig & {
 export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   const { artifactsFolder: folder, artifactsListen: listen = DEFAULT_LISTEN, artifactsCert: cert } = options
   const { artifactsKey: key, artifactsHost = '' } = options
-  const wrong = (what: string) => new KubeNodeError(cliErrors.KN1328({ what }))
+  const wrong = (what: string) => new KubeNodeError(runErrors.KN1328({ what }))
   if (folder === undefined) throw wrong('--artifacts-folder is missing')
   if ((cert === undefined) !== (key === undefined)) throw wrong('--artifacts-cert and --artifacts-key belong together')
   const hosts = artifactsHost
@@ -51,7 +51,7 @@ export function authorityIn(file: string): string {
     const text = readFileSync(file, 'utf8')
     if (text.includes('-----BEGIN CERTIFICATE-----')) return Buffer.from(text).toString('base64')
   } catch (error) {
-    throw new KubeNodeError(cliErrors.KN1329({ file, why: messageOf(error) }), { cause: error })
+    throw new KubeNodeError(runErrors.KN1329({ file, why: messageOf(error) }), { cause: error })
   }
-  throw new KubeNodeError(cliErrors.KN1329({ file, why: 'it holds no certificate in PEM' }))
+  throw new KubeNodeError(runErrors.KN1329({ file, why: 'it holds no certificate in PEM' }))
 }

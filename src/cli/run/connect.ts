@@ -6,7 +6,7 @@ import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 
 export interface Connection {
   readonly config: ConnectionConfig
@@ -33,7 +33,7 @@ export async function chosenConnection({ file, context, env, root }: Chosen): Pr
   const [first] = named
   if (first !== undefined && named.length === 1) return connectionOf(first, context)
   if (named.length > 1) return listedConnection(named, context)
-  if (!isInPod(env)) throw new KubeNodeError(cliErrors.KN1312())
+  if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312())
   return podConnection(env, root)
 }
 
@@ -47,7 +47,7 @@ export const podConnection = (env: Environment, root?: string): Connection => ({
 async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
   const there = files.filter((f) => existsSync(f))
   if (there.length === 0)
-    throw new KubeNodeError(cliErrors.KN1301({ file: files.join(', '), why: 'none of them exists' }))
+    throw new KubeNodeError(runErrors.KN1301({ file: files.join(', '), why: 'none of them exists' }))
   const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
   return loadKubeconfig({ files: there, ...(context !== undefined && { context }) })
 }
@@ -57,7 +57,7 @@ export async function connectionOf(file: string, context?: string): Promise<Conn
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(cliErrors.KN1301({ file, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(runErrors.KN1301({ file, why: messageOf(cause) }), { cause })
   }
   if (safeKubeconfigProblems(text).length === 0) {
     return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
@@ -83,6 +83,6 @@ export function talkingClientOf(config: ConnectionConfig, say: (line: string) =>
 /** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */
 export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
   const { server, ca } = config
-  if (ca === undefined) throw new KubeNodeError(cliErrors.KN1302({ server }))
+  if (ca === undefined) throw new KubeNodeError(runErrors.KN1302({ server }))
   return { server, ca: 'data' in ca ? ca.data : readFileSync(ca.file, 'utf8') }
 }

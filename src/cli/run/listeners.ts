@@ -7,7 +7,7 @@ import { StatusHttp } from '#runtime/http.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type KeyFiles, MetricsServer } from '#runtime/metrics-server.ts'
 import { readText } from '../artifact/statement-file.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 import type { Served } from './role.ts'
 
 export interface ListenOptions {
@@ -45,7 +45,7 @@ export function addressIn(option: string, text: string): Address {
   const host = bracketed ?? plain ?? ''
   const port = Number(digits)
   if (isIP(host) === 0 || digits === '' || port > MAX_PORT)
-    throw new KubeNodeError(cliErrors.KN1306({ option, text: JSON.stringify(text) }))
+    throw new KubeNodeError(runErrors.KN1306({ option, text: JSON.stringify(text) }))
   return { host, port }
 }
 
@@ -54,12 +54,12 @@ export function listeningOf(options: ListenOptions, roles: readonly string[]): L
   const { metricsPort, healthListen } = options
   const port = Number(metricsPort)
   if (!/^\d+$/.test(metricsPort) || port > MAX_PORT)
-    throw new KubeNodeError(cliErrors.KN1309({ port: JSON.stringify(metricsPort), maxPort: MAX_PORT }))
+    throw new KubeNodeError(runErrors.KN1309({ port: JSON.stringify(metricsPort), maxPort: MAX_PORT }))
   const health = healthListen === undefined ? undefined : addressIn('--health-listen', healthListen)
   const metrics = metricsIn(options)
   const taken = [port, health?.port, metrics?.port].find((p) => p !== undefined && p !== 0)
   if (taken !== undefined && roles.length > 1)
-    throw new KubeNodeError(cliErrors.KN1308({ port: taken, roles: roles.join(' and ') }))
+    throw new KubeNodeError(runErrors.KN1308({ port: taken, roles: roles.join(' and ') }))
   return {
     // With an address of the pod there is no use for a port of loopback that changes with every start.
     ...(((health === undefined && metrics === undefined) || port !== 0) && { loopback: port }),
@@ -72,7 +72,7 @@ function metricsIn(options: ListenOptions): Listening['metrics'] {
   const { metricsListen, metricsInsecure: isInsecure = false, metricsClientCa } = options
   const { metricsTlsCert: cert, metricsTlsKey: key } = options
   if (metricsListen === undefined) return undefined
-  if ((cert === undefined) !== (key === undefined)) throw new KubeNodeError(cliErrors.KN1317())
+  if ((cert === undefined) !== (key === undefined)) throw new KubeNodeError(runErrors.KN1317())
   return {
     ...addressIn('--metrics-listen', metricsListen),
     isInsecure,

@@ -1,7 +1,7 @@
 // Where sync renders commits: in Jobs of its cluster when it is a pod itself, else in a process of its machine. Never another place than the one that was said.
 import { isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 
 export const RENDER_PLACES = ['job', 'process'] as const
 
@@ -19,7 +19,7 @@ export function renderImageOf({ render, renderImage, env }: RenderWish): string 
   if ((render ?? (isInPod(env) ? 'job' : 'process')) === 'process') return undefined
   if (renderImage === undefined || !IMAGE.test(renderImage))
     throw new KubeNodeError(
-      cliErrors.KN1327({ seen: renderImage === undefined ? 'none' : JSON.stringify(renderImage) }),
+      runErrors.KN1327({ seen: renderImage === undefined ? 'none' : JSON.stringify(renderImage) }),
     )
   return renderImage
 }

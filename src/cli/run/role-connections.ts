@@ -2,7 +2,7 @@
 import { programUser } from '#api/names.ts'
 import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 import { type Connection, connectionOf, podConnection } from './connect.ts'
 import { ROLE_NAMES, type RoleName } from './roles.ts'
 
@@ -35,10 +35,10 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
   const read = files.map(readFile)
   const extra = read.find(({ role }) => role !== undefined && !names.includes(role))
   if (extra?.role !== undefined)
-    throw new KubeNodeError(cliErrors.KN1321({ role: extra.role, roles: names.join(', ') }))
+    throw new KubeNodeError(runErrors.KN1321({ role: extra.role, roles: names.join(', ') }))
   const twice = read.find(({ role }, n) => read.findIndex((r) => r.role === role) !== n)
   if (twice !== undefined)
-    throw new KubeNodeError(cliErrors.KN1322({ file: twice.file, role: twice.role ?? 'all roles' }))
+    throw new KubeNodeError(runErrors.KN1322({ file: twice.file, role: twice.role ?? 'all roles' }))
   const plain = read.find(({ role }) => role === undefined)?.file
   // A role whose file was forgotten must not silently run as the pod.
   const isPod = files.length === 0 && isInPod(env)
@@ -46,7 +46,7 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
   return new Map(
     names.map((name) => {
       const file = read.find(({ role }) => role === name)?.file ?? plain
-      if (file === undefined && !isPod) throw new KubeNodeError(cliErrors.KN1323({ role: name }))
+      if (file === undefined && !isPod) throw new KubeNodeError(runErrors.KN1323({ role: name }))
       return [name, file]
     }),
   )
@@ -78,7 +78,7 @@ const identityText = ({ config }: Connection): string => {
 
 const shared = (names: readonly RoleName[], files: readonly (string | undefined)[]): KubeNodeError =>
   new KubeNodeError(
-    cliErrors.KN1320({
+    runErrors.KN1320({
       roles: names.join(' and '),
       files: [...new Set(files.map(shown))].join(' and '),
       expected: names.map((n) => `${n}=<kubeconfig of ${programUser(n)}>`).join(' --kubeconfig '),

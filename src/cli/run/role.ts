@@ -6,7 +6,7 @@ import type { EventRecorder } from '#kube/events.ts'
 import { programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ApiError } from '#kube/errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -90,7 +90,7 @@ export interface Served {
 export const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayNotRun(role, cause.serverMessage, cause)
 
 const mayNotRun = (role: string, why: string, cause?: ApiError): KubeNodeError =>
-  new KubeNodeError(cliErrors.KN1307({ role, why, identity: programUser(role) }), { retry: 'later', cause })
+  new KubeNodeError(runErrors.KN1307({ role, why, identity: programUser(role) }), { retry: 'later', cause })
 
 function actingAs({ clientAs }: RunRoleOptions, user: string): KubeClient {
   if (clientAs === undefined) throw new Error(`no client acts as ${user}`)

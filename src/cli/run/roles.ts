@@ -16,7 +16,7 @@ import type { ServedArtifacts } from './artifacts-options.ts'
 import { NEEDS } from './needs.ts'
 import { PinnedAuthority } from './pinned-authority.ts'
 import type { Role } from './role.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { runErrors } from './run-errors.ts'
 import { VERSION } from '../version.ts'
 
 export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
@@ -67,7 +67,7 @@ function trustOf(path: string | undefined): JoinBundle['trust'] {
   const document = parseSignedTrust(JSON.parse(readFileSync(path, 'utf8')))
   const anchor = document && { ...anchorOf(document.document), sequence: 0 }
   if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
-    throw new KubeNodeError(cliErrors.KN1304({ path }))
+    throw new KubeNodeError(runErrors.KN1304({ path }))
   }
   return { anchor, document }
 }

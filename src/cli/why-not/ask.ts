@@ -4,7 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { repairErrors } from './repair-errors.ts'
 
 export const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
 export type Asked = keyof typeof ASKED
@@ -24,10 +24,10 @@ export function askHold({ verb, what, reason, for: length, author }: AskWish, no
   const [noun = '', name = '', ...rest] = what.split('/')
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun as keyof typeof NOUNS] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(cliErrors.KN1351({ verb, what: JSON.stringify(what) }))
+    throw new KubeNodeError(repairErrors.KN1351({ verb, what: JSON.stringify(what) }))
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(cliErrors.KN1352({ verb, length: JSON.stringify(length) }))
+    throw new KubeNodeError(repairErrors.KN1352({ verb, length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

@@ -4,7 +4,7 @@ import { createReadStream, existsSync, mkdirSync, readFileSync, statSync } from 
 import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { cliErrors } from '../../cli-errors.ts'
+import { artifactErrors } from '../artifact-errors.ts'
 import { copyFiles, digestOfFile, readTree, wholeFile, type Source } from './source.ts'
 import { sourceRefused, type FilePart } from './unpacked-stream.ts'
 import {
@@ -76,7 +76,7 @@ async function chosenManifest(path: string, folder: string, wanted: string | und
       const manifest = readManifest(found.digest, bytes)
       const arch = found.platform?.architecture ?? (await archOf(path, folder, manifest.config))
       if (wanted !== undefined && arch !== undefined && arch !== wanted)
-        throw new KubeNodeError(cliErrors.KN1131({ file: path, wanted, known: arch }))
+        throw new KubeNodeError(artifactErrors.KN1131({ file: path, wanted, known: arch }))
       return { manifest, arch }
     }
     manifests = readIndex(found.digest, bytes).manifests
@@ -95,7 +95,7 @@ function platformOf(path: string, manifests: readonly Descriptor[], wanted: stri
   const found = real.find((m) => m.platform?.architecture === wanted)
   if (found !== undefined) return found
   const known = [...new Set(real.map((m) => m.platform?.architecture ?? 'unknown'))].join(', ')
-  throw new KubeNodeError(cliErrors.KN1131({ file: path, wanted: wanted ?? 'no architecture', known }))
+  throw new KubeNodeError(artifactErrors.KN1131({ file: path, wanted: wanted ?? 'no architecture', known }))
 }
 
 async function archOf(path: string, folder: string, config: Descriptor): Promise<string | undefined> {

@@ -20,7 +20,7 @@ import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
-import { cliErrors } from '../../cli-errors.ts'
+import { artifactErrors } from '../artifact-errors.ts'
 import { packFolder, type Packed } from '../pack.ts'
 import { readStatement, readText, readUnpackedStatement, writeJson, type ArtifactEntry } from '../statement-file.ts'
 import { chosenFrom, type Choice, type Wishes } from './choose.ts'
@@ -110,15 +110,15 @@ export async function makeComponent(source: Source, options: MakeOptions, scratc
 }
 
 const missing = ({ name }: Source, what: string, flag: string): KubeNodeError =>
-  new KubeNodeError(cliErrors.KN1132({ file: name, what, flag }))
+  new KubeNodeError(artifactErrors.KN1132({ file: name, what, flag }))
 
 function chosen(source: Source, wishes: Wishes): Choice {
   const found = chosenFrom(source, wishes)
-  if (!found.ok) throw new KubeNodeError(cliErrors.KN1133({ file: source.name, why: found.problem }))
+  if (!found.ok) throw new KubeNodeError(artifactErrors.KN1133({ file: source.name, why: found.problem }))
   const { programs, files } = found.choice
   if (programs.length > MAX_PROGRAMS || files.length > MAX_FILES)
     throw new KubeNodeError(
-      cliErrors.KN1134({
+      artifactErrors.KN1134({
         file: source.name,
         programs: programs.length,
         files: files.length,
@@ -135,11 +135,11 @@ function archOf({ name, says }: Source, { programs }: Choice, content: string, a
   const [one, second] = built
   if (second !== undefined)
     throw new KubeNodeError(
-      cliErrors.KN1133({ file: name, why: `its programs are built for ${[...built].join(' and ')}` }),
+      artifactErrors.KN1133({ file: name, why: `its programs are built for ${[...built].join(' and ')}` }),
     )
   const wanted = asked ?? (one === undefined ? says.arch : one)
   if (one !== undefined && wanted !== one)
-    throw new KubeNodeError(cliErrors.KN1131({ file: name, wanted: String(wanted), known: one }))
+    throw new KubeNodeError(artifactErrors.KN1131({ file: name, wanted: String(wanted), known: one }))
   return wanted ?? 'any'
 }
 
@@ -198,7 +198,7 @@ function beside(
   if (there === undefined) return { statement: readUnpackedStatement(file, entry), isSame: false }
   if (there.sha256 !== entry.sha256)
     throw new KubeNodeError(
-      cliErrors.KN1135({ statement: file, arch: entry.arch, signed: there.sha256, found: entry.sha256 }),
+      artifactErrors.KN1135({ statement: file, arch: entry.arch, signed: there.sha256, found: entry.sha256 }),
     )
   return { statement: before, isSame: true }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { cliErrors } from '../../cli-errors.ts'
+import { artifactErrors } from '../artifact-errors.ts'
 import { readEntries, type ArchiveEntry } from './archive-entries.ts'
 import { FileTree, type TreeFile } from './file-tree.ts'
 import { sourceRefused, unpackedStream, type FilePart } from './unpacked-stream.ts'
@@ -51,7 +51,7 @@ export function wholeFile(path: string): FilePart {
     if (!stat.isFile()) throw new Error('it is not a regular file')
     length = stat.size
   } catch (cause) {
-    throw new KubeNodeError(cliErrors.KN1104({ what: 'download', path, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1104({ what: 'download', path, why: messageOf(cause) }), { cause })
   }
   if (length > MAX_SOURCE_BYTES)
     throw sourceRefused(path, `it has ${length} bytes, at most ${MAX_SOURCE_BYTES} are read`)

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { cliErrors } from '../../cli-errors.ts'
+import { artifactErrors } from '../artifact-errors.ts'
 
 export interface FilePart {
   readonly file: string
@@ -22,7 +22,7 @@ const XZ_MEMORY = '512MiB'
 const MAGIC_BYTES = 6
 
 export const sourceRefused = (file: string, why: string, cause?: unknown): KubeNodeError =>
-  new KubeNodeError(cliErrors.KN1130({ file, why }), cause === undefined ? {} : { cause })
+  new KubeNodeError(artifactErrors.KN1130({ file, why }), cause === undefined ? {} : { cause })
 
 type Packing = 'none' | 'gzip' | 'zstd' | 'xz' | 'bzip2'
 

@@ -1,0 +1,85 @@
+// The numbered errors of artifacts, components and trust on the command line.
+import { errorTable } from '#lib/error-table.ts'
+
+export const artifactErrors = errorTable({
+  KN1101: {
+    text: 'cannot pack {path}: only regular files and folders are unpacked on a node',
+    next: 'remove it',
+  },
+  KN1102: {
+    text: 'cannot pack {folder}: it contains no files',
+    next: 'name a folder with files',
+  },
+  KN1103: {
+    text: 'cannot pack {folder}: {length} entries, at most {maxFiles}',
+    next: 'split it, or leave files out',
+  },
+  KN1104: {
+    text: 'cannot read the {what} {path}: {why}',
+    next: 'check the path',
+  },
+  KN1105: {
+    text: 'cannot read the {what} {path}: {detail}',
+    next: 'correct the file',
+  },
+  KN1106: {
+    text: 'cannot use {trust}: it is not a trust document',
+    next: 'make one with kubenode artifact keys trust',
+  },
+  KN1107: {
+    text: 'cannot use {trust}: {why}',
+    next: 'correct the trust document',
+  },
+  KN1108: {
+    text: '{path} is not trusted: {why}',
+    next: 'sign it with a trusted key',
+  },
+  KN1109: {
+    text: '{artifact} has digest {digest}, which {path} does not name',
+    next: 'pass the artifact that was signed, or sign this one',
+  },
+  KN1110: {
+    text: 'cannot keep key {unknown}: sequence {sequence} trusts {known}',
+    next: 'name one of these keys',
+  },
+  KN1111: {
+    text: 'cannot sign {path} with the new key: {why}',
+    next: 'check its content, then sign it by hand with kubenode artifact sign, or remove it',
+  },
+  KN1112: {
+    text: 'cannot change the trust of {root}: there is no agent in this folder',
+    next: 'name the folder of its agent with --root',
+  },
+  KN1113: {
+    text: 'cannot pack {folder}: agents would refuse the archive: {why}',
+    next: 'correct the folder, then pack it again',
+  },
+  KN1130: {
+    text: 'cannot read {file}: {why}',
+    next: 'download it again, and compare its digest with the one that its publisher names',
+  },
+  KN1131: {
+    text: 'cannot make a component for {wanted} from {file}: it is for {known}',
+    next: 'name one of these with --arch, or download the one for your nodes',
+  },
+  KN1132: {
+    text: 'cannot tell the {what} of {file}',
+    next: 'give it with {flag}',
+  },
+  KN1133: {
+    text: 'cannot make a component from {file}: {why}',
+    next: 'choose with --take, --leave and --unit; --dry-run shows what would be made',
+  },
+  KN1134: {
+    text: 'cannot make a component from {file}: {programs} files to install and {files} texts, at most {maxPrograms} and {maxFiles}',
+    next: 'name the ones that you need with --take, or leave folders out with --leave',
+  },
+  KN1135: {
+    text: '{statement} names another artifact for {arch}: {signed}, and this one is {found}',
+    next: 'use the same download and options to make it again, or give the new content another version with --as',
+  },
+  KN1136: {
+    text: 'cannot use {option} {text}',
+    next: 'write {form}',
+  },
+})

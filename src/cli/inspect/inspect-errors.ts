@@ -1,0 +1,25 @@
+// The numbered errors of commands that find and show objects.
+import { errorTable } from '#lib/error-table.ts'
+
+export const inspectErrors = errorTable({
+  KN1310: {
+    text: 'unknown kind {word}{detail}',
+    next: 'kubenode shows its own kinds only, use kubectl for others',
+  },
+  KN1311: {
+    text: 'which {first}?',
+    next: 'name it, like {first}/NAME',
+  },
+  KN1313: {
+    text: 'cannot find {what} on this server{hint}',
+    next: 'list what there is with kubenode get {plural}',
+  },
+  KN1314: {
+    text: 'cannot get the objects: the server returned {answer}',
+    next: 'check the address and your permissions',
+  },
+  KN1315: {
+    text: 'cannot list {kind}: this server does not have the kind',
+    next: 'install it, or use the kubeconfig of another cluster',
+  },
+})

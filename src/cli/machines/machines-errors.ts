@@ -1,0 +1,41 @@
+// The numbered errors of commands for machines: import, adopt, readmit, revoke, join-command.
+import { errorTable } from '#lib/error-table.ts'
+
+export const machinesErrors = errorTable({
+  KN1360: {
+    text: 'cannot print the join command of {name}: {why}',
+    next: 'see kubenode why for this machine',
+  },
+  KN1361: {
+    text: 'import which Nodes?',
+    next: 'name them, or give --selector, or --all',
+  },
+  KN1362: {
+    text: 'cannot print {output}',
+    next: 'use yaml only',
+  },
+  KN1363: {
+    text: 'cannot readmit machines: {why}',
+    next: 'see kubenode machine readmit --help',
+  },
+  KN1364: {
+    text: 'cannot revoke keys: {why}',
+    next: 'see kubenode machine revoke --help',
+  },
+  KN1365: {
+    text: 'cannot print the join command of {name}: {why}',
+    next: 'hosts that have the files of kubenode agent bundle need neither: --offline',
+  },
+  KN1366: {
+    text: 'cannot print a line for hosts: {why}',
+    next: 'correct the option',
+  },
+  KN1368: {
+    text: 'cannot read the join script {file}: {why}',
+    next: 'give --join-script the join.sh that kubenode agent bundle made',
+  },
+  KN1377: {
+    text: 'cannot adopt {name}: {why}',
+    next: 'then run this command again',
+  },
+})

@@ -1,0 +1,37 @@
+// The numbered errors of pause, rollback, rollout, canary and release.
+import { errorTable } from '#lib/error-table.ts'
+
+export const rolloutErrors = errorTable({
+  KN1370: {
+    text: 'cannot hold {what}: name it as {Object}',
+    next: 'kubenode freeze holds whole clusters',
+  },
+  KN1371: {
+    text: 'cannot hold for {length}',
+    next: 'write a duration such as 30m or 4h, at most 30d',
+  },
+  KN1372: {
+    text: 'cannot find {revision} of set/{name}',
+    next: 'name one with --to: {known}',
+  },
+  KN1373: {
+    text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',
+    next: 'remove the canary from the fleet',
+  },
+  KN1374: {
+    text: 'cannot promote canary/{name}: it is {phase}{detail}',
+    next: 'run kubenode canary status {name}',
+  },
+  KN1375: {
+    text: 'cannot promote canary/{name}: no set declares {names} in another version',
+    next: 'add the components to a set by a commit',
+  },
+  KN1376: {
+    text: 'cannot roll back now without a reason',
+    next: 'give one with --reason; it is shown to others while the set is pinned',
+  },
+  KN1398: {
+    text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
+    next: 'kubenode why release/{name}',
+  },
+})

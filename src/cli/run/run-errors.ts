@@ -1,0 +1,101 @@
+// The numbered errors of kubenode run and of the kubeconfigs of all commands.
+import { errorTable } from '#lib/error-table.ts'
+
+export const runErrors = errorTable({
+  KN1301: {
+    text: 'cannot read the kubeconfig {file}: {why}',
+    next: 'name one with --kubeconfig',
+  },
+  KN1302: {
+    text: 'cannot tell hosts how to trust {server}: the kubeconfig names no certificate authority',
+    next: 'add certificate-authority-data',
+  },
+  KN1303: {
+    text: 'cannot run the role {r}',
+    next: 'use one of {roleNames}',
+  },
+  KN1304: {
+    text: 'cannot give {path} to hosts: it is not a valid trust document',
+    next: 'make one with kubenode artifact keys trust',
+  },
+  KN1305: {
+    text: 'cannot serve the webhook on port {webhookPort}: not a number from 0 to {maxPort}',
+    next: '0 takes a free one',
+  },
+  KN1306: {
+    text: 'cannot listen at the address of {option}: {text} is not an IP address with a port',
+    next: 'give one such as 0.0.0.0:8081 or [::]:8081',
+  },
+  KN1307: {
+    text: 'cannot run the role {role}: {why}',
+    next: 'run it with a kubeconfig of {identity}, or bind this user to the roles of that name (deploy/install/2-rbac.yaml)',
+  },
+  KN1308: {
+    text: 'cannot serve metrics of {roles} on port {port}: it is one port',
+    next: 'run each role as a process of its own, or leave --metrics-port out',
+  },
+  KN1309: {
+    text: 'cannot serve metrics on port {port}: give a number from 0 to {maxPort}',
+    next: '0 takes a free one',
+  },
+  KN1312: {
+    text: 'which cluster? No kubeconfig is given, and this process does not run in a pod',
+    next: 'name a kubeconfig with --kubeconfig or KUBECONFIG',
+  },
+  KN1316: {
+    text: 'cannot serve the webhook for --webhook-service {service}',
+    next: 'give NAMESPACE/NAME of the Service, and no --webhook-host',
+  },
+  KN1317: {
+    text: 'cannot serve metrics with half of a certificate',
+    next: 'give both --metrics-tls-cert and --metrics-tls-key, or neither',
+  },
+  KN1318: {
+    text: 'cannot use --host-server {url}: not an https address',
+    next: 'give one such as https://api.example.org:6443',
+  },
+  KN1320: {
+    text: 'cannot run {roles} with one identity ({files}): a thief of it would have the powers of all of them',
+    next: 'give each role its own: --kubeconfig {expected}; or accept it with --shared-identity',
+  },
+  KN1321: {
+    text: 'cannot use the kubeconfig of role {role}: this process runs {roles}',
+    next: 'leave it out, or add the role to --roles',
+  },
+  KN1322: {
+    text: 'cannot use {file}: {role} has another kubeconfig already',
+    next: 'give one kubeconfig for each role',
+  },
+  KN1323: {
+    text: 'cannot run the role {role}: it has no kubeconfig, and this process does not run in a pod',
+    next: 'add --kubeconfig {role}=FILE',
+  },
+  KN1324: {
+    text: 'cannot tell the name of this cluster: in a pod there is no kubeconfig whose context would name it',
+    next: 'add --cluster NAME, as the hub calls it',
+  },
+  KN1326: {
+    text: 'cannot read --certificate-life {text}',
+    next: 'give a duration from 1h to 365d, such as 7d',
+  },
+  KN1327: {
+    text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
+    next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
+  },
+  KN1328: {
+    text: 'cannot serve artifacts: {what}',
+    next: 'correct the options of role artifacts; kubenode run --help lists them',
+  },
+  KN1329: {
+    text: 'cannot use {file} as the authority of artifacts: {why}',
+    next: 'give --artifact-ca a file with certificates in PEM',
+  },
+  KN1367: {
+    text: 'cannot use --join-script {value}: it is no SHA-256 in hexadecimal digits',
+    next: 'give the one that kubenode agent bundle prints for join.sh',
+  },
+  KN1379: {
+    text: 'cannot let inspections ask {url}',
+    next: 'write an origin such as http://prometheus.monitoring:9090',
+  },
+})

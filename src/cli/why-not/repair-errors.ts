@@ -1,0 +1,21 @@
+// The numbered errors of why-not and repair.
+import { errorTable } from '#lib/error-table.ts'
+
+export const repairErrors = errorTable({
+  KN1351: {
+    text: 'cannot {verb} {what}',
+    next: 'name it as node/NAME, machine/NAME or remedier/NAME',
+  },
+  KN1352: {
+    text: 'cannot {verb} for {length}',
+    next: 'write a duration such as 30m or 4h, at most 7d',
+  },
+  KN1353: {
+    text: 'cannot explain why {what} is not repaired',
+    next: 'name a node, like node/NAME',
+  },
+  KN1354: {
+    text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
+    next: 'see kubenode why-not; use --even-if-absent to request it anyway',
+  },
+})
