@@ -4,6 +4,7 @@ import type { Io } from '../io.ts'
 import { RECIPE_NAMES } from '../artifact/from/recipe-names.ts'
 import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { registerFrom } from './artifact-from.ts'
+import { registerKeys } from './artifact-keys.ts'
 
 interface PackOptions {
   readonly output: string
@@ -82,82 +83,6 @@ async function verify(path: string, options: { trust: string; artifact?: string 
   io.out(`${path}: ${statement.spec.component} ${statement.spec.version} is trusted\n`)
 }
 
-async function newKey({ output }: { output: string }, io: Io): Promise<void> {
-  const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
-  const { pem, publicKey } = generateKey()
-  // Never over an existing key: that could not be undone.
-  writeFileSync(output, pem, { mode: 0o600, flag: 'wx' })
-  io.out(`${JSON.stringify(publicKey)}\n`)
-  io.err(`the private key is in ${output}: keep it out of git\n`)
-}
-
-interface TrustOptions {
-  readonly key: readonly string[]
-  readonly signWith: readonly string[]
-  readonly output: string
-  readonly threshold: string
-  readonly sequence: string
-  readonly expires: string
-}
-
-async function makeTrust(options: TrustOptions, io: Io): Promise<void> {
-  const [{ Signer }, { trustBytes }, files] = await Promise.all([
-    import('#api/trust/keys.ts'),
-    import('#api/trust/trust-document.ts'),
-    import('../artifact/statement-file.ts'),
-  ])
-  const signers = options.signWith.map((path) => new Signer(files.readText(path, 'signing key')))
-  const document = {
-    sequence: Number(options.sequence),
-    expires: options.expires,
-    threshold: Number(options.threshold),
-    keys:
-      options.key.length > 0
-        ? options.key.map((k) => JSON.parse(k) as { keyId: string; publicKey: string })
-        : signers.map((s) => s.publicKey),
-    revoked: [],
-    floors: {},
-  }
-  files.writeJson(options.output, { document, signatures: signers.map((s) => s.sign(trustBytes(document))) })
-  io.out(`${options.output}: sequence ${document.sequence}, ${document.keys.length} keys, until ${document.expires}\n`)
-}
-
-interface RotateCliOptions {
-  readonly components: string
-  readonly newKey: string
-  readonly oldKey: readonly string[]
-  readonly keep: readonly string[]
-  readonly expires?: string
-  readonly localFleet?: string
-}
-
-const YEAR_MS = 365 * 24 * 3_600_000
-
-async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
-  const [{ rotateKeys }, { nodesOfLocalFleet, putTrustOnHost }] = await Promise.all([
-    import('../artifact/rotate.ts'),
-    import('../artifact/trust-on-host.ts'),
-  ])
-  const now = Date.now()
-  const { components, newKey, oldKey, keep, localFleet } = options
-  const expires = options.expires ?? new Date(now + YEAR_MS).toISOString()
-  // Before anything is written: a folder that is no local fleet is a mistake.
-  const nodes = localFleet === undefined ? [] : nodesOfLocalFleet(localFleet)
-  const done = rotateKeys({ components, newKey, oldKeys: oldKey, keep, expires, now })
-  io.out(`${done.trustPath}: sequence ${done.sequence}, signed with key ${done.key.keyId}, expires ${expires}\n`)
-  for (const path of done.statements) io.out(`${path}: signed with key ${done.key.keyId}\n`)
-  io.err(`the private key is in ${newKey}: keep it out of git\n`)
-  for (const root of nodes) putTrustOnHost(done.trustPath, root, now)
-  if (nodes.length > 0) io.out(`${nodes.length} nodes of the local fleet in ${localFleet} trust the new key\n`)
-  if (!done.isAccepted && nodes.length === 0)
-    io.err(
-      `no key of sequence ${done.sequence - 1} signed the new document, so agents that have joined refuse it; run again with --old-key, or on each host: kubenode agent trust ${done.trustPath}\n`,
-    )
-  io.err(`next: git add ${components} && git commit -m 'trust: rotate the signing keys'\n`)
-}
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
-
 export function register(program: Command, io: Io): void {
   const artifact = program.command('artifact').description('pack, sign and verify what agents install')
   artifact
@@ -184,35 +109,5 @@ export function register(program: Command, io: Io): void {
     .option('--artifact <file>', 'the tar')
     .action((path: string, options: { trust: string; artifact?: string }) => verify(path, options, io))
   registerFrom(artifact, io, RECIPE_NAMES)
-  const keys = artifact.command('keys').description('create signing keys and trust documents')
-  keys
-    .command('new')
-    .description('create an ed25519 key and print its public half')
-    .requiredOption('-f, --output <file>', 'file for the private key')
-    .action((options: { output: string }) => newKey(options, io))
-  keys
-    .command('rotate')
-    .description('replace the signing keys of a fleet: new key, next trust document, statements signed again')
-    .option('--components <dir>', 'folder with the statements and trust/trust.json', 'fleet/components')
-    .requiredOption('--new-key <file>', 'file for the new private key (PEM); an existing key is used')
-    .option(
-      '--old-key <file>',
-      'private key (PEM) of the document in force, so that agents accept the new one',
-      collect,
-      [],
-    )
-    .option('--keep <keyId>', 'a key that stays trusted', collect, [])
-    .option('--expires <time>', 'RFC 3339; nothing new is installed after it (default: in a year)')
-    .option('--local-fleet <dir>', 'data folder of a local fleet whose nodes should trust the new key')
-    .action((options: RotateCliOptions) => rotate(options, io))
-  keys
-    .command('trust')
-    .description('write a signed trust document')
-    .requiredOption('-f, --output <file>', 'where it goes')
-    .option('--key <json>', 'a public key as printed by keys new; absent: those that sign', collect, [])
-    .requiredOption('--sign-with <file>', 'private key (PEM) that signs the document', collect, [])
-    .option('--threshold <n>', 'keys that must sign a component', '1')
-    .option('--sequence <n>', 'must grow with every document', '1')
-    .requiredOption('--expires <time>', 'RFC 3339; after it nothing new is installed')
-    .action((options: TrustOptions) => makeTrust(options, io))
+  registerKeys(artifact, io)
 }

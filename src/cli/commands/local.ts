@@ -13,12 +13,18 @@ import type { Io } from '../io.ts'
 import { runningProgram } from '../trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-interface Options {
+interface UpOptions {
   readonly data?: string
   readonly nodes?: string
   readonly reset?: boolean
   readonly check?: boolean
   readonly recordRights?: boolean
+}
+
+interface StatusOptions {
+  readonly data?: string
+  readonly wait?: boolean
+  readonly timeout: string
 }
 
 const MAX_LOCAL_NODES = 50
@@ -32,89 +38,88 @@ function nodesOf(text: string | undefined): { nodes: number } | Record<string, n
   return { nodes }
 }
 
+const withData = (command: Command): Command =>
+  command.option(
+    '--data <dir>',
+    'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
+  )
+
 export function register(program: Command, io: Io): void {
   const local = program.command('local').description('a whole fleet on this machine')
-  local
-    .command('up')
+  withData(local.command('up'))
     .description(
       'start a hub and two clusters with nodes, follow a git repository, show what happens; Ctrl-C stops all',
-    )
-    .option(
-      '--data <dir>',
-      'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
     )
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
     .option('--reset', 'delete the data of earlier runs first')
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .option('--record-rights', 'keep in used-rights.jsonl of each API server which rights its clients use')
-    .action(async (options: Options) => {
-      const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }] =
-        await Promise.all([
-          import('#local/up.ts'),
-          import('#local/screen.ts'),
-          import('../artifact/pack.ts'),
-          import('../until-ended.ts'),
-          import('#lib/collect-at-rest.ts'),
-        ])
-      const engine = thisEngine()
-      if (engine !== undefined) collectAtRest(systemClock, engine)
-      const data = dataFolder(options.data, io)
-      const shutdown = untilEnded()
-      const start = () =>
-        up({
-          root: releaseRoot(),
-          data,
-          program: runningProgram(),
-          reset: options.reset ?? false,
-          check: options.check ?? false,
-          recordsRights: options.recordRights ?? false,
-          ...nodesOf(options.nodes),
-          node: process.execPath,
-          compileCache: compileCache(),
-          screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
-          pack: packFolder,
-          connect: connector,
-          signal: shutdown.signal,
-        })
-      const result = await start().catch((e: unknown) => {
-        // An interrupt shows up as several kinds of errors.
-        if (shutdown.signal.aborted) return undefined
-        throw e
-      })
-      if (shutdown.signal.aborted || result === undefined) throw new Exit(shutdown.exitCode())
-      if (options.check) {
-        io.out(
-          `${JSON.stringify({ ready: result.isReady, ready_s: result.readyMs === undefined ? null : result.readyMs / 1_000 })}\n`,
-        )
-        for (const reason of result.isReady ? [] : result.unmet) io.err(`${reason}\n`)
-        if (!result.isReady) throw new Exit(EXIT_DIFFERENT)
-      }
-    })
+    .action((options: UpOptions) => startFleet(options, io))
 
-  local
-    .command('status')
+  withData(local.command('status'))
     .description('show the state of the local fleet; exit 1 while it is not in sync with git')
-    .option(
-      '--data <dir>',
-      'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
-    )
     .option('--wait', 'wait until in sync with git')
     .option('--timeout <duration>', 'how long to wait', '5m')
-    .action(async ({ data, wait, timeout }: { data?: string; wait?: boolean; timeout: string }) => {
-      const [{ fleetStatus }, { parseDuration }] = await Promise.all([
-        import('#local/status.ts'),
-        import('#lib/duration.ts'),
-      ])
-      const { lines, missing } = await fleetStatus({
-        data: dataFolder(data, io),
-        waitMs: wait === true ? parseDuration(timeout) : 0,
-        connect: connector,
-        onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
-      })
-      io.out(shownLines(lines))
-      for (const reason of missing) io.err(shownLine(reason))
-      if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
+    .action((options: StatusOptions) => showStatus(options, io))
+}
+
+async function startFleet(options: UpOptions, io: Io): Promise<void> {
+  const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }] = await Promise.all([
+    import('#local/up.ts'),
+    import('#local/screen.ts'),
+    import('../artifact/pack.ts'),
+    import('../until-ended.ts'),
+    import('#lib/collect-at-rest.ts'),
+  ])
+  const engine = thisEngine()
+  if (engine !== undefined) collectAtRest(systemClock, engine)
+  const data = dataFolder(options.data, io)
+  const shutdown = untilEnded()
+  const start = () =>
+    up({
+      root: releaseRoot(),
+      data,
+      program: runningProgram(),
+      reset: options.reset ?? false,
+      check: options.check ?? false,
+      recordsRights: options.recordRights ?? false,
+      ...nodesOf(options.nodes),
+      node: process.execPath,
+      compileCache: compileCache(),
+      screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
+      pack: packFolder,
+      connect: connector,
+      signal: shutdown.signal,
     })
+  const result = await start().catch((e: unknown) => {
+    // An interrupt shows up as several kinds of errors.
+    if (shutdown.signal.aborted) return undefined
+    throw e
+  })
+  if (shutdown.signal.aborted || result === undefined) throw new Exit(shutdown.exitCode())
+  if (options.check) {
+    io.out(
+      `${JSON.stringify({ ready: result.isReady, ready_s: result.readyMs === undefined ? null : result.readyMs / 1_000 })}\n`,
+    )
+    for (const reason of result.isReady ? [] : result.unmet) io.err(`${reason}\n`)
+    if (!result.isReady) throw new Exit(EXIT_DIFFERENT)
+  }
+}
+
+async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {
+  const [{ fleetStatus }, { parseDuration }] = await Promise.all([
+    import('#local/status.ts'),
+    import('#lib/duration.ts'),
+  ])
+  const { lines, missing } = await fleetStatus({
+    data: dataFolder(data, io),
+    waitMs: wait ? parseDuration(timeout) : 0,
+    connect: connector,
+    onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
+  })
+  io.out(shownLines(lines))
+  for (const reason of missing) io.err(shownLine(reason))
+  if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
 }
 
 /** A terminal without a known size, as under `script` or `docker run -t`, reports 0. */

@@ -20,6 +20,10 @@ interface ImportOptions extends ServerOptions {
   readonly output?: string
 }
 
+interface AdoptOptions extends ServerOptions {
+  readonly dryRun?: boolean
+}
+
 interface ReadmitOptions extends ServerOptions {
   readonly selector?: string
   readonly file?: string
@@ -41,6 +45,12 @@ interface RevokeOptions extends ServerOptions {
   readonly reason?: string
 }
 
+const withMachines = (command: Command): Command =>
+  withServer(command)
+    .argument('[names...]', 'names of Machines')
+    .option('-l, --selector <labels>', 'Machines with these labels')
+    .option('--file <file>', 'file with one name a line; - for standard input')
+
 export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
@@ -51,55 +61,26 @@ export function register(program: Command, io: Io): void {
     .option('--dry-run', 'show what would be done')
     .option('--undo', 'undo an import of machines that are still observed only')
     .option('-o, --output <yaml>', 'print the Machines for git instead of creating them')
-  withServer(importing).action(async (names: string[], options: ImportOptions) => {
-    if (names.length === 0 && options.selector === undefined && options.all !== true)
-      throw new KubeNodeError(machinesErrors.KN1361())
-    if (options.output !== undefined && options.output !== 'yaml')
-      throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
-    const { runImport } = await import('../machines/run-import.ts')
-    const client = await connect(options, io)
-    const { failed } = await runImport({ client, names, ...options }, io)
-    if (failed > 0) throw new Exit(EXIT_ERROR)
-  })
+  withServer(importing).action((names: string[], options: ImportOptions) => importNodes(names, options, io))
 
   withServer(program.command('adopt'))
     .description('let the agent of an existing node take over files of others; their originals are kept')
     .argument('<node>', 'the Node, or its Machine')
     .option('--dry-run', 'show what equals, what differs, and what would be kept, replaced and restarted')
-    .action(async (name: string, options: ServerOptions & { readonly dryRun?: boolean }) => {
-      const { adopt } = await import('../machines/adopt.ts')
-      const client = await connect(options, io)
-      await adopt({ client, name, ...(options.dryRun === true && { dryRun: true }) }, io)
-    })
+    .action((name: string, options: AdoptOptions) => adoptNode(name, options, io))
 
   const machine = program.command('machine').description('commands for single machines')
-  withServer(machine.command('readmit'))
+  withMachines(machine.command('readmit'))
     .description('let agents whose certificates are of an earlier Machine, or expired, come back as these machines')
-    .argument('[names...]', 'names of Machines')
-    .option('-l, --selector <labels>', 'Machines with these labels')
-    .option('--file <file>', 'file with one name a line; - for standard input')
     .option('--list', 'show which machines are waiting to be readmitted, and change nothing')
     .option('--all-waiting <count>', 'every machine that is waiting; count is the number that --list shows')
     .option('--token', 'make a join token for each as well, for hosts whose key was revoked or lost')
     .option('--for <duration>', 'how long they may come back, at most 7d', '24h')
-    .action(async (names: string[], options: ReadmitOptions) => {
-      const { readmit } = await import('../machines/readmit.ts')
-      const client = await connect(options, io)
-      const { failed } = await readmit({ client, names, now: systemClock.now(), ...options }, io)
-      if (failed > 0) throw new Exit(EXIT_ERROR)
-    })
-  withServer(machine.command('revoke'))
+    .action((names: string[], options: ReadmitOptions) => readmitMachines(names, options, io))
+  withMachines(machine.command('revoke'))
     .description('refuse the keys of the agents of these machines from now on, for example because one was stolen')
-    .argument('[names...]', 'names of Machines')
-    .option('-l, --selector <labels>', 'Machines with these labels')
-    .option('--file <file>', 'file with one name a line; - for standard input')
     .option('--reason <text>', 'why; shown on the Machine')
-    .action(async (names: string[], options: RevokeOptions) => {
-      const { revoke } = await import('../machines/revoke.ts')
-      const client = await connect(options, io)
-      const { failed } = await revoke({ client, names, now: systemClock.now(), ...options }, io)
-      if (failed > 0) throw new Exit(EXIT_ERROR)
-    })
+    .action((names: string[], options: RevokeOptions) => revokeKeys(names, options, io))
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')
@@ -111,34 +92,68 @@ export function register(program: Command, io: Io): void {
     .option('--proxy <url>', 'proxy for downloads; that of the environment of the host when left out')
     .option('--proxy-except <hosts>', 'with --proxy: hosts that are reached directly, separated by commas')
     .option('--proxy-api', 'with --proxy: reach the API server through it too')
-    .action(async (name: string, options: JoinOptions) => {
-      const [
-        { joinTicket, validity },
-        { joinLine, MAX_LINE_CHARS, requireProxy },
-        { machine: type },
-        { handOverKey },
-        { findObject },
-      ] = await Promise.all([
-        import('../machines/join-command.ts'),
-        import('../machines/join-line.ts'),
-        import('#api/kinds/machine.ts'),
-        import('#identity/join-token.ts'),
-        import('../inspect/find-object.ts'),
-      ])
-      requireProxy(options)
-      const script = options.joinScript === undefined ? undefined : scriptDigest(resolve(io.cwd, options.joinScript))
-      const client = await connect(options, io)
-      const found = await findObject(client, type, name)
-      const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
-      const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
-      const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
-      const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })
-      const { cloudInit } = await import('../machines/cloud-init.ts')
-      io.out(options.cloudInit === true ? cloudInit(line) : `${line}\n`)
-      io.err(shownLine(validity(ticket)))
-      if (options.cloudInit !== true && line.length > MAX_LINE_CHARS)
-        io.err(shownLine(`the line has ${line.length} characters: paste it into bash, or pipe it into ssh HOST sh`))
-    })
+    .action((name: string, options: JoinOptions) => printJoinLine(name, options, io))
+}
+
+function reportFailed({ failed }: { readonly failed: number }): void {
+  if (failed > 0) throw new Exit(EXIT_ERROR)
+}
+
+async function importNodes(names: readonly string[], options: ImportOptions, io: Io): Promise<void> {
+  if (names.length === 0 && options.selector === undefined && options.all !== true)
+    throw new KubeNodeError(machinesErrors.KN1361())
+  if (options.output !== undefined && options.output !== 'yaml')
+    throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
+  const { runImport } = await import('../machines/run-import.ts')
+  const client = await connect(options, io)
+  reportFailed(await runImport({ client, names, ...options }, io))
+}
+
+async function adoptNode(name: string, options: AdoptOptions, io: Io): Promise<void> {
+  const { adopt } = await import('../machines/adopt.ts')
+  const client = await connect(options, io)
+  await adopt({ client, name, ...(options.dryRun === true && { dryRun: true }) }, io)
+}
+
+async function readmitMachines(names: readonly string[], options: ReadmitOptions, io: Io): Promise<void> {
+  const { readmit } = await import('../machines/readmit.ts')
+  const client = await connect(options, io)
+  reportFailed(await readmit({ client, names, now: systemClock.now(), ...options }, io))
+}
+
+async function revokeKeys(names: readonly string[], options: RevokeOptions, io: Io): Promise<void> {
+  const { revoke } = await import('../machines/revoke.ts')
+  const client = await connect(options, io)
+  reportFailed(await revoke({ client, names, now: systemClock.now(), ...options }, io))
+}
+
+async function printJoinLine(name: string, options: JoinOptions, io: Io): Promise<void> {
+  const [
+    { joinTicket, validity },
+    { joinLine, MAX_LINE_CHARS, requireProxy },
+    { machine: type },
+    { handOverKey },
+    { findObject },
+  ] = await Promise.all([
+    import('../machines/join-command.ts'),
+    import('../machines/join-line.ts'),
+    import('#api/kinds/machine.ts'),
+    import('#identity/join-token.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  requireProxy(options)
+  const script = options.joinScript === undefined ? undefined : scriptDigest(resolve(io.cwd, options.joinScript))
+  const client = await connect(options, io)
+  const found = await findObject(client, type, name)
+  const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+  const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
+  const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
+  const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })
+  const { cloudInit } = await import('../machines/cloud-init.ts')
+  io.out(options.cloudInit === true ? cloudInit(line) : `${line}\n`)
+  io.err(shownLine(validity(ticket)))
+  if (options.cloudInit !== true && line.length > MAX_LINE_CHARS)
+    io.err(shownLine(`the line has ${line.length} characters: paste it into bash, or pipe it into ssh HOST sh`))
 }
 
 function scriptDigest(file: string): string {

@@ -10,6 +10,10 @@ import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { repairErrors } from '../why-not/repair-errors.ts'
 
+interface WhyNotOptions extends ServerOptions {
+  readonly output: 'text' | 'json'
+}
+
 interface RepairOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
   readonly for: string
@@ -21,18 +25,7 @@ export function register(program: Command, io: Io): void {
     .description('show what blocks the repair of a node, and the command that lifts it')
     .argument('<node>', 'node/NAME')
     .addOption(outputOption(['text', 'json']).default('text'))
-    .action(async (what: string, options: ServerOptions & { readonly output: 'text' | 'json' }) => {
-      const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
-      if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
-        throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
-      const [{ look }, { blockerLines, blockers }] = await Promise.all([
-        import('../why-not/look.ts'),
-        import('../why-not/blockers.ts'),
-      ])
-      const seen = await look(await connect(options, io), name, systemClock.now())
-      if (options.output === 'json') io.out(shownJson(blockers(seen)))
-      else io.out(shownLines(blockerLines(seen)))
-    })
+    .action((what: string, options: WhyNotOptions) => whyNot(what, options, io))
 
   withEvenIfAbsent(withServer(program.command('repair')))
     .description(
@@ -42,28 +35,43 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the request is valid; expires automatically', '1h')
     .option('--unprotect', 'only lift its protection for this time')
-    .action(async (what: string, options: RepairOptions) => {
-      const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
-        import('../why-not/ask.ts'),
-        import('../inspect/find-object.ts'),
-        import('../why-not/look.ts'),
-        import('../hold/placing.ts'),
-        import('../who-am-i.ts'),
-      ])
-      const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
-      const wish = { verb, what, reason: options.reason, for: options.for }
-      // A mistyped argument is reported before any request.
-      const { target } = askHold({ ...wish, author: 'unknown' }, systemClock.now()).spec
-      const client = await connect(options, io)
-      if (options.evenIfAbsent !== true) {
-        await findHeld(client, target, what)
-        if (verb === 'repair' && !(await needsRepair(client, target, systemClock.now())))
-          throw new KubeNodeError(repairErrors.KN1354({ what }))
-      }
-      const author = await authorOf(client, io)
-      const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
-      io.out(
-        shownLine(`${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`),
-      )
-    })
+    .action((what: string, options: RepairOptions) => repair(what, options, io))
+}
+
+async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<void> {
+  const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
+  if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
+    throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
+  const [{ look }, { blockerLines, blockers }] = await Promise.all([
+    import('../why-not/look.ts'),
+    import('../why-not/blockers.ts'),
+  ])
+  const seen = await look(await connect(options, io), name, systemClock.now())
+  if (options.output === 'json') io.out(shownJson(blockers(seen)))
+  else io.out(shownLines(blockerLines(seen)))
+}
+
+async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {
+  const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
+    import('../why-not/ask.ts'),
+    import('../inspect/find-object.ts'),
+    import('../why-not/look.ts'),
+    import('../hold/placing.ts'),
+    import('../who-am-i.ts'),
+  ])
+  const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
+  const wish = { verb, what, reason: options.reason, for: options.for }
+  // A mistyped argument is reported before any request.
+  const { target } = askHold({ ...wish, author: 'unknown' }, systemClock.now()).spec
+  const client = await connect(options, io)
+  if (options.evenIfAbsent !== true) {
+    await findHeld(client, target, what)
+    if (verb === 'repair' && !(await needsRepair(client, target, systemClock.now())))
+      throw new KubeNodeError(repairErrors.KN1354({ what }))
+  }
+  const author = await authorOf(client, io)
+  const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
+  io.out(
+    shownLine(`${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`),
+  )
 }
