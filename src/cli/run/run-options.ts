@@ -1,0 +1,168 @@
+// The options of `kubenode run`, read before any request: what is impossible in them is reported first.
+import { realpathSync } from 'node:fs'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isLife } from '#identity/certificate-life.ts'
+import { type Environment, isInPod } from '#kube/in-cluster.ts'
+import { defaultProviders, readProvidersFile } from '#providers/providers-file.ts'
+import { parsePlaces } from '#runtime/outbound/places.ts'
+import { readText } from '../artifact/statement-file.ts'
+import { requireTrustedFolder } from '../trusted-folder.ts'
+import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifacts-options.ts'
+import type { ListenOptions } from './listeners.ts'
+import { type RENDER_PLACES, renderImageOf } from './render-place.ts'
+import { ROLE_NAMES, type RoleName, type RolesConfig, entryBeside } from './roles.ts'
+import { runErrors } from './run-errors.ts'
+
+export interface RunOptions extends ArtifactsOptions, ListenOptions {
+  readonly roles: string
+  readonly kubeconfig?: readonly string[]
+  readonly sharedIdentity?: boolean
+  readonly context?: string
+  readonly cluster?: string
+  readonly providers?: string
+  readonly artifactBase?: string
+  readonly joinScript?: string
+  readonly artifactCa?: string
+  readonly trust?: string
+  readonly hub?: boolean
+  readonly webhookHost?: string
+  readonly webhookService?: string
+  readonly webhookListen?: string
+  readonly webhookPort: string
+  readonly webhookClientCa?: string
+  readonly prometheusUrl?: string
+  readonly inspectionAllow?: string
+  readonly callAllow?: string
+  readonly certificateLife?: string
+  readonly cache: string
+  readonly localRepository?: readonly string[]
+  readonly weakCage: 'allow' | 'refuse'
+  readonly render?: (typeof RENDER_PLACES)[number]
+  readonly renderImage?: string
+  readonly hostServer?: string
+  readonly hostCa?: string
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
+}
+
+/** `--roles sync,controllers`. */
+export const rolesIn = (list: string): readonly RoleName[] =>
+  list.split(',').map((r) => {
+    const known = ROLE_NAMES.find((n) => n === r.trim())
+    if (known === undefined)
+      throw new KubeNodeError(runErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
+    return known
+  })
+
+/** All but what the connection of a role says of its cluster. */
+export function configOf(
+  options: RunOptions,
+  roles: readonly RoleName[],
+  env: Environment,
+): Omit<RolesConfig, keyof ClusterConfig> {
+  const { artifactCa, trust } = options
+  const renderImage = roles.includes('sync') ? renderImageOf({ ...options, env }) : undefined
+  const artifacts = roles.includes('artifacts') ? artifactsConfigOf(options) : undefined
+  const outbound = parsePlaces(listOf(options.callAllow))
+  const providers = providersOf(options)
+  // A kubelet makes volumes writable for everyone, and gives them to pods that have no other users.
+  const copies = roles.includes('sync') && !isInPod(env) ? [options.cache] : []
+  // Programs in them are run, and files believed.
+  for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
+  // The name in an image is a link.
+  const running = realpathSync(process.argv[1] ?? process.execPath)
+  return {
+    providers,
+    artifactBase: options.artifactBase ?? '',
+    ...joinScriptOf(options),
+    ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
+    ...(artifacts !== undefined && { artifacts }),
+    ...(trust !== undefined && { trust }),
+    ...webhookOf(options),
+    inspections: inspectionsOf(options),
+    outbound,
+    ...lifeOf(options),
+    isHub: roles.includes('sync') || options.hub === true,
+    cache: options.cache,
+    weakCage: options.weakCage,
+    ...(renderImage !== undefined && { renderImage }),
+    gitEnv: { PATH: env['PATH'] ?? '', ...(env['HOME'] !== undefined && { HOME: env['HOME'] }) },
+    localRepositories: options.localRepository ?? [],
+    node: process.execPath,
+    entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
+  }
+}
+
+type ClusterConfig = Pick<RolesConfig, 'cluster' | 'server' | 'ca'>
+
+interface OwnCluster {
+  readonly server: string
+  readonly ca: string
+  /** Of the kubeconfig; empty in a pod. */
+  readonly context: string
+}
+
+/** In a pod the API server has an address that hosts reach only once they are nodes. */
+export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own: OwnCluster): ClusterConfig {
+  if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
+    throw new KubeNodeError(runErrors.KN1318({ url: JSON.stringify(hostServer) }))
+  const ca = hostCa === undefined ? own.ca : readText(hostCa, 'authority of the API server')
+  const name = cluster ?? own.context
+  if (name === '') throw new KubeNodeError(runErrors.KN1324())
+  return { server: hostServer ?? own.server, ca, cluster: name }
+}
+
+function providersOf({ providers: file }: RunOptions) {
+  if (file === undefined) return defaultProviders()
+  requireTrustedFolder(file)
+  return readProvidersFile(file)
+}
+
+function joinScriptOf({ joinScript }: RunOptions): { readonly joinScript?: string } {
+  if (joinScript === undefined) return {}
+  if (!/^[0-9a-f]{64}$/.test(joinScript))
+    throw new KubeNodeError(runErrors.KN1367({ value: JSON.stringify(joinScript) }))
+  return { joinScript }
+}
+
+function lifeOf({ certificateLife: text }: RunOptions): { readonly certificateSeconds?: number } {
+  if (text === undefined) return {}
+  const seconds = (durationMs(text) ?? Number.NaN) / 1_000
+  if (!isLife(seconds)) throw new KubeNodeError(runErrors.KN1326({ text: JSON.stringify(text) }))
+  return { certificateSeconds: seconds }
+}
+
+const MAX_PORT = 65_535
+const LOOPBACK = '127.0.0.1'
+
+const SERVICE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z]([a-z0-9-]{0,61}[a-z0-9])?)$/
+
+function webhookOf(options: RunOptions) {
+  const { webhookHost: host, webhookService: service, webhookListen: listen = LOOPBACK, webhookPort } = options
+  const port = Number(webhookPort)
+  if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
+    throw new KubeNodeError(runErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
+  if (host === undefined && service === undefined) return {}
+  const [, namespace = '', , name = ''] = SERVICE.exec(service ?? '') ?? []
+  if (service !== undefined && (host !== undefined || name === ''))
+    throw new KubeNodeError(runErrors.KN1316({ service: JSON.stringify(service) }))
+  const at = service === undefined ? { host: host ?? '' } : { namespace, name }
+  const { webhookClientCa } = options
+  const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
+  return { webhook: { at, listen, port, ...(clientCa !== undefined && { clientCa }) } }
+}
+
+const listOf = (text = ''): readonly string[] =>
+  text
+    .split(',')
+    .map((o) => o.trim())
+    .filter((o) => o !== '')
+
+/** An invalid URL would only be found in the middle of a rollout. */
+function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {
+  const allow = listOf(inspectionAllow)
+  for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
+    if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
+      throw new KubeNodeError(runErrors.KN1379({ url: JSON.stringify(url) }))
+  return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
+}
