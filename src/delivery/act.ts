@@ -19,16 +19,17 @@ import { formerManagers, takenOver } from './ownership.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 import {
   baselineIn,
-  leftOfReplaced,
+  leftOfTaken,
   refsAfter,
   refsBefore,
   shardWrites,
   type InventoryMark,
-  type InventoryOwner,
+  type TakeOver,
 } from './inventory.ts'
 import { hasDeclaredContent } from './observe.ts'
 import { orderOf } from './order.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
+import type { InventoryOwner } from './targets.ts'
 
 export interface ObjectFailure {
   readonly ref: ObjectRef
@@ -50,9 +51,7 @@ export interface ActContext {
   readonly inventory: readonly InventoryRef[]
   /** By `refText`: what was read. */
   readonly objects: ReadonlyMap<string, KubeObject>
-  /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
-  readonly replaces: readonly string[]
-  readonly elsewhere: ReadonlySet<string>
+  readonly takeOver: TakeOver
   /** Takes fields back that users took, of objects that are ours. */
   readonly correct: boolean
   readonly signal?: AbortSignal
@@ -95,7 +94,7 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
     if (failure !== undefined) failures.push(failure)
   }
   await writeInventory(context, shards, refsAfter(seen, plan, { applied, pruned }))
-  await endReplaced(context)
+  await endTaken(context)
   return { applied: applied.size, pruned: pruned.size, failures }
 }
 
@@ -109,13 +108,13 @@ async function applyOne(
   context: ActContext,
 ): Promise<ObjectFailure | undefined> {
   const { ref } = desired
-  const { connection, correct, signal, owner, replaces } = context
+  const { connection, correct, signal, owner, takeOver } = context
   if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'stopped before the object was applied' }
   try {
     const type = await connection.types.of(desired.object.apiVersion, ref.kind, signal)
     const misplaced = namespaceProblem(type, ref)
     if (misplaced !== undefined) return { ref, kind: 'Refused', message: misplaced }
-    await takeOver(type, ref, context)
+    await takeFields(type, ref, context)
     const object = marked(desired.object, { commit, correct, source: owner.source })
     const options = {
       fieldManager: sourceManager(owner.source),
@@ -123,7 +122,7 @@ async function applyOne(
       ...(signal && { signal }),
     } as const
     let outcome = await applyObject(connection.client, type, object, options)
-    const forceable = new Set<string>([FIELD_MANAGERS.cli, ...formerManagers(replaces)])
+    const forceable = new Set<string>([FIELD_MANAGERS.cli, ...formerManagers(takeOver.replaces)])
     if (
       mayForce(
         outcome,
@@ -153,10 +152,10 @@ function namespaceProblem({ namespaced }: ResourceType, { kind, namespace }: Obj
 }
 
 /** Before the apply, so that fields that git dropped in the same commit go with it. A write in between is seen by the next pass. */
-async function takeOver(type: ResourceType, ref: ObjectRef, context: ActContext): Promise<void> {
-  const { connection, objects, owner, replaces, signal } = context
+async function takeFields(type: ResourceType, ref: ObjectRef, context: ActContext): Promise<void> {
+  const { connection, objects, owner, takeOver, signal } = context
   const live = objects.get(refText(ref))
-  const managedFields = takenOver(live?.metadata.managedFields ?? [], owner.source, formerManagers(replaces))
+  const managedFields = takenOver(live?.metadata.managedFields ?? [], owner.source, formerManagers(takeOver.replaces))
   if (live?.metadata.resourceVersion === undefined || managedFields === undefined) return
   const metadata = { resourceVersion: live.metadata.resourceVersion, managedFields: managedFields as unknown as Json }
   const key = { name: ref.name, ...(ref.namespace !== '' && { namespace: ref.namespace }) }
@@ -250,15 +249,9 @@ async function pruneOne(
   return { ref, kind: outcome.kind === 'Unknown' ? 'Unreachable' : 'Refused', message: messageOf(outcome.error) }
 }
 
-/** Last, when all of it is in this source's own Inventory. */
-async function endReplaced({
-  connection: { program },
-  shards,
-  replaces,
-  elsewhere,
-  signal,
-}: ActContext): Promise<void> {
-  const { keep, remove } = leftOfReplaced(shards, replaces, elsewhere)
+/** Last, when all of it is in this target's own Inventory. */
+async function endTaken({ connection: { program }, owner, shards, takeOver, signal }: ActContext): Promise<void> {
+  const { keep, remove } = leftOfTaken(shards, owner, takeOver)
   const call = signal === undefined ? {} : { signal }
   for (const { apiVersion, kind, metadata, spec } of keep) {
     const shard = { apiVersion, kind, metadata: { name: metadata.name ?? '' }, spec }

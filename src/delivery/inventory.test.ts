@@ -3,7 +3,7 @@ import { inventory as kind, MAX_REFS, type Inventory } from '#api/kinds/inventor
 import { createValidator } from '#api/validate.ts'
 import { inventoryRefs, shardWrites } from './inventory.ts'
 
-const owner = { source: 'kubenode-system/fleet', track: 'machines' }
+const owner = { source: 'kubenode-system/fleet', track: 'machines', target: 'Member' } as const
 const mark = { commit: 'c'.repeat(40), release: 'machines-cccccccccccc', appliedAt: '2026-01-31T12:00:00Z' }
 const refs = (n: number) =>
   Array.from({ length: n }, (_, i) => ({
@@ -18,9 +18,9 @@ const stored = (n: number) => shardWrites([], owner, refs(n), mark).apply as unk
 test('an inventory is cut into valid shards of at most 2,000 references and put together again', () => {
   const shards = stored(2 * MAX_REFS + 1)
   expect(shards.map((s) => [s.metadata.name, s.spec.refs.length, s.spec.shards])).toEqual([
-    ['kubenode-system.fleet.machines.0', MAX_REFS, 3],
-    ['kubenode-system.fleet.machines.1', MAX_REFS, 3],
-    ['kubenode-system.fleet.machines.2', 1, 3],
+    ['kubenode-system.fleet.machines.member-0', MAX_REFS, 3],
+    ['kubenode-system.fleet.machines.member-1', MAX_REFS, 3],
+    ['kubenode-system.fleet.machines.member-2', 1, 3],
   ])
   const validator = createValidator()
   for (const shard of shards) expect(validator.problems(kind, shard)).toEqual([])
@@ -38,7 +38,7 @@ test('nothing is written when nothing changed, and one shard when one object did
     digest: '0123456789abcdef',
   })
   expect(shardWrites(shards, owner, changed, mark).apply.map((s) => s.metadata.name)).toEqual([
-    'kubenode-system.fleet.machines.1',
+    'kubenode-system.fleet.machines.member-1',
   ])
 })
 
@@ -49,6 +49,8 @@ test('shards that are not needed any more are removed, those of others are not o
     spec: { ...stored(1)[0]?.spec, track: 'other' },
     metadata: { name: 'other' },
   } as Inventory
-  expect(shardWrites([...shards, other], owner, refs(3), mark).remove).toEqual(['kubenode-system.fleet.machines.1'])
+  expect(shardWrites([...shards, other], owner, refs(3), mark).remove).toEqual([
+    'kubenode-system.fleet.machines.member-1',
+  ])
   expect(inventoryRefs([other], owner)).toEqual([])
 })

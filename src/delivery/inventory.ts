@@ -5,12 +5,7 @@ import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#a
 import { jsonEqual } from '#lib/json.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
-
-export interface InventoryOwner {
-  /** namespace/name of the FleetSource on the hub. */
-  readonly source: string
-  readonly track: string
-}
+import { isOwn, isUndivided, type InventoryOwner } from './targets.ts'
 
 export interface InventoryMark {
   readonly commit: string
@@ -23,45 +18,71 @@ export interface InventoryMark {
 }
 
 /** The baseline is in the first shard: it is written before anything of the Release is applied, in the same write. */
-export const baselineIn = (shards: readonly Inventory[], { source, track }: InventoryOwner): Baseline | undefined =>
-  shards.find(({ spec }) => spec.source === source && spec.track === track && spec.shard === 0)?.spec.baseline
+export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner): Baseline | undefined {
+  const first = shards.filter(({ spec }) => spec.shard === 0)
+  const own = first.find(({ spec }) => isOwn(owner, spec))
+  const undivided = owner.target === 'Member' ? first.find(({ spec }) => isUndivided(owner, spec)) : undefined
+  return (own ?? undivided)?.spec.baseline
+}
 
-/** Two sources may have tracks of the same name: the name of the source keeps them apart. */
-export const shardName = ({ source, track }: InventoryOwner, shard: number): string =>
-  `${source.replace('/', '.')}.${track}.${shard}`
+/** Two sources may have tracks of the same name, and a hub may be a member: the names of source and target keep them apart. */
+export const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
+  `${source.replace('/', '.')}.${track}.${target.toLowerCase()}-${shard}`
 
-/** Shards of another source or track in the list are left out. */
+/** Shards of another source, track or target in the list are left out. */
 export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwner): readonly InventoryRef[] {
-  const refs = shards
-    .filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
-    .flatMap(({ spec }) => spec.refs)
+  const refs = shards.filter(({ spec }) => isOwn(owner, spec)).flatMap(({ spec }) => spec.refs)
   return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
 }
 
-/** What deleted sources applied is taken over, but for what another track declares. Nothing of it counts as applied by this one yet. */
-export function replacedRefs(
+/** Shards of others that the owner takes over: those of older releases, and of deleted sources. */
+export interface TakeOver {
+  /** Deleted sources. */
+  readonly replaces: readonly string[]
+  /** By `refText`: what other tracks declare. */
+  readonly elsewhere: ReadonlySet<string>
+  /** Of an undivided Inventory, whether a reference belongs to the owner. */
+  readonly belongs: (ref: ObjectRef) => boolean
+}
+
+/** Whether the owner takes a reference of the shard; undefined for a shard of which it takes nothing. */
+function takes(
+  { spec }: Inventory,
+  owner: InventoryOwner,
+  { replaces, elsewhere, belongs }: TakeOver,
+): ((ref: InventoryRef) => boolean) | undefined {
+  if (isUndivided(owner, spec)) return belongs
+  if (!replaces.includes(spec.source)) return undefined
+  if (spec.target !== undefined && spec.target !== owner.target) return undefined
+  return (ref) => !elsewhere.has(refText(ref)) && (spec.target !== undefined || belongs(ref))
+}
+
+/** What deleted sources applied does not count as applied by this one yet. */
+export function takenRefs(
   shards: readonly Inventory[],
-  replaces: readonly string[],
-  elsewhere: ReadonlySet<string>,
+  owner: InventoryOwner,
+  takeOver: TakeOver,
 ): readonly InventoryRef[] {
-  return shards
-    .filter(({ spec }) => replaces.includes(spec.source))
-    .flatMap(({ spec }) => spec.refs)
-    .filter((ref) => !elsewhere.has(refText(ref)))
-    .map((ref) => {
+  return shards.flatMap((shard) => {
+    const mine = shard.spec.refs.filter(takes(shard, owner, takeOver) ?? (() => false))
+    if (shard.spec.source === owner.source) return mine
+    return mine.map((ref) => {
       const { digest: _, ...unapplied } = ref
       return unapplied
     })
+  })
 }
 
-/** Shards of deleted sources, without what this track took over; those that become empty go. */
-export function leftOfReplaced(
+/** Those shards without what was taken over; those that become empty are deleted. */
+export function leftOfTaken(
   shards: readonly Inventory[],
-  replaces: readonly string[],
-  elsewhere: ReadonlySet<string>,
+  owner: InventoryOwner,
+  takeOver: TakeOver,
 ): { readonly keep: readonly Inventory[]; readonly remove: readonly Inventory[] } {
-  const old = shards.filter(({ spec }) => replaces.includes(spec.source))
-  const left = old.map((shard) => ({ shard, refs: shard.spec.refs.filter((r) => elsewhere.has(refText(r))) }))
+  const left = shards.flatMap((shard) => {
+    const isTaken = takes(shard, owner, takeOver)
+    return isTaken === undefined ? [] : [{ shard, refs: shard.spec.refs.filter((ref) => !isTaken(ref)) }]
+  })
   return {
     keep: left.flatMap(({ shard, refs }) =>
       refs.length > 0 && refs.length < shard.spec.refs.length ? [{ ...shard, spec: { ...shard.spec, refs } }] : [],
@@ -136,7 +157,7 @@ export function refsAfter(
   return [...refs.values()].toSorted(compareRefs)
 }
 
-const NOT_OURS: ReadonlySet<string> = new Set(['Gone', 'MovedTrack', 'OtherObject', 'OtherSource'])
+const NOT_OURS: ReadonlySet<string> = new Set(['Gone', 'MovedTarget', 'MovedTrack', 'OtherObject', 'OtherSource'])
 
 export interface ShardWrites {
   readonly apply: readonly InventoryInput[]
@@ -152,7 +173,7 @@ export function shardWrites(
   mark: InventoryMark,
 ): ShardWrites {
   const count = Math.max(1, Math.ceil(refs.length / MAX_REFS))
-  const own = existing.filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+  const own = existing.filter(({ spec }) => isOwn(owner, spec))
   const byName = new Map(own.map((shard) => [shard.metadata.name ?? '', shard]))
   const apply: InventoryInput[] = []
   const names = new Set<string>()
@@ -161,14 +182,14 @@ export function shardWrites(
     names.add(name)
     const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
     const old = byName.get(name)?.spec
-    const baseline = shard === 0 ? (mark.baseline ?? old?.baseline) : undefined
+    const baseline = shard === 0 ? (mark.baseline ?? baselineIn(existing, owner)) : undefined
     const pruning = shard === 0 ? mark.pruning : undefined
     const isSame =
       old !== undefined &&
       jsonEqual(old.refs.map(plain), part) &&
       jsonEqual(old.baseline, baseline) &&
       jsonEqual(old.pruning, pruning)
-    if (isSame && old.shards === count && old.commit === mark.commit) continue
+    if (isSame && old.shards === count && old.commit === mark.commit && old.cluster === owner.cluster) continue
     const { commit, release, appliedAt } = mark
     const spec = {
       ...owner,

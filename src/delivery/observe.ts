@@ -13,18 +13,22 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { holdsMachines } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
-import type { DesiredObject } from './desired.ts'
+import type { DesiredObject, Rejected } from './desired.ts'
 import { listingsOf, ownershipOf, type Listings } from './ownership.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { ClusterConnection } from './connection.ts'
 import { coversDeclared } from './covers.ts'
 import { readKind } from './read-kind.ts'
-import { inventoryRefs, replacedRefs, type InventoryOwner } from './inventory.ts'
+import { inventoryRefs, takenRefs, type TakeOver } from './inventory.ts'
 import type { InventoryRef, Live, LiveObject } from './plan.ts'
+import { belongsTo, otherTarget, type DeclaredIn, type InventoryOwner, type OtherTarget } from './targets.ts'
 
 export interface Observed {
   readonly shards: readonly Inventory[]
   readonly inventory: readonly InventoryRef[]
+  /** Shards of others of which this pass takes references over. */
+  readonly takeOver: TakeOver
+  readonly other: OtherTarget
   readonly live: ReadonlyMap<string, Live>
   /** By `refText`: what was read, whole, for health. */
   readonly objects: ReadonlyMap<string, KubeObject>
@@ -36,6 +40,10 @@ export interface Observed {
 export interface ObserveOrder {
   readonly owner: InventoryOwner
   readonly desired: readonly DesiredObject[]
+  /** Declared too, but not valid. */
+  readonly rejected: readonly Rejected[]
+  /** What the source declares for other targets; absent: for none. */
+  readonly declaredIn?: DeclaredIn
   /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
   readonly replaces?: readonly string[]
   readonly elsewhere: ReadonlySet<string>
@@ -44,11 +52,14 @@ export interface ObserveOrder {
 }
 
 export async function observeCluster(connection: ClusterConnection, order: ObserveOrder): Promise<Observed> {
-  const { owner, desired, replaces = [], elsewhere, now, signal } = order
+  const { owner, desired, rejected, declaredIn, replaces = [], elsewhere, now, signal } = order
   const call = signal === undefined ? {} : { signal }
   const shards = await listAll(connection.program, inventory, call)
   const own = inventoryRefs(shards, owner)
-  const refs = uniqueRefs([...own, ...replacedRefs(shards, replaces, elsewhere)])
+  const named = new Set([...desired, ...rejected].map(({ ref }) => refText(ref)))
+  const belongs = belongsTo({ shards, owner, replaces, desired: named, declaredIn })
+  const takeOver = { replaces, elsewhere, belongs }
+  const refs = uniqueRefs([...own, ...takenRefs(shards, owner, takeOver)])
   const marks: Marks = { source: owner.source, listings: listingsOf(shards) }
   const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
   const { live, objects } = await readLive(connection, [...wanted.values()], desired, { marks, signal })
@@ -59,7 +70,8 @@ export async function observeCluster(connection: ClusterConnection, order: Obser
   const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
   const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))
   const machines = losesMachines ? await listAll(connection.program, machine, call) : []
-  return { shards, inventory: refs, live, objects, referenced, machines }
+  const other = otherTarget(shards, owner, declaredIn)
+  return { shards, inventory: refs, takeOver, other, live, objects, referenced, machines }
 }
 
 /** The first one counts: what this source recorded itself says more. */

@@ -64,6 +64,7 @@ const seen = (more: Partial<ClusterSeen>): ClusterSeen => ({
 const config = (more: Partial<ClusterConfig> = {}): ClusterConfig => ({
   commit: COMMIT,
   source: SOURCE,
+  target: 'Member',
   prune: { enabled: true, guard: '100%' },
   drift: 'Correct',
   ...more,

@@ -16,6 +16,7 @@ import { mayWrite, type Writes } from './writes.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 import type { DesiredObject, Rejected } from './desired.ts'
 import { orderOf } from './order.ts'
+import { NO_OTHER_TARGET, type OtherTarget, type TargetKind } from './targets.ts'
 
 export interface InventoryRef extends ObjectRef {
   readonly uid?: string
@@ -54,6 +55,8 @@ export interface ClusterSeen {
   readonly live: ReadonlyMap<string, Live>
   /** By `refText`: declared by another track now. */
   readonly elsewhere: ReadonlySet<string>
+  /** The other target of the source, where the hub is its own member. */
+  readonly other?: OtherTarget
   /** Names of MachineComponents that machines, canaries or kept revisions still use. */
   readonly referenced: ReadonlySet<string>
   /** Digests of approved deletions. */
@@ -66,6 +69,7 @@ export interface ClusterConfig {
   readonly commit: string
   /** namespace/name of the FleetSource. */
   readonly source: string
+  readonly target: TargetKind
   /** Deleted sources whose objects are this one's. */
   readonly replaces?: readonly string[]
   readonly writes?: Writes
@@ -105,6 +109,7 @@ export type SkipReason =
   | 'PruneDisabled'
   | 'OtherObject'
   | 'OtherSource'
+  | 'MovedTarget'
   | 'MovedTrack'
   | 'Gone'
   | 'BeingDeleted'
@@ -327,15 +332,19 @@ function liveUid({ live }: ClusterSeen, ref: ObjectRef): string | undefined {
 
 function judgePrune(
   ref: InventoryRef,
-  { live: all, elsewhere, referenced, rejected }: ClusterSeen,
+  { live: all, elsewhere, referenced, rejected, other = NO_OTHER_TARGET }: ClusterSeen,
   config: ClusterConfig,
 ): PruneAction | Skip {
-  const { prune, writes } = config
+  const { prune, writes, target } = config
+  const [isListed, isDeclared] = [other.listed.has(refText(ref)), other.declared.has(refText(ref))]
   const live = all.get(refText(ref)) ?? 'Unknown'
   if (elsewhere.has(refText(ref))) return { ref, reason: 'MovedTrack' }
+  // Where neither declares it, the hub leaves it to the member: two that leave it to each other would keep it, or lose it, for good.
+  if (isListed && (isDeclared || target === 'Hub')) return { ref, reason: 'MovedTarget' }
   if (live === 'Absent') return { ref, reason: 'Gone' }
   if (live === 'Unknown') return { ref, reason: 'Unreadable' }
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
+  if (isListed || isDeclared) return { ref, reason: 'PruneDeferred', detail: OF_OTHER_TARGET[target] }
   if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
   if (ref.uid !== undefined && ref.uid !== live.uid)
     return { ref, reason: 'OtherObject', detail: 'replaced by another object of the same name' }
@@ -354,6 +363,11 @@ function judgePrune(
       detail: `${refText(refused.ref)}, which may take over its machines, is not valid`,
     }
   return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
+}
+
+const OF_OTHER_TARGET: Readonly<Record<TargetKind, string>> = {
+  Hub: 'this cluster is also a member, whose part of the commit still has it',
+  Member: 'this cluster is also the hub, whose part of the commit still has it',
 }
 
 /** A percentage rounds down, but one object is no mass deletion unless the guard is zero. */

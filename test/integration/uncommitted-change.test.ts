@@ -137,7 +137,7 @@ async function syncPass() {
     connectTo('test', client, () => Date.now()),
     {
       target: { objects: DECLARED.map((o) => ({ ref: refOf(o), object: o, digest: digestOf(o) })), rejected: [] },
-      owner: { source: 'kubenode-system/fleet', track: 'main' },
+      owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member' },
       mark: { commit: 'c'.repeat(40), release: 'main-c', appliedAt: new Date().toISOString() },
       config: { commit: 'c'.repeat(40), prune: { enabled: true, guard: '10%' }, drift: 'Correct' },
       elsewhere: new Set(),

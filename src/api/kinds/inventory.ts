@@ -105,6 +105,13 @@ const reference = s.obj('One applied object.', {
 const spec = s.obj('The applied objects.', {
   source: s.str('The FleetSource, as namespace/name on the hub.', { min: 1, max: 317 }),
   track: f.dnsLabel('The track.'),
+  target: s.optional(
+    s.choice(
+      'Whether the objects are those of the hub or of a member of the fleet; a hub that is its own member has both. Absent: recorded by a release that did not tell them apart.',
+      ['Hub', 'Member'],
+    ),
+  ),
+  cluster: s.optional(f.objectName('The Cluster, where the target is a member.')),
   shard: s.int('Number of the shard, from 0.', { min: 0, max: MAX_SHARDS - 1 }),
   shards: s.fallback(s.int('How many shards there are.', { min: 1, max: MAX_SHARDS }), 1),
   commit: s.optional(f.commitId('The last applied commit.')),
@@ -134,6 +141,7 @@ export const inventory = defineKind({
   columns: [
     text('Source', '.spec.source'),
     text('Track', '.spec.track'),
+    text('Target', '.spec.target'),
     whole('Shard', '.spec.shard'),
     text('Commit', '.spec.commit'),
     AGE,
@@ -162,10 +170,12 @@ export const inventory = defineKind({
     },
   ],
   example: {
-    metadata: { name: 'fleet-machines-0' },
+    metadata: { name: 'fleet.fleet.machines.member-0' },
     spec: {
       source: 'fleet/fleet',
       track: 'machines',
+      target: 'Member',
+      cluster: 'prod-1',
       shard: 0,
       shards: 1,
       commit: '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',

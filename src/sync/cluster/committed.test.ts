@@ -67,7 +67,7 @@ function world() {
         objects: objects.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
         rejected: [],
       },
-      owner: { source: 'kubenode-system/fleet', track: 'main' },
+      owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member' },
       mark: { commit: 'c'.repeat(40), release: 'main-c', appliedAt: new Date(NOW).toISOString() },
       config: {
         commit: 'c'.repeat(40),

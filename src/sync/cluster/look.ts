@@ -11,10 +11,11 @@ import { actOnCluster, type ClusterResult } from '#delivery/act.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { ABSENT, failuresOf, machinesOf, type FailingObject, type Failure } from '#delivery/failures.ts'
 import { healthOf, type Health } from '#delivery/health.ts'
-import { baselineIn, type InventoryMark, type InventoryOwner } from '#delivery/inventory.ts'
+import { baselineIn, type InventoryMark } from '#delivery/inventory.ts'
 import { withoutUnlisted } from './listed.ts'
 import { observeCluster, type Observed } from '#delivery/observe.ts'
 import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan, type Skip } from '#delivery/plan.ts'
+import { type DeclaredIn, type InventoryOwner, isOwn, isUndivided } from '#delivery/targets.ts'
 import { failingMachines, readingsOf } from './readings.ts'
 import { unreachableReason } from './unreachable.ts'
 
@@ -22,7 +23,9 @@ export interface LookOrder {
   readonly target: RenderedTarget
   readonly owner: InventoryOwner
   readonly mark: InventoryMark
-  readonly config: Omit<ClusterConfig, 'source'>
+  readonly config: Omit<ClusterConfig, 'source' | 'target'>
+  /** What the commit declares for the other targets of the source. */
+  readonly declaredIn?: DeclaredIn
   readonly elsewhere: ReadonlySet<string>
   readonly approved: ReadonlySet<string>
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
@@ -52,18 +55,27 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
 }
 
 async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
-  const { owner, config, mark, elsewhere, approved, needs, signal } = order
+  const { owner, config, mark, declaredIn, elsewhere, approved, needs, signal } = order
   const target = await withoutUnlisted(connection.client, order.target, signal)
   const { replaces = [] } = config
   const now = Date.parse(mark.appliedAt)
-  const asked = { owner, desired: target.objects, replaces, elsewhere, now, ...(signal && { signal }) }
+  const asked = {
+    owner,
+    desired: target.objects,
+    rejected: target.rejected,
+    ...(declaredIn && { declaredIn }),
+    replaces,
+    elsewhere,
+    now,
+    ...(signal && { signal }),
+  }
   const read = () => observeCluster(connection, asked)
   let seen = await read()
   const plan = planCluster(
     { ...target, desired: target.objects, ...seen, elsewhere, approved },
-    { ...config, source: owner.source },
+    { ...config, source: owner.source, target: owner.target },
   )
-  const { inventory, shards } = seen
+  const { inventory, shards, takeOver } = seen
   const baseline = await baselineFor(connection, { ...order, target }, seen)
   const context = {
     connection,
@@ -72,8 +84,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     shards,
     inventory,
     objects: seen.objects,
-    replaces,
-    elsewhere,
+    takeOver,
     correct: config.drift === 'Correct',
     ...(signal && { signal }),
   }
@@ -110,7 +121,9 @@ async function baselineFor(
   const before: Content = new Map(seen.inventory.map((r) => [refText(r), r.digest]))
   const objects = failingIn(target, seen, before).filter((f) => f.reason !== ABSENT)
   const machines = needs.machines ? await failingMachines(connection, signal) : []
-  const isMarked = seen.shards.some(({ spec }) => isOf(owner, spec) && spec.release === history.release)
+  const isMarked = seen.shards.some(
+    ({ spec }) => (isOwn(owner, spec) || isUndivided(owner, spec)) && spec.release === history.release,
+  )
   return nextBaseline({
     release: history.release,
     hasPassed: history.hasPassed(known?.release),
@@ -124,9 +137,6 @@ async function baselineFor(
     after: contentOf(target, seen.inventory),
   })
 }
-
-const isOf = ({ source, track }: InventoryOwner, spec: InventoryOwner): boolean =>
-  spec.source === source && spec.track === track
 
 /** Rejected objects keep their state. */
 function contentOf({ objects, rejected }: RenderedTarget, inventory: Observed['inventory']): Content {

@@ -58,7 +58,7 @@ export function hubParts(context: SyncContext): HubParts {
 export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
   spec.writes === undefined ? undefined : sourceUser(namespace, name)
 
-export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source'> => {
+export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source' | 'target'> => {
   const { prune, drift, writes, replaces } = source.spec
   return {
     commit,

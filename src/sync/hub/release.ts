@@ -19,8 +19,9 @@ import { chainOf, previousOf } from '../release/chain.ts'
 import { pruneText, type SeenCluster } from '../release/cluster-phase.ts'
 import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
-import { splitByTrack, targetDigest, targetFor } from '../release/tracks.ts'
+import { declaredRefs, splitByTrack, targetDigest, targetFor } from '../release/tracks.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { HUB } from './source/seen.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import {
   actingUser,
@@ -92,10 +93,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     await report(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
-  const looks =
-    rendered === undefined
-      ? new Map<string, LookReport>()
-      : await lookAround(work, rendered.targets, rendered.elsewhere)
+  const looks = rendered === undefined ? new Map<string, LookReport>() : await lookAround(work, rendered)
   const now = clock.now()
   // A newer one may exist by now: then this one must draw no conclusions.
   const newer = newerThan(parts, release)
@@ -144,6 +142,8 @@ interface Rendering {
   readonly targets: Targets
   /** By target: the source's declarations in other tracks. */
   readonly elsewhere: (target: string) => ReadonlySet<string>
+  /** Its declarations for the hub, which may be one of the clusters. */
+  readonly onHub: ReadonlySet<string>
 }
 
 /** The commit is rendered again after a restart; the result must equal what the Release was made for. */
@@ -169,21 +169,17 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     const others = [...tracks].filter(([name]) => name !== release.spec.track)
     const elsewhere = (target: string) =>
       new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
-    return { targets: wanted, elsewhere }
+    return { targets: wanted, elsewhere, onHub: declaredRefs(tracks, HUB) }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     return { problem: printableLine(messageOf(error)) }
   }
 }
 
-async function lookAround(
-  work: Work,
-  targets: Targets,
-  elsewhere: (target: string) => ReadonlySet<string>,
-): Promise<ReadonlyMap<string, LookReport>> {
+async function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
   const looks = new Map<string, LookReport>()
   await inParallel(clustersToLookAt(work.release), PARALLEL_LOOKS, async (name) => {
-    const report = await lookAt(work, name, targets, elsewhere(name))
+    const report = await lookAt(work, name, rendered)
     if (report !== undefined) looks.set(name, report)
   })
   return looks
@@ -192,12 +188,11 @@ async function lookAround(
 async function lookAt(
   { parts, release, source, pipeline, signal }: Work,
   name: string,
-  targets: Targets,
-  elsewhere: ReadonlySet<string>,
+  rendered: Rendering,
 ): Promise<LookReport | undefined> {
   const { clock } = parts.context
   const { namespace } = release.metadata
-  const target = targets.get(name)
+  const target = rendered.targets.get(name)
   const cluster = parts.clusters.get({ namespace, name })
   if (target === undefined) return undefined
   if (cluster === undefined)
@@ -215,10 +210,11 @@ async function lookAt(
       if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
       return lookAtCluster(connection, {
         target,
-        owner: { source: keyOf(source), track },
+        owner: { source: keyOf(source), track, target: 'Member', cluster: name },
+        declaredIn: () => rendered.onHub,
         mark: { commit, release: release.metadata.name, appliedAt: timestamp(clock.now()) },
         config,
-        elsewhere,
+        elsewhere: rendered.elsewhere(name),
         approved: new Set(approvedDigests(parts, clock.now()).keys()),
         needs: {
           machines: gates.some((g) => g.machinesReady !== undefined || g.componentsConsistent !== undefined),
@@ -268,7 +264,7 @@ async function keepFromDrifting(work: Work): Promise<Outcome> {
   if ('problem' in rendered) return requeueAfter(everyMs)
   for (const { name, phase } of release.status?.clusters ?? []) {
     if (phase === 'Waiting' || phase === 'Failed') continue
-    const report = await lookAt(work, name, rendered.targets, rendered.elsewhere(name))
+    const report = await lookAt(work, name, rendered)
     if (report !== undefined) tell(parts, release, name, report)
   }
   return requeueAfter(everyMs)

@@ -18,7 +18,9 @@ export function retiredTracks(
 ): readonly RetiredTrack[] {
   const current = new Set(spec.tracks.map((t) => t.name))
   const own = releases.filter((r) => r.metadata.namespace === namespace && r.spec.source === name)
-  const onHub = shards.filter((s) => s.spec.source === `${namespace}/${name}` && s.spec.refs.length > 0)
+  // Those of a member are left to its Releases, also where the hub is that member.
+  const isOnHub = ({ spec: s }: Pick<Inventory, 'spec'>) => s.target !== 'Member' && s.refs.length > 0
+  const onHub = shards.filter((s) => s.spec.source === `${namespace}/${name}` && isOnHub(s))
   const names = new Set([...own, ...onHub].map((o) => o.spec.track).filter((t) => !current.has(t)))
   return [...names].toSorted().map((track) => ({
     name: track,

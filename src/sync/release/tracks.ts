@@ -37,6 +37,15 @@ export function splitByTrack(targets: Targets, tracks: readonly Track[]): TrackT
   return { tracks: out, unmatched }
 }
 
+/** By `refText`, what the tracks declare for a target, valid or not. */
+export const declaredRefs = (tracks: TrackTargets['tracks'], target: string): ReadonlySet<string> =>
+  new Set(
+    [...tracks.values()].flatMap((t) => {
+      const { objects, rejected } = t.get(target) ?? NOTHING
+      return [...objects, ...rejected].map(({ ref }) => refText(ref))
+    }),
+  )
+
 const trackOfRejected = (tracks: readonly Track[], kind: string): string =>
   (
     tracks.find((t) => t.match.kinds?.includes(kind)) ??

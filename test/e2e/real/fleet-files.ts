@@ -1,4 +1,4 @@
-// A fleet of one cluster that is hub and member, in two tracks: what the hub needs first, and the components of the machines.
+// A fleet of one cluster that is hub and member, in one track.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -48,8 +48,4 @@ export function fleetFiles(beacon: string): Readonly<Record<string, string>> {
   }
 }
 
-/** One cluster cannot have an Inventory of one track for the hub and for itself: the hub's objects are a track of their own. */
-export const TRACKS = [
-  { name: 'hub', match: { kinds: ['Cluster', 'ReleasePipeline'] }, pipelineRef: { name: 'standard' } },
-  { name: 'fleet', pipelineRef: { name: 'standard' } },
-]
+export const TRACKS = [{ name: 'fleet', pipelineRef: { name: 'standard' } }]

@@ -6,12 +6,15 @@ import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { LookOrder } from '../../cluster/look.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
-import { isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
+import { declaredRefs, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
 import { clusterConfig, keyOf } from '../parts.ts'
 import { type Declared, HUB, type Seen, isHubDue } from './seen.ts'
 
 /** Without the time, which is that of the pass over the hub. */
-export interface HubOrder extends Pick<LookOrder, 'target' | 'owner' | 'config' | 'elsewhere' | 'approved' | 'needs'> {
+export interface HubOrder extends Pick<
+  LookOrder,
+  'target' | 'owner' | 'config' | 'declaredIn' | 'elsewhere' | 'approved' | 'needs'
+> {
   readonly commit: string
   readonly track: string
   /** Of the completed state; the hub is not compared again for a while. */
@@ -71,7 +74,8 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
     commit: commit.id,
     stamp,
     target: tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] },
-    owner: { source: keyOf(source), track },
+    owner: { source: keyOf(source), track, target: 'Hub' },
+    declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredRefs(tracks, cluster)),
     config: clusterConfig(source, commit.id),
     elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
     approved,

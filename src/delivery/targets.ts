@@ -1,0 +1,100 @@
+// Which recorded objects belong to which target of a source. The hub and a member are two targets, also where both are one cluster: each has Inventories of its
+// own, and neither deletes what the other records. Inventories of releases that kept one for both are divided. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import type { Inventory } from '#api/kinds/inventory.ts'
+import { refText, type ObjectRef } from './object-ref.ts'
+
+export type TargetKind = 'Hub' | 'Member'
+
+export interface InventoryOwner {
+  /** namespace/name of the FleetSource on the hub. */
+  readonly source: string
+  readonly track: string
+  readonly target: TargetKind
+  /** Of a member, for the reader, and for the hub that is this cluster. */
+  readonly cluster?: string
+}
+
+/** By the name of a cluster, or undefined for the hub: by `refText`, what the commit declares there in any track. */
+export type DeclaredIn = (cluster: string | undefined) => ReadonlySet<string>
+
+/** What the other target of the source has in the same cluster; empty where the cluster is only one of both. */
+export interface OtherTarget {
+  readonly listed: ReadonlySet<string>
+  readonly declared: ReadonlySet<string>
+}
+
+export const NO_OTHER_TARGET: OtherTarget = { listed: new Set(), declared: new Set() }
+
+type Spec = Inventory['spec']
+
+const isOfTrack = ({ source, track }: InventoryOwner, spec: Spec): boolean =>
+  spec.source === source && spec.track === track
+
+export const isOwn = (owner: InventoryOwner, spec: Spec): boolean =>
+  isOfTrack(owner, spec) && spec.target === owner.target
+
+/** Written by a release that kept one Inventory for both targets. */
+export const isUndivided = (owner: InventoryOwner, spec: Spec): boolean =>
+  isOfTrack(owner, spec) && spec.target === undefined
+
+const ofOther = (
+  shards: readonly Inventory[],
+  { source, target }: InventoryOwner,
+  replaces: readonly string[] = [],
+): readonly Inventory[] =>
+  shards.filter(
+    ({ spec }) =>
+      (spec.source === source || replaces.includes(spec.source)) && spec.target !== undefined && spec.target !== target,
+  )
+
+export function otherTarget(
+  shards: readonly Inventory[],
+  owner: InventoryOwner,
+  declaredIn: DeclaredIn | undefined,
+): OtherTarget {
+  const others = ofOther(shards, owner)
+  if (others.length === 0) return NO_OTHER_TARGET
+  const clusters = new Set(others.map(({ spec }) => spec.cluster))
+  return {
+    listed: new Set(others.flatMap(({ spec }) => spec.refs.map(refText))),
+    declared: new Set([...clusters].flatMap((c) => [...(declaredIn?.(c) ?? [])])),
+  }
+}
+
+/** Kinds that only sync on the hub reads. */
+const HUB_KINDS: ReadonlySet<string> = new Set(['Cluster', 'FleetSource', 'ReleasePipeline'])
+const isOfHub = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && HUB_KINDS.has(kind)
+
+export interface Division {
+  readonly shards: readonly Inventory[]
+  readonly owner: InventoryOwner
+  /** Deleted sources whose objects are taken over. */
+  readonly replaces: readonly string[]
+  /** By `refText`, what the owner's target declares. */
+  readonly desired: ReadonlySet<string>
+  readonly declaredIn: DeclaredIn | undefined
+}
+
+/**
+ * Of the references of an undivided Inventory, those that belong to the owner. An object that git just removed belongs to the target that wrote the Inventory; where both
+ * did, it waits for the hub to take its own, so that neither deletes what the other has.
+ */
+export function belongsTo({ shards, owner, replaces, desired, declaredIn }: Division): (ref: ObjectRef) => boolean {
+  const undivided = shards.filter(
+    ({ spec }) => isUndivided(owner, spec) || (spec.target === undefined && replaces.includes(spec.source)),
+  )
+  const others = ofOther(shards, owner, replaces)
+  const isMine = (ref: ObjectRef) => desired.has(refText(ref))
+  if (owner.target === 'Hub') {
+    // Only passes over members note a Release and a baseline.
+    const isOfMember = ({ spec }: Inventory) => spec.release !== undefined || spec.baseline !== undefined
+    const hasMember = undivided.some(isOfMember) || others.length > 0
+    return (ref) => isMine(ref) || isOfHub(ref) || !hasMember
+  }
+  const onHub = declaredIn?.(undefined) ?? new Set<string>()
+  const isHubs = (ref: ObjectRef) => isOfHub(ref) || onHub.has(refText(ref))
+  const isShared = undivided.some(({ spec }) => spec.refs.some(isHubs))
+  const hasHubTaken = others.some(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+  return (ref) => isMine(ref) || (!isHubs(ref) && (!isShared || hasHubTaken))
+}
