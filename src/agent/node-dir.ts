@@ -72,11 +72,11 @@ export const currentLink = (d: NodeDir, component: string): string => join(compo
 export const foreignFolder = (d: NodeDir, component: string): string => join(d.state, 'foreign', component)
 
 /** What was on the node before components were adopted, one folder each. */
-export const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')
+const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')
 export const keptFolder = (d: NodeDir, component: string): string => join(originalsFolder(d), component)
 export const keptFile = (d: NodeDir, component: string): string => join(keptFolder(d, component), 'kept.json')
 
-export const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
+const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
 export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), `${uid}.json`)
 export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state, 'evidence', job)
 

@@ -3,7 +3,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'
 import { API_GROUP, API_VERSION, type ApiKind, type PrinterColumn, type ScaleSubresource } from './kind.ts'
 
-export const CRD_CATEGORY = 'kubenode'
+const CRD_CATEGORY = 'kubenode'
 
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1'

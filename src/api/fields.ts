@@ -133,7 +133,7 @@ export const labelValue = (doc: string): Field<string> =>
 
 const LABEL_KEY = '^([a-z0-9][-a-z0-9.]*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$'
 
-export const labelKey = (doc: string): Field<string> =>
+const labelKey = (doc: string): Field<string> =>
   str(doc, {
     min: 1,
     max: 317,
@@ -209,7 +209,7 @@ export const selector = (doc: string) =>
     matchExpressions: optional(list('Requirements that must all hold.', requirement, { max: 16 })),
   })
 
-export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
+const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
 
 export const taints = (doc: string) =>
   mapList(

@@ -34,7 +34,7 @@ const TAG = 16
 /** DER of an X25519 key up to its 32 bytes (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b656e032100', 'hex')
 
-export const MAX_SEALED_CHARS = 128 * 1_024
+const MAX_SEALED_CHARS = 128 * 1_024
 
 export function newSealingKey(): SealingKey {
   const { privateKey } = generateKeyPairSync('x25519')

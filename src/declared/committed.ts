@@ -48,7 +48,7 @@ export const allowing = (
   )
 
 /** Replicas that were set through the scale subresource, as autoscalers and `kubectl scale` do: they are no edit. */
-export const isScaled = ({ metadata }: KubeObject): boolean =>
+const isScaled = ({ metadata }: KubeObject): boolean =>
   (metadata.managedFields ?? []).some(({ subresource, fieldsV1 }) => {
     const spec = subresource === 'scale' ? fieldsV1?.['f:spec'] : undefined
     return isObject(spec) && 'f:replicas' in spec

@@ -15,7 +15,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 
 export const putBackCommand = ({ kind, name }: Edit): string => `kubenode put-back ${NOUNS[kind] ?? kind}/${name}`
 
-export const allowCommand = ({ kind, name, digest }: Edit): string =>
+const allowCommand = ({ kind, name, digest }: Edit): string =>
   `kubenode allow-edit ${NOUNS[kind] ?? kind}/${name} --digest ${digest} --for 8h --reason WHY`
 
 export function editSeen({ digest, committed, allowed }: Edit): string {

@@ -33,7 +33,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   '/ServiceAccount': 'serviceaccounts',
 }
 
-export const isSystemNamespace = (name: string): boolean => SYSTEM_NAMESPACE_PREFIXES.some((p) => name.startsWith(p))
+const isSystemNamespace = (name: string): boolean => SYSTEM_NAMESPACE_PREFIXES.some((p) => name.startsWith(p))
 /** Not even the installer lists one. */
 export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isSystemNamespace(name)
 

@@ -48,8 +48,7 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
 
 export type Caches = ReturnType<typeof createCaches>
 
-export const allCaches = (caches: Caches): readonly SharedInformer[] =>
-  Object.values(caches).filter((c) => c !== undefined)
+const allCaches = (caches: Caches): readonly SharedInformer[] => Object.values(caches).filter((c) => c !== undefined)
 
 /** Why the caches must not be decided upon, or undefined. */
 export function staleness(caches: Caches): string | undefined {

@@ -157,4 +157,4 @@ const countedOf = ({ spec }: CompiledPolicy): readonly Pick<Budget, 'of' | 'per'
   ...(spec.healthFloor === undefined ? [] : [{ of: 'unavailable', per: 'cluster' } as const]),
 ]
 
-export const spaceOf = ({ kind }: Pick<Grant, 'kind'>): Unit['space'] => (kind === 'Cluster' ? 'clusters' : 'machines')
+const spaceOf = ({ kind }: Pick<Grant, 'kind'>): Unit['space'] => (kind === 'Cluster' ? 'clusters' : 'machines')

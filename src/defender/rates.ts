@@ -18,7 +18,7 @@ const SLOTS_PER_WINDOW = 20
 
 export const slotMs = (window: RateWindow): number => WINDOW_MS[window] / SLOTS_PER_WINDOW
 
-export const isLive = ({ slot, window }: Pick<Bucket, 'slot' | 'window'>, now: number): boolean =>
+const isLive = ({ slot, window }: Pick<Bucket, 'slot' | 'window'>, now: number): boolean =>
   (slot + 1) * slotMs(window) > now - WINDOW_MS[window]
 
 /** One series of a policy: what is counted together. */

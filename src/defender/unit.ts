@@ -64,7 +64,7 @@ export function machineUnit(machine: Machine, node: KubeObject | undefined): Uni
 const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
   (o?.['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? []
 
-export const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
+const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
   conditionsOf(o).find((c) => c.type === type)?.status
 
 /** Phases in which a machine is known not to serve. One that is being deleted serves until it is drained. */

@@ -147,7 +147,7 @@ export interface ClusterPlan {
 }
 
 /** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
-export const DIGEST_DIGITS = 16
+const DIGEST_DIGITS = 16
 export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
 
 export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPlan {

@@ -29,7 +29,7 @@ const READABLE: Standing = { kind: 'Readable' }
 
 const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
 
-export function standingOf(node: Node, machine: Machine | undefined): Standing {
+function standingOf(node: Node, machine: Machine | undefined): Standing {
   if (node.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Node is being deleted' }
   if (machine?.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Machine is being deleted' }
   const ready = findCondition(node.status?.conditions, 'Ready')?.status
@@ -82,7 +82,7 @@ function silentFacts(facts: Facts): Facts {
 }
 
 /** Whether the rule is about silence: only such a rule is evaluated on a silent node. */
-export function asksAboutSilence(term: Term): boolean {
+function asksAboutSilence(term: Term): boolean {
   if (term.kind === 'not') return asksAboutSilence(term.child)
   if (term.kind !== 'leaf') return term.children.some(asksAboutSilence)
   const { fact, path } = term.place

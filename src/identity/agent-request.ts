@@ -45,7 +45,7 @@ const isGroupOf = (prefix: string) => (organization: string) =>
   organization.startsWith(prefix) && organization.length > prefix.length
 
 /** An agent, its Node and its Machine's uid: not a part of it, and nothing beside it. */
-export function subjectProblem({ commonNames, organizations, key }: Subject): string | undefined {
+function subjectProblem({ commonNames, organizations, key }: Subject): string | undefined {
   const [name = '', ...others] = commonNames
   if (machineIn(name) === undefined || others.length > 0) return `the common name must be ${USER_PREFIX}<machine>`
   const wanted = [(o: string) => o === AGENTS_GROUP, isGroupOf(agentNodeGroup('')), isGroupOf(machineUidGroup(''))]

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 /** How long a stolen key, or the key of a deleted Machine, can still read: roles cannot check uids. */
 export const DEFAULT_LIFE_SECONDS = 7 * 86_400
 /** With a shorter one, certificates would expire before users notice that approvals fail. */
-export const SHORTEST_LIFE_SECONDS = 3_600
+const SHORTEST_LIFE_SECONDS = 3_600
 export const LONGEST_LIFE_SECONDS = 365 * 86_400
 
 export const isLife = (seconds: unknown): seconds is number =>

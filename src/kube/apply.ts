@@ -29,7 +29,7 @@ export async function applyObject<T extends KubeObject>(
 const OWNER = /^conflict with "((?:[^"\\]|\\.)*)"(?: with subresource "([^"]*)")?/
 
 /** By manager, from the causes of a 409; empty when the conflict is about the version of the object and not about fields. */
-export function conflictsOf(error: ApiError): readonly FieldConflict[] {
+function conflictsOf(error: ApiError): readonly FieldConflict[] {
   const found = new Map<string, { manager: string; subresource: string | undefined; fields: string[] }>()
   for (const { reason, message = '', field } of error.causes) {
     if (reason !== 'FieldManagerConflict' || field === undefined) continue

@@ -149,7 +149,7 @@ export const isUnauthorized = (e: unknown): boolean => is(e, 401)
 export const isForbidden = (e: unknown): boolean => is(e, 403)
 export const isInvalid = (e: unknown): boolean => is(e, 422)
 export const isTooManyRequests = (e: unknown): boolean => is(e, 429)
-export const isTimeout = (e: unknown): boolean => is(e, 504) || is(e, 408)
+const isTimeout = (e: unknown): boolean => is(e, 504) || is(e, 408)
 export const isServerError = (e: unknown): boolean => e instanceof ApiError && e.status >= 500
 /** The server's state is older than the requested one: a stale cache, or a server that was restored. */
 export const isTooLargeResourceVersion = (e: unknown): boolean =>

@@ -2,7 +2,7 @@
 import type { KubeObject } from '#schema/object.ts'
 
 /** client-go's and our spec's number for objects of a few kilobytes. */
-export const MAX_PAGE = 500
+const MAX_PAGE = 500
 /** The first page is small: nothing is known yet about the objects. */
 export const FIRST_PAGE = 100
 const MIN_PAGE = 20

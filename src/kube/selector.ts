@@ -142,14 +142,14 @@ function checked(r: Requirement, whole: string): Requirement {
   return r
 }
 
-export function isLabelKey(key: string): boolean {
+function isLabelKey(key: string): boolean {
   const slash = key.indexOf('/')
   if (slash < 0) return NAME.test(key)
   const prefix = key.slice(0, slash)
   return prefix.length <= MAX_PREFIX && PREFIX.test(prefix) && NAME.test(key.slice(slash + 1))
 }
 
-export const isLabelValue = (value: string): boolean => value === '' || NAME.test(value)
+const isLabelValue = (value: string): boolean => value === '' || NAME.test(value)
 
 const bad = (text: string, why: string) => new KubeNodeError(kubeErrors.KN2020({ text, why }))
 

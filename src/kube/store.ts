@@ -16,7 +16,7 @@ export interface ReadonlyStore<T extends KubeObject = KubeObject> {
   indexValues(index: string): readonly string[]
 }
 
-export const keyText = (key: ObjectKey): string =>
+const keyText = (key: ObjectKey): string =>
   key.namespace === undefined || key.namespace === '' ? key.name : `${key.namespace}/${key.name}`
 
 export const keyOf = (o: KubeObject): string =>

@@ -26,7 +26,7 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
 }
 
 /** Insertions, deletions, substitutions and swaps of adjacent characters. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

@@ -26,7 +26,7 @@ export interface ParsedText {
 
 /** Larger files are generated ones; a person who meets this splits them. */
 export const MAX_TEXT_BYTES = 32 * 1024 * 1024
-export const MAX_DOCUMENTS = 20_000
+const MAX_DOCUMENTS = 20_000
 /** Deep enough for any CRD; parsers recurse. */
 export const MAX_DEPTH = 64
 const MAX_ALIASES = 100

@@ -6,7 +6,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 const MAX_HOST = 300
 
 /** The host of a Host header in lower case, without port and brackets. Undefined when there is none or it is malformed. */
-export function hostOf(header: string | undefined): string | undefined {
+function hostOf(header: string | undefined): string | undefined {
   if (header === undefined || header.length > MAX_HOST) return undefined
   const [, bracketed, plain] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(header) ?? []
   return (bracketed ?? plain)?.toLowerCase()

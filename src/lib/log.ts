@@ -49,7 +49,7 @@ const DEEPEST_FIELD = 4
 
 const MASK = '[secret]'
 
-export function maskSecrets(fields: LogFields): LogFields {
+function maskSecrets(fields: LogFields): LogFields {
   return maskIn(fields, DEEPEST_FIELD)
 }
 

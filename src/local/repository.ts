@@ -11,7 +11,7 @@ const run = promisify(execFile)
 
 export const BRANCH = 'main'
 /** How many nodes each cluster of the shipped fleet has; `--nodes` commits a change of it. */
-export const SIZE_FILE = 'fleet/clusters/size.json'
+const SIZE_FILE = 'fleet/clusters/size.json'
 
 const GIT_TIMEOUT_MS = 60_000
 

@@ -116,7 +116,7 @@ function descriptorsIn(what: string, value: unknown): readonly Descriptor[] {
   return value.map((one) => descriptorIn(what, one))
 }
 
-export function descriptorIn(what: string, value: unknown): Descriptor {
+function descriptorIn(what: string, value: unknown): Descriptor {
   const { mediaType, digest, size, platform, artifactType } = isObject(value) ? value : {}
   if (typeof mediaType !== 'string') throw bad(what, 'a descriptor has no media type')
   if (typeof digest !== 'string' || !isDigest(digest)) throw bad(what, 'a descriptor has no sha256 digest')

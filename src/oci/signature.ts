@@ -41,7 +41,7 @@ function requireCurve(file: string, read: () => KeyObject): KeyObject {
 }
 
 /** Who asked under which name is part of what is signed. */
-export const payloadOf = (name: string, digest: string): Buffer =>
+const payloadOf = (name: string, digest: string): Buffer =>
   Buffer.from(
     JSON.stringify({
       critical: {

@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Kubernetes' first commit: a stamp from before it is a clock that was not set, and would make everything "held for years". */
-export const EARLIEST_STAMP_MS = Date.UTC(2014, 5, 6)
+const EARLIEST_STAMP_MS = Date.UTC(2014, 5, 6)
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 

@@ -196,7 +196,7 @@ function tell(log: Logger, notice: InformerNotice): void {
 }
 
 /** A server sends a bookmark each minute; a reflector gives a silent watch up after at most 2.5 of them and needs time to come back. */
-export const STALE_AFTER_MS = 180_000
+const STALE_AFTER_MS = 180_000
 
 /** Throws unless each cache is complete and had recent news from the server. Call it before any disruption: unknown blocks. */
 export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = STALE_AFTER_MS): void {

@@ -7,7 +7,7 @@ import { DeadlineHeap } from './deadlines.ts'
 import { Lanes } from './lanes.ts'
 
 /** Ten times the largest cluster we serve; past it something invents keys. */
-export const DEFAULT_CAPACITY = 100_000
+const DEFAULT_CAPACITY = 100_000
 
 export interface QueueOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>

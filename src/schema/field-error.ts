@@ -30,7 +30,7 @@ export interface FieldError {
 }
 
 /** The field of an error that belongs to no field, as Go prints a path that is nil. */
-export const NO_FIELD = '<nil>'
+const NO_FIELD = '<nil>'
 
 /** A value whose keys keep their order in messages, as those of a Go struct do; maps are sorted. */
 export class StructValue {

@@ -58,7 +58,7 @@ const kinds: readonly FakeKind[] = [
   { type: componentConfig },
 ]
 
-export function setController(parts: Parts = {}): Actor {
+function setController(parts: Parts = {}): Actor {
   return {
     name: 'componentset',
     start: (process: SimProcess) => {

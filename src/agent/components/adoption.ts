@@ -99,7 +99,7 @@ export function adoptionReport(
   return { ...filled, restarts: restartsAtAdoption(standings, unit) }
 }
 
-export const restartsAtAdoption = (standings: readonly Standing[], unit: KeptUnit | undefined): boolean =>
+const restartsAtAdoption = (standings: readonly Standing[], unit: KeptUnit | undefined): boolean =>
   unit?.active === 'active' && (!unit.isDeclared || standings.some((s) => s.effect === 'Restart'))
 
 const whatDiffers = (original: Original | undefined): string =>

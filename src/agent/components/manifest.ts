@@ -30,7 +30,7 @@ export interface Manifest {
 
 /** The path of the unchanged copy of a rendered file. */
 export const keptFile = (inSlot: string): string => `kept/${inSlot}`
-export const isKept = (path: string): boolean => path.startsWith('kept/')
+const isKept = (path: string): boolean => path.startsWith('kept/')
 
 export async function describe(files: Files, folder: string, placed: PlacedDigest): Promise<ManifestFile | undefined> {
   const stat = await files.stat(join(folder, placed.path))

@@ -13,7 +13,7 @@ export interface ProbeHistory {
 }
 
 /** One wrong answer may be chance. */
-export const FAILURES_THAT_COUNT = 3
+const FAILURES_THAT_COUNT = 3
 /** No answer is required before this time. */
 export const START_MS = 10_000
 

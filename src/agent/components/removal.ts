@@ -96,7 +96,7 @@ const NODE_PROGRAMS: ReadonlySet<string> = new Set([
 const PLUGINS = /\/cni\/bin(\/|$)|\/usr\/lib\/cni(\/|$)/
 
 /** A kubelet, a container runtime or the plugins of its network, whatever the component is called. */
-export function makesANode(spec: MachineComponentSpec): boolean {
+function makesANode(spec: MachineComponentSpec): boolean {
   const { service } = spec
   const paths = [...layoutOf(spec).links.map((l) => l.path), ...(service?.exec === undefined ? [] : [service.exec])]
   const unit = service?.unit?.replace(/\.service$/, '')

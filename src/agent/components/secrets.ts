@@ -8,7 +8,7 @@ import { openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export const configMapType = coreKind('ConfigMap')
+const configMapType = coreKind('ConfigMap')
 
 export interface SecretPlace {
   readonly path: string

@@ -88,7 +88,7 @@ function isZero(bytes: Buffer): boolean {
   return true
 }
 
-export function parseHeader(block: Buffer): Header {
+function parseHeader(block: Buffer): Header {
   if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
   const sum = octal(block, 148, 8, 'checksum')
   // The checksum counts its own eight bytes as spaces.

@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 /** node-problem-detector sends a heartbeat every five minutes: it may miss three. */
-export const FRESH_MS = 15 * 60_000
+const FRESH_MS = 15 * 60_000
 
 export function foreignConditions(node: KubeObject, ownManager: string, now: number): ReadonlySet<string> {
   const status = isObject(node['status']) ? node['status'] : {}

@@ -53,7 +53,7 @@ async function removeFolder({ files, dir }: LeaveHostDeps): Promise<void> {
 const PLAIN = /^\/[\w./-]+$/
 
 /** Undefined when the unit of the agent was rewritten by others, and does not show where the programs are. */
-export function cleanerUnit(unit: string, folder: string): string | undefined {
+function cleanerUnit(unit: string, folder: string): string | undefined {
   const programs = /^ExecStart=.*\s(\S+)\/supervisor\.mjs\s/m.exec(unit)?.[1]
   if (programs === undefined || !PLAIN.test(programs) || !PLAIN.test(folder) || dirname(folder) === '/')
     return undefined

@@ -1,6 +1,6 @@
 // Pure: what the text files of /proc say, as numbers.
 
-export const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/)
+const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/)
 
 /** "MemTotal:  16 kB" → bytes by name. */
 export const parseMeminfo = (text: string): ReadonlyMap<string, number> =>

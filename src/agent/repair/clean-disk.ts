@@ -11,7 +11,7 @@ import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
 /** Cleaned when the job names none, and the only roots below which it may name any. */
-export const CLEANABLE = ['/tmp', '/var/tmp', '/var/cache', '/var/log'] as const
+const CLEANABLE = ['/tmp', '/var/tmp', '/var/cache', '/var/log'] as const
 const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
 const LIMITS = { entries: 100_000, depth: 16 }
@@ -96,7 +96,7 @@ async function removeImages(): Promise<string> {
 }
 
 /** Files that any process visible to us has open, by inode: names differ between containers. */
-export async function openFiles(): Promise<ReadonlySet<string>> {
+async function openFiles(): Promise<ReadonlySet<string>> {
   const open = new Set<string>()
   const pids = readdirSync('/proc').filter((p) => p >= '0' && p <= '9~')
   for (const [n, pid] of pids.slice(0, MAX_PROCESSES).entries()) {

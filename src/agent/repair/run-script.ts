@@ -20,7 +20,7 @@ export interface ScriptDeps extends Omit<StageDeps, 'clock'> {
 }
 
 /** Interpreters that a script may name in its first line; no other program of the node gets root's rights from a line of text. */
-export const INTERPRETERS: readonly string[] = [
+const INTERPRETERS: readonly string[] = [
   '/bin/sh',
   '/bin/bash',
   '/usr/bin/sh',
@@ -80,7 +80,7 @@ interface Program {
 }
 
 /** The program, or why none may be run. */
-export function programOf(spec: MachineComponentSpec, folder: string): Program | string {
+function programOf(spec: MachineComponentSpec, folder: string): Program | string {
   if (spec.type !== 'Script' || spec.script === undefined) return `${spec.component} is no script`
   const [named = '', ...args] = spec.script.command
   const link = layoutOf(spec).links.find((l) => named === l.path || named.startsWith(`${l.path}/`))

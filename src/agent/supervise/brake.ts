@@ -7,7 +7,7 @@ export interface BrakeLimits {
   readonly forgetMs: number
 }
 
-export const DEFAULT_BRAKE: BrakeLimits = { firstMs: 1_000, mostMs: 300_000, forgetMs: 600_000 }
+const DEFAULT_BRAKE: BrakeLimits = { firstMs: 1_000, mostMs: 300_000, forgetMs: 600_000 }
 
 /** Crashes after which it is called a loop. */
 export const LOOP_CRASHES = 5

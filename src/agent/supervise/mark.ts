@@ -16,7 +16,7 @@ export interface Mark {
 export const markText = (node: string, m: Mark): string => [node, m.component, m.slot, m.killMode, m.start].join('#')
 
 /** Undefined for marks of other nodes. */
-export function parseMark(node: string, text: string): Mark | undefined {
+function parseMark(node: string, text: string): Mark | undefined {
   if (!text.startsWith(`${node}#`)) return undefined
   const [component = '', slot = '', killMode, start = ''] = text.slice(node.length + 1).split('#')
   return component === ''

@@ -13,7 +13,7 @@ export interface Sight {
 }
 
 /** Stopped by a signal for this long counts as frozen: a debugger or a dump is done by then. */
-export const FROZEN_AFTER_MS = 2_000
+const FROZEN_AFTER_MS = 2_000
 /** How long a frozen component is left to repairs that save evidence first, before the agent restarts it itself. */
 export const FROZEN_GRACE_MS = 60_000
 

@@ -11,7 +11,7 @@ export interface UserIds {
 }
 
 /** One line of passwd: name, password, uid, gid. */
-export function userIn(passwd: string, name: string): UserIds | undefined {
+function userIn(passwd: string, name: string): UserIds | undefined {
   for (const line of passwd.split('\n')) {
     const [user, , uid, gid] = line.split(':')
     if (user === name && /^\d+$/.test(uid ?? '') && /^\d+$/.test(gid ?? ''))

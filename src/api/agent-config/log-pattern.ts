@@ -5,7 +5,7 @@ import { regexProblem, type Regex } from '#lib/regex.ts'
 export const MAX_LOG_PROGRAM = 1_000
 
 /** A step is one instruction on one character and costs some 100 ns at worst: half a second, when every bound is reached. */
-export const MAX_LINE_STEPS = 4_000_000
+const MAX_LINE_STEPS = 4_000_000
 
 /** Why a pattern for log lines cannot be used, or undefined when it can. */
 export const logPatternProblem = (pattern: string): string | undefined =>

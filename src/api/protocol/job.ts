@@ -76,7 +76,7 @@ export type StepFacts = Facts<keyof typeof stepTable.preconditions>
 export type StepExecutor = 'Agent' | 'Controller' | 'Provider'
 
 /** What a provider does is started and written down by the job controller. */
-export const stepWriter = (executor: StepExecutor) => (executor === 'Agent' ? 'kubenode-agent' : 'kubenode-remedyjob')
+const stepWriter = (executor: StepExecutor) => (executor === 'Agent' ? 'kubenode-agent' : 'kubenode-remedyjob')
 
 export interface StepAttempt {
   readonly state: StepState

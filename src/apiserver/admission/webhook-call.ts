@@ -5,7 +5,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { ServiceReference, WebhookTarget } from './webhook-config.ts'
 
 /** An object is at most 3 MiB; the patch that replaces it whole is in base64 and has some room. */
-export const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 /** Further calls to the same webhook wait: a slow one must not use up all descriptors. */
 const MOST_CONNECTIONS = 100
 const IDLE_MS = 30_000

@@ -9,7 +9,7 @@ import type { BuiltinKind, BuiltinSchema, Column, Draft } from './kind.ts'
 import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-export const GROUP = 'admissionregistration.k8s.io'
+const GROUP = 'admissionregistration.k8s.io'
 export const kind = (name: string, plural: string) =>
   ({ group: GROUP, version: 'v1', kind: name, plural, namespaced: false }) as const
 const texts = s.listOf(s.str)
@@ -269,7 +269,7 @@ export const bindingColumns: readonly Column[] = [
   ageColumn,
 ]
 
-export const validatingAdmissionPolicy: BuiltinKind = {
+const validatingAdmissionPolicy: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
   singular: 'validatingadmissionpolicy',
   subresources: ['status'],
@@ -325,7 +325,7 @@ export const validatingAdmissionPolicy: BuiltinKind = {
 
 const ACTIONS = ['Audit', 'Deny', 'Warn']
 
-export const validatingAdmissionPolicyBinding: BuiltinKind = {
+const validatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
   singular: 'validatingadmissionpolicybinding',
   categories: ['api-extensions'],

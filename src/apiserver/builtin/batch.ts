@@ -191,7 +191,7 @@ const finished = (o: KubeObject): string => {
   return isTrue('Suspended') ? 'Suspended' : 'Running'
 }
 
-export const job: BuiltinKind = {
+const job: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
   singular: 'job',
   categories: ['all'],
@@ -252,7 +252,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-export const cronJob: BuiltinKind = {
+const cronJob: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'CronJob', plural: 'cronjobs', namespaced: true },
   singular: 'cronjob',
   shortNames: ['cj'],

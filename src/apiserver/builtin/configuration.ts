@@ -40,7 +40,7 @@ function frozenProblems(o: KubeObject, old: KubeObject | undefined, fields: read
 const size = (values: Readonly<Record<string, unknown>>): number =>
   Object.values(values).reduce<number>((n, v) => n + Buffer.byteLength(String(v)), 0)
 
-export const configMap: BuiltinKind = {
+const configMap: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
   singular: 'configmap',
   shortNames: ['cm'],
@@ -116,7 +116,7 @@ function withStringData(o: Draft): Draft {
   return { ...rest, data: { ...mapAt(o, 'data'), ...Object.fromEntries(encoded) } }
 }
 
-export const secret: BuiltinKind = {
+const secret: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
   singular: 'secret',
   schema: s.struct('Secret', {

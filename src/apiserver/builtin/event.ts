@@ -2,7 +2,7 @@
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { ageText } from '../table/age.ts'
-import { qualifiedNameProblems } from '../meta/names.ts'
+import { qualifiedNameProblems } from '#schema/name-problems.ts'
 import { text } from './core-columns.ts'
 import { immutable, invalid, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'
@@ -174,7 +174,7 @@ const columns: readonly Column[] = [
 
 const involvedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
 
-export const coreEvent: BuiltinKind = {
+const coreEvent: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
   singular: 'event',
   shortNames: ['ev'],
@@ -211,7 +211,7 @@ export const coreEvent: BuiltinKind = {
   ],
 }
 
-export const newEvent: BuiltinKind = {
+const newEvent: BuiltinKind = {
   type: { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
   singular: 'event',
   shortNames: ['ev'],

@@ -71,7 +71,7 @@ function policyProblems(o: KubeObject): readonly FieldProblem[] {
   return out
 }
 
-export const mutatingAdmissionPolicy: BuiltinKind = {
+const mutatingAdmissionPolicy: BuiltinKind = {
   type: kind('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
   singular: 'mutatingadmissionpolicy',
   categories: ['api-extensions'],
@@ -107,7 +107,7 @@ export const mutatingAdmissionPolicy: BuiltinKind = {
   validate: policyProblems,
 }
 
-export const mutatingAdmissionPolicyBinding: BuiltinKind = {
+const mutatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
   singular: 'mutatingadmissionpolicybinding',
   categories: ['api-extensions'],

@@ -6,7 +6,7 @@ import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
 import * as s from './shape.ts'
-import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
+import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
 
 const taint = s.struct('Taint', { key: s.always(s.str), value: s.str, effect: s.always(s.str), timeAdded: s.time })
 

@@ -12,7 +12,7 @@ const nodeSelectorTerm = s.struct(
   { matchExpressions: s.listOf(requirement), matchFields: s.listOf(requirement) },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const nodeSelector: BuiltinSchema = s.struct(
+const nodeSelector: BuiltinSchema = s.struct(
   'NodeSelector',
   { nodeSelectorTerms: s.always(s.listOf(nodeSelectorTerm)) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },

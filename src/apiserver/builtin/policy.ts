@@ -38,7 +38,7 @@ function validateBudget(o: KubeObject): readonly FieldProblem[] {
 
 const amount = (v: unknown): string => (v === undefined ? 'N/A' : String(v))
 
-export const podDisruptionBudget: BuiltinKind = {
+const podDisruptionBudget: BuiltinKind = {
   type: {
     group: 'policy',
     version: 'v1',
@@ -102,7 +102,7 @@ function evictionPolicyProblems(o: KubeObject): FieldProblem[] {
 const HIGHEST_USER_PRIORITY = 1_000_000_000
 const SYSTEM_CLASSES = new Set(['system-node-critical', 'system-cluster-critical'])
 
-export const priorityClass: BuiltinKind = {
+const priorityClass: BuiltinKind = {
   type: {
     group: 'scheduling.k8s.io',
     version: 'v1',

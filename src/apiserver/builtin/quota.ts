@@ -9,7 +9,7 @@ import { ageColumn, nameColumn } from './workload.ts'
 
 const amounts = s.mapOf(s.quantity)
 
-export const resourceQuota: BuiltinKind = {
+const resourceQuota: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
   singular: 'resourcequota',
   shortNames: ['quota'],
@@ -66,7 +66,7 @@ export const resourceQuota: BuiltinKind = {
   prepareForCreate: (o) => ({ ...o, status: {} }),
 }
 
-export const limitRange: BuiltinKind = {
+const limitRange: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'LimitRange', plural: 'limitranges', namespaced: true },
   singular: 'limitrange',
   shortNames: ['limits'],
@@ -128,7 +128,7 @@ const claimStatus = s.struct('PersistentVolumeClaimStatus', {
   allocatedResources: amounts,
 })
 
-export const persistentVolumeClaim: BuiltinKind = {
+const persistentVolumeClaim: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true },
   singular: 'persistentvolumeclaim',
   shortNames: ['pvc'],
@@ -152,7 +152,7 @@ export const persistentVolumeClaim: BuiltinKind = {
   prepareForCreate: (o) => ({ ...o, status: { phase: 'Pending' } }),
 }
 
-export const storageClass: BuiltinKind = {
+const storageClass: BuiltinKind = {
   type: { group: 'storage.k8s.io', version: 'v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false },
   singular: 'storageclass',
   shortNames: ['sc'],

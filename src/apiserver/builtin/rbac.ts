@@ -56,7 +56,7 @@ function ruleProblems(r: Fields, field: string, namespaced: boolean): FieldProbl
 const rulesProblems = (o: KubeObject, namespaced: boolean): FieldProblem[] =>
   listAt(o, 'rules').flatMap((r, i) => ruleProblems(r, `rules[${i}]`, namespaced))
 
-export const role: BuiltinKind = {
+const role: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true },
   singular: 'role',
   nameRule: 'pathSegment',
@@ -66,7 +66,7 @@ export const role: BuiltinKind = {
   validate: (o) => rulesProblems(o, true),
 }
 
-export const clusterRole: BuiltinKind = {
+const clusterRole: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false },
   singular: 'clusterrole',
   nameRule: 'pathSegment',
@@ -157,7 +157,7 @@ const bindingColumns = [
   text('ServiceAccounts', (o) => names(o, 'ServiceAccount'), 1),
 ]
 
-export const roleBinding: BuiltinKind = {
+const roleBinding: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'RoleBinding', plural: 'rolebindings', namespaced: true },
   singular: 'rolebinding',
   nameRule: 'pathSegment',
@@ -168,7 +168,7 @@ export const roleBinding: BuiltinKind = {
   validate: (o, old) => bindingProblems(o, old, ['Role', 'ClusterRole']),
 }
 
-export const clusterRoleBinding: BuiltinKind = {
+const clusterRoleBinding: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false },
   singular: 'clusterrolebinding',
   nameRule: 'pathSegment',

@@ -20,7 +20,7 @@ const nodeSelectorTerm = s.struct(
   },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const nodeSelector = s.struct(
+const nodeSelector = s.struct(
   'NodeSelector',
   { nodeSelectorTerms: s.always(s.listOf(nodeSelectorTerm)) },
   { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },

@@ -30,7 +30,7 @@ export const requiredSelector: BuiltinSchema = { ...s.labelSelector, 'x-go-field
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })
 
 /** True when labels satisfy a LabelSelector object; an empty selector matches all. */
-export function selectorMatches(selector: unknown, labels: Readonly<Record<string, string>>): boolean {
+function selectorMatches(selector: unknown, labels: Readonly<Record<string, string>>): boolean {
   const s = fields(selector)
   const wanted = Object.entries(fields(s['matchLabels']))
   if (!wanted.every(([k, v]) => Object.hasOwn(labels, k) && labels[k] === v)) return false

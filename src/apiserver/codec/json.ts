@@ -31,7 +31,7 @@ function exactNumber(_key: string, value: unknown, context?: { readonly source?:
 }
 
 /** Replaces lone surrogates by U+FFFD, in keys and values. */
-export function wellFormed(value: unknown): unknown {
+function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value)) return value.map(wellFormed)
   if (typeof value !== 'object' || value === null) return value

@@ -6,7 +6,7 @@ import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
 import { conversionProblems } from './conversion-config.ts'
 import { defaultRuleProblems } from './default-rules.ts'
-import { label1035Problems, subdomainProblems } from '../meta/names.ts'
+import { label1035Problems, subdomainProblems } from '#schema/name-problems.ts'
 import {
   fields,
   isEstablished,

@@ -29,7 +29,7 @@ export async function objectAnswer(call: Call, code: number, stored: Stored): Pr
   return valueAnswer(call, code, await convertedView(served, stored))
 }
 
-export async function valueAnswer(call: Call, code: number, object: KubeObject): Promise<Answer> {
+async function valueAnswer(call: Call, code: number, object: KubeObject): Promise<Answer> {
   const { served, accept, parts } = call
   switch (accept.as) {
     case 'Table':

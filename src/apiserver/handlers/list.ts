@@ -31,7 +31,7 @@ export async function handleGet(call: Call): Promise<Answer> {
 }
 
 /** Resolves once the store is at a version; refuses when it does not arrive in time. */
-export async function reached({ parts }: Pick<Call, 'parts'>, revision: number): Promise<void> {
+async function reached({ parts }: Pick<Call, 'parts'>, revision: number): Promise<void> {
   const { store, clock } = parts
   if (store.revision >= revision) return
   await new Promise<void>((resolve, reject) => {

@@ -29,7 +29,7 @@ const STATUS_ONLY = fieldSetOfPaths([['f:status']])
 const SPEC_ONLY = fieldSetOfPaths([['f:spec']])
 
 /** Fields that this endpoint does not write. */
-export function resetFields(served: Served, subresource: string): FieldSet | undefined {
+function resetFields(served: Served, subresource: string): FieldSet | undefined {
   if (STATUS_ENDPOINTS.has(subresource)) return SPEC_ONLY
   return served.subresources.has('status') ? STATUS_ONLY : undefined
 }
@@ -75,7 +75,7 @@ export function tracked(call: Call, live: KubeObject | undefined, next: Draft, w
   return withManagedFields(next, managedFields)
 }
 
-export function withManagedFields(object: Draft, managedFields: readonly ManagedFieldsEntry[] | undefined): Draft {
+function withManagedFields(object: Draft, managedFields: readonly ManagedFieldsEntry[] | undefined): Draft {
   const rest = withoutKeys(object.metadata, ['managedFields'])
   return withMetadata(
     object,

@@ -33,7 +33,7 @@ const objectOver = (bytes: number): string =>
   `the object would be larger than ${bytes} bytes, the most that this client may write`
 
 /** The bytes that are stored: the object as its storage version, with its revision. */
-export function encodeAt(served: Served, object: KubeObject, most = MAX_OBJECT_BYTES): (revision: number) => Encoded {
+function encodeAt(served: Served, object: KubeObject, most = MAX_OBJECT_BYTES): (revision: number) => Encoded {
   return (revision) => {
     const stored = served.behaviour.toStored(
       withMetadata(object, { ...object.metadata, resourceVersion: String(revision) }),

@@ -17,7 +17,7 @@ import {
 } from '../status/refusal.ts'
 
 /** As on a real server: 3 MiB. */
-export const MAX_BODY_BYTES = 3 * 1024 * 1024
+const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 const received = new WeakMap<IncomingMessage, Promise<Buffer>>()
 

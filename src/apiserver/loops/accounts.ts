@@ -8,7 +8,7 @@ import { encodedAt, storeObject } from '../storage/internal-write.ts'
 import type { Place } from '../storage/store.ts'
 
 const DEFAULT = 'default'
-export const ROOT_CA = 'kube-root-ca.crt'
+const ROOT_CA = 'kube-root-ca.crt'
 const ABOUT_ROOT_CA =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.'
 

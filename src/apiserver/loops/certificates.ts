@@ -83,7 +83,7 @@ async function sign(parts: ServerParts, csr: KubeObject): Promise<void> {
 }
 
 /** Undefined when the signer may sign it. */
-export function requestProblem(signer: string, request: SigningRequest, usages: readonly string[]): string | undefined {
+function requestProblem(signer: string, request: SigningRequest, usages: readonly string[]): string | undefined {
   if (!request.signatureValid) return 'the signature of the request is not valid'
   if (signer === CLIENT) {
     if (request.organizations.includes('system:masters')) return 'subject must not contain the group system:masters'

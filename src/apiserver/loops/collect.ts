@@ -10,7 +10,7 @@ import type { Served } from '../registry/served.ts'
 import type { Stored } from '../storage/stored.ts'
 
 const NAMESPACE = 'kube-system'
-export const COLLECTOR: RequestUser = {
+const COLLECTOR: RequestUser = {
   name: `system:serviceaccount:${NAMESPACE}:generic-garbage-collector`,
   groups: [...serviceAccountGroups(NAMESPACE), AUTHENTICATED],
 }

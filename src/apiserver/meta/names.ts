@@ -9,8 +9,6 @@ import {
 } from '#schema/name-problems.ts'
 import type { NameRule } from '../builtin/kind.ts'
 
-export { labelNameProblems, label1035Problems, labelValueProblems, qualifiedNameProblems, subdomainProblems }
-
 function pathSegmentProblems(name: string): readonly string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`]
   return [...name].filter((c) => c === '/' || c === '%').map((c) => `may not contain '${c}'`)

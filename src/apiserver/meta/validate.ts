@@ -4,7 +4,8 @@ import { forbidden, invalid, StructValue, tooLong, type FieldError } from '#sche
 import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import type { Served } from '../registry/served.ts'
-import { generateNameProblems, labelProblems, nameProblems, nameRequired, qualifiedNameProblems } from './names.ts'
+import { qualifiedNameProblems } from '#schema/name-problems.ts'
+import { generateNameProblems, labelProblems, nameProblems, nameRequired } from './names.ts'
 
 const MAX_ANNOTATION_BYTES = 256 * 1024
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion'])
@@ -35,7 +36,7 @@ function sharedProblems(served: Served, meta: ObjectMeta, before: Partial<Object
   return out
 }
 
-export function annotationProblems(annotations: { readonly [key: string]: string }): readonly FieldError[] {
+function annotationProblems(annotations: { readonly [key: string]: string }): readonly FieldError[] {
   const out: FieldError[] = []
   let bytes = 0
   for (const [key, value] of Object.entries(annotations)) {

@@ -108,7 +108,7 @@ const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/
 const STAGE: Readonly<Record<string, number>> = { alpha: 0, beta: 1, '': 2 }
 
 /** v2 before v1 before v1beta2 before v1alpha1 before names that are no versions, those in order. */
-export function byVersionPriority(a: string, b: string): number {
+function byVersionPriority(a: string, b: string): number {
   const x = VERSION.exec(a)
   const y = VERSION.exec(b)
   if (x === null || y === null) return x === null && y === null ? (a < b ? -1 : a > b ? 1 : 0) : x === null ? 1 : -1

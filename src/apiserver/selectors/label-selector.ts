@@ -1,5 +1,5 @@
 // Label selectors: the text form of queries and the object form of specs, both read into one list of requirements.
-import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
+import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
 import { badRequest } from '../status/refusal.ts'
 
 export interface Requirement {
@@ -12,7 +12,7 @@ export type Labels = { readonly [key: string]: string } | undefined
 /** Undefined matches everything, so that the common case costs nothing. */
 export type LabelMatcher = (labels: Labels) => boolean
 
-export function matchesAll(requirements: readonly Requirement[]): LabelMatcher {
+function matchesAll(requirements: readonly Requirement[]): LabelMatcher {
   return (labels) => requirements.every((r) => matches(r, labels))
 }
 

@@ -28,7 +28,7 @@ export class Refusal extends KubeNodeError {
   }
 }
 
-export const qualified = (r: GroupResource): string => (r.group === '' ? r.plural : `${r.plural}.${r.group}`)
+const qualified = (r: GroupResource): string => (r.group === '' ? r.plural : `${r.plural}.${r.group}`)
 const qualifiedKind = (k: GroupKind): string => (k.group === '' ? k.kind : `${k.kind}.${k.group}`)
 
 /** Empty strings are left out, as Go's omitempty does. */

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, st
 import { randomFillSync } from 'node:crypto'
 import { dirname } from 'node:path'
 
-export const reserveFile = (file: string): string => `${file}.reserve`
+const reserveFile = (file: string): string => `${file}.reserve`
 
 /** Some hundred groups of deletions, and the unfolded part of the largest group of writes. */
 const RESERVE_BYTES = 4 * 1024 * 1024

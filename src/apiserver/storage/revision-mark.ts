@@ -6,7 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { damaged } from './storage-error.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
-export const markFile = (file: string): string => `${file}.mark`
+const markFile = (file: string): string => `${file}.mark`
 
 const DIGITS = 16
 const textOf = (revision: number): string => {

@@ -30,15 +30,10 @@ export function tableOf(
   }
 }
 
-export const columnDefinitions = (served: Served): unknown =>
+const columnDefinitions = (served: Served): unknown =>
   served.columns.map(({ name, type, format, description, priority }) => ({ name, type, format, description, priority }))
 
-export function rowOf(
-  served: Served,
-  object: KubeObject,
-  include: 'None' | 'Metadata' | 'Object',
-  now: number,
-): unknown {
+function rowOf(served: Served, object: KubeObject, include: 'None' | 'Metadata' | 'Object', now: number): unknown {
   const cells = served.columns.map((c) => c.cell(object, now))
   switch (include) {
     case 'None':

@@ -101,7 +101,7 @@ const WHAT: Readonly<Record<RemovalPlan['how'], string>> = {
   Uninstall: 'stopped and uninstalled',
 }
 
-export function planLines(planned: readonly Planned[], root: string): readonly string[] {
+function planLines(planned: readonly Planned[], root: string): readonly string[] {
   const widest = Math.max(0, ...planned.map((p) => `${p.component} ${p.version}`.length))
   const lines = planned.map(({ component, version, plan: { how, restarts, message } }) => {
     const restart = how !== 'Uninstall' && restarts ? '; restarts' : ''

@@ -40,7 +40,7 @@ export function freezeTarget(what: string | undefined): HoldTarget {
   return { kind, name }
 }
 
-export const freezeName = ({ kind, name }: HoldTarget): string =>
+const freezeName = ({ kind, name }: HoldTarget): string =>
   name === undefined ? 'freeze-all' : `freeze-${kind.toLowerCase()}-${name}`
 
 const LONGEST_MS = 30 * 86_400_000

@@ -6,7 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { holdErrors } from './hold-errors.ts'
 
-export const UNPROTECT_NAME = 'unprotect-all'
+const UNPROTECT_NAME = 'unprotect-all'
 /** Long enough for manual work, too short to be forgotten. */
 const LONGEST_MS = 24 * 3_600_000
 

@@ -17,7 +17,7 @@ const CTR = 'ctr'
 type Command = readonly string[]
 
 /** Pods name the image by digest, and a runtime looks for that very reference: without it a node pulls what it already has. */
-export function loadCommands({ file, image, address, namespace }: LoadOptions): readonly Command[] {
+function loadCommands({ file, image, address, namespace }: LoadOptions): readonly Command[] {
   const images = [CTR, '--address', address, '--namespace', namespace, 'images']
   return [
     [...images, 'import', file],

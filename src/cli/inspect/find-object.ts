@@ -15,7 +15,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 /** Limit of names searched for a suggestion. */
 const MOST_NAMES = 500
 
-export const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>
+const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>
   type.namespaced ? { namespace: SYSTEM_NAMESPACE } : {}
 
 /** A word that cannot be a name names nothing, and never becomes part of an address. */

@@ -8,7 +8,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
 import { inspectErrors } from './inspect-errors.ts'
 
-export const nodes = coreKind('Node')
+const nodes = coreKind('Node')
 
 const namesOf = (k: ApiKind): readonly string[] => [
   k.kind.toLowerCase(),

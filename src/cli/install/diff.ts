@@ -23,7 +23,7 @@ const MOST_FIELDS = 40
 type Leaves = ReadonlyMap<string, string>
 
 /** Every value by its path: `.spec.replicas`. */
-export function leavesOf(value: unknown, path = ''): Leaves {
+function leavesOf(value: unknown, path = ''): Leaves {
   if (Array.isArray(value))
     return merged(
       value.map((v, i) => leavesOf(v, `${path}[${i}]`)),

@@ -21,7 +21,7 @@ const PHASE_OF: Readonly<Record<string, PhaseName>> = {
   DaemonSet: 'Workloads',
 }
 
-export const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
+const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
 
 /** The Defender, which grants disruptions, is replaced before the programs that request them; sync, which brings new declarations, after both. */
 const ROLE_ORDER = ['defender', 'controllers', 'approver', 'sync', 'artifacts']

@@ -32,7 +32,7 @@ export const awaitEstablished = (context: InstallContext, definition: KubeObject
     return state === 'Current' ? { done: undefined } : { waitsFor: message }
   })
 
-export const podsOf = (context: InstallContext, role: string, namespace: string): Promise<readonly KubeObject[]> =>
+const podsOf = (context: InstallContext, role: string, namespace: string): Promise<readonly KubeObject[]> =>
   listAll(context.client, podType, {
     namespace,
     labelSelector: `${PART_OF}=${OURS},${COMPONENT}=${role}`,
@@ -56,7 +56,7 @@ export const awaitWorkload = (context: InstallContext, workload: KubeObject): Pr
 const objectAt = (v: unknown, ...path: readonly string[]): unknown =>
   path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), v)
 
-export function imagesOf(workload: KubeObject): ReadonlySet<string> {
+function imagesOf(workload: KubeObject): ReadonlySet<string> {
   const spec = objectAt(workload, 'spec', 'template', 'spec')
   const containers = [objectAt(spec, 'initContainers'), objectAt(spec, 'containers')].flatMap((c): unknown[] =>
     Array.isArray(c) ? c : [],

@@ -41,7 +41,7 @@ export const settingName = (pointer: string): string =>
     .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
     .join('')
 
-export function settingProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
+function settingProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
   const flag = FLAGS[pointer]
   const what =
     code === PROBLEM_CODES.missing ? 'is missing' : code === PROBLEM_CODES.unknownField ? 'is not a setting' : message

@@ -8,13 +8,13 @@ export interface Version {
 
 const FORM = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+].*)?$/
 
-export function parseVersion(text: string): Version | undefined {
+function parseVersion(text: string): Version | undefined {
   const [, major, minor, patch] = FORM.exec(text) ?? []
   return major === undefined ? undefined : { major: Number(major), minor: Number(minor), patch: Number(patch) }
 }
 
 /** Programs and agents of two minor versions work together; further apart nothing was tried. */
-export const MAX_SKEW = 2
+const MAX_SKEW = 2
 
 /** Why one cannot follow the other directly; undefined when it can. */
 export function skipProblem(from: string, to: string): string | undefined {

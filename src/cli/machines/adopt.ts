@@ -56,7 +56,7 @@ function cannotAdopt({ metadata, spec, status }: Machine): string | undefined {
 }
 
 /** One line a path, then what happens to each component. */
-export function adoptionLines(machine: Machine): readonly string[] {
+function adoptionLines(machine: Machine): readonly string[] {
   const components = (machine.status?.components ?? []).filter((c) => c.adoption !== undefined)
   const head = `machine/${machine.metadata.name ?? ''}: adoption ${machine.spec.adoption ?? 'Refuse'}`
   if (components.length === 0)

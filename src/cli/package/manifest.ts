@@ -46,7 +46,7 @@ export function packedManifest({ manifest }: Sources): Json {
 }
 
 /** Of modules; other files keep their names. */
-export const packedPath = (path: string): string => path.replace(/(?<!\.d)\.ts$/, '.js')
+const packedPath = (path: string): string => path.replace(/(?<!\.d)\.ts$/, '.js')
 
 const exported = (path: string): unknown =>
   path.endsWith('.ts') ? { types: path.replace(/\.ts$/, '.d.ts'), default: packedPath(path) } : path

@@ -23,7 +23,7 @@ const LEFT_OUT = new Set(['.bin', '.cache'])
 /** What npm puts into the folder of a package. */
 const PREFIX = 'package'
 
-export const packedName = (): string => `kubenode-${VERSION}.tgz`
+const packedName = (): string => `kubenode-${VERSION}.tgz`
 
 export async function packRelease(folder: string): Promise<PackedRelease> {
   mkdirSync(folder, { recursive: true })

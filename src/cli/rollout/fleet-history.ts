@@ -8,7 +8,7 @@ import { SAFE_SETTINGS } from '#sync/git/safe-settings.ts'
 
 const run = promisify(execFile)
 /** Limit of searched commits: each may have to be rendered. */
-export const MOST_COMMITS = 50
+const MOST_COMMITS = 50
 const DEADLINE_MS = 60_000
 const MAX_OUTPUT = 16 * 1024 * 1024
 

@@ -6,7 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { repairErrors } from './repair-errors.ts'
 
-export const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
+const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
 export type Asked = keyof typeof ASKED
 
 const NOUNS = { node: 'Node', machine: 'Machine', remedier: 'NodeRemedier' } as const

@@ -63,10 +63,7 @@ const USER_PREFIX = agentUser('')
 export const tokenIdOf = (request: CertificateRequest): string | undefined => tokenIdIn(request.spec.username ?? '')
 
 /** The machine that the request claims to be, if it claims to be one. */
-export function claimedMachine({
-  kind,
-  ...read
-}: ContentRead & { readonly content?: RequestContent }): string | undefined {
+function claimedMachine({ kind, ...read }: ContentRead & { readonly content?: RequestContent }): string | undefined {
   const names = kind === 'Content' ? (read.content?.commonNames ?? []) : []
   const [name] = names.filter((n) => n.startsWith(USER_PREFIX))
   return name?.slice(USER_PREFIX.length)

@@ -95,7 +95,7 @@ export function createTokenKeeper(
 type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
 
 /** The machine's own that is still good, or a new one. A new one is handed over last, so what is handed over is always real. */
-export async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<Kept> {
+async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<Kept> {
   const { client, clock, randomBytes: bytes } = tools
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
     const id = tokenId(machine.metadata.uid ?? '', attempt)

@@ -15,7 +15,7 @@ interface OwnedKeys {
 
 const taintId = (t: Pick<Taint, 'key' | 'effect'>): string => `${t.key}:${t.effect}`
 
-export function wantedLabels({ spec }: Machine): Readonly<Record<string, string>> {
+function wantedLabels({ spec }: Machine): Readonly<Record<string, string>> {
   const { pool, zone, rack, class: hardware } = spec
   return {
     ...(pool !== undefined && { [LABELS.pool]: pool }),

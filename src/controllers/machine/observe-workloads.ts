@@ -9,7 +9,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { type ControllerRevision, controllerRevisionType } from './claims.ts'
 import { type WorkloadSeen, isSettled } from './workloads.ts'
 
-export const daemonSetType = coreKind('DaemonSet')
+const daemonSetType = coreKind('DaemonSet')
 
 /** Revisions that a DaemonSet keeps are ten by default; a namespace holds those of some dozen workloads. */
 const MOST_REVISIONS = 500

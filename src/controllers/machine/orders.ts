@@ -107,7 +107,7 @@ function lookAt(input: OrderInput, entry: ComponentEntry): Look {
 }
 
 /** Its agent would refuse the order, after a drain for nothing. */
-export const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =>
+const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =>
   (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
 
 /** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */

@@ -8,9 +8,9 @@ import { noticeOf } from './actions.ts'
 import { nameOf, type Seen } from './seen.ts'
 
 /** A host that is silent for so long after the order is given up; longer than a reboot with checks of its disks. */
-export const ABANDON_SILENT_AFTER_MS = 15 * 60_000
+const ABANDON_SILENT_AFTER_MS = 15 * 60_000
 /** An agent that answers and still does not finish: of an older version, or with a file that it cannot put back. */
-export const ABANDON_AFTER_MS = 60 * 60_000
+const ABANDON_AFTER_MS = 60 * 60_000
 
 const LOOK_MS = 2_000
 const PREDICATE = 'HandedBack'

@@ -48,7 +48,7 @@ export type OwnStatus = Pick<
 type MachinePhase = Phase<'Machine'>
 
 /** Condition types that this controller writes; others in the list are of the agent. */
-export const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
+const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'Ready',
   'Reconciling',
   'Stalled',

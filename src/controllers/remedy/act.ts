@@ -79,7 +79,7 @@ type Operations = RemedyOperationJob['spec']['operations']
 const MOST_STEPS = 16
 
 /** What a reboot or a new machine wipes out is kept first, also where the author of the rule did not think of it. */
-export function withEvidence(operations: Operations, hasAgent: boolean): Operations {
+function withEvidence(operations: Operations, hasAgent: boolean): Operations {
   const first = operations.findIndex((o) => operationFacts(o)?.evidence === 'Destroys')
   const isKept = operations.slice(0, first).some((o) => operationFacts(o)?.evidence === 'Keeps')
   if (first < 0 || isKept || !hasAgent || operations.length >= MOST_STEPS) return operations

@@ -10,7 +10,7 @@ const timeOf = (text: string | undefined): number | undefined => {
 }
 
 export const isOpen = (job: RemedyOperationJob): boolean => job.status?.phase !== 'Done'
-export const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadata.creationTimestamp) ?? 0
+const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadata.creationTimestamp) ?? 0
 export const finishedAt = (job: RemedyOperationJob): number => timeOf(job.status?.finishedAt) ?? createdAt(job)
 export const hasStarted = (job: RemedyOperationJob): boolean => job.status?.startedAt !== undefined
 export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.name

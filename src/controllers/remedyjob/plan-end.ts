@@ -9,7 +9,7 @@ import { listJobs } from './steps/plan-steps.ts'
 import { type JobStatus, type Seen, cordonOwner, phaseOf, targetOf } from './seen.ts'
 
 /** An incident's record: until then its job cannot be made a second time. */
-export const RECORD_MS = 86_400_000
+const RECORD_MS = 86_400_000
 
 export function planEnd(seen: Seen, now: number): JobPlan {
   const { job } = seen

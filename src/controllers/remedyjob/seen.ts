@@ -76,8 +76,7 @@ export function nextOperation({ status, spec }: RemedyOperationJob): number | un
   return index < 0 ? undefined : index
 }
 
-export const endedWell = (step: JobStep | undefined): boolean =>
-  step?.outcome === 'Succeeded' || step?.outcome === 'Skipped'
+const endedWell = (step: JobStep | undefined): boolean => step?.outcome === 'Succeeded' || step?.outcome === 'Skipped'
 
 /** All jobs of an incident share one cordon, so that it outlives a rung that did not help. */
 export const cordonOwner = (job: RemedyOperationJob): string => `repair-${job.spec.incident.slice(0, 16)}`

@@ -29,7 +29,7 @@ export function blameGate(question: Question, blames: readonly Blame[]): readonl
   ]
 }
 
-export const evidence = (blame: Blame): string =>
+const evidence = (blame: Blame): string =>
   `${cohortName(cohortOf(blame))}: ${blame.failing} of ${blame.members} fail, ${blame.failingElsewhere} of ${blame.elsewhere} elsewhere`
 
 const wayOut = ({ component, kind }: Cohort): string =>

@@ -50,7 +50,7 @@ const seriesOf = ({ kind }: GuardedKind, { window }: DeletionLimit): Series => (
   domain: '',
 })
 
-export const limitOf = ({ share, least }: DeletionLimit, present: number): number =>
+const limitOf = ({ share, least }: DeletionLimit, present: number): number =>
   Math.max(least, Math.floor(share * present))
 
 const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason TEXT'

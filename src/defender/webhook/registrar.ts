@@ -28,7 +28,7 @@ export interface RegistrarOptions extends Pick<WebhookOptions, 'at'> {
 }
 
 /** Without the registration no deletion is guarded, so a deleted or edited one is back within ten seconds. */
-export const REGISTRATION_CHECK_MS = 5_000
+const REGISTRATION_CHECK_MS = 5_000
 /** Changes take ten minutes and more; a Secret that another client changed is served with after this time at the latest. */
 const KEYS_CHECK_MS = 60_000
 

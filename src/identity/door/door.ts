@@ -21,7 +21,7 @@ import { DoorRates } from './rates.ts'
 
 /** A request and its proof have some 1,500 bytes. */
 export const REQUEST_BYTES = 4_096
-export const MOST_ENTRIES = 20_000
+const MOST_ENTRIES = 20_000
 const AT_ONCE = 16
 /** A holder of the key that makes up new keys makes as many writes as this lets through. */
 const EACH_ENTRY_MS = 60_000

@@ -3,7 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
 /** An object in etcd is at most 1.5 MiB; with managedFields and escapes an event stays far below this. */
-export const MAX_LINE_BYTES = 16 * 1024 * 1024
+const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 const NEWLINE = 10
 

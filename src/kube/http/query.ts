@@ -3,7 +3,7 @@ import type { ListOptions, WatchOptions, WriteOptions } from '../client.ts'
 
 type Value = string | number | boolean | undefined
 
-export function query(values: Readonly<Record<string, Value>>): string {
+function query(values: Readonly<Record<string, Value>>): string {
   const params = new URLSearchParams()
   for (const [k, v] of Object.entries(values)) if (v !== undefined && v !== '') params.set(k, String(v))
   const text = params.toString()

@@ -28,7 +28,7 @@ export interface HollowProviderOptions {
   readonly newBootId?: () => string
 }
 
-export const HOLLOW_SCHEME = 'hollow://'
+const HOLLOW_SCHEME = 'hollow://'
 const LOOK_EVERY_MS = 500
 
 /** Where the process of the agents lives; its log is in there. */

@@ -35,7 +35,7 @@ async function isMounted(path: string): Promise<boolean> {
 /** Colons, commas and backslashes mean something in the options of an overlay. */
 const MOUNTABLE = /^[^\s:,\\]+$/
 
-export async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Promise<void> {
+async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Promise<void> {
   if (![tree, upper, work, root].every((p) => MOUNTABLE.test(p)))
     throw new KubeNodeError(providersErrors.KN11022({ root }))
   if (await isMounted(root)) return

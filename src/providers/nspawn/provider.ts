@@ -42,7 +42,7 @@ export interface NspawnProviderOptions {
   readonly onPowerOff?: (machine: string) => Promise<void>
 }
 
-export const NSPAWN_SCHEME = 'nspawn://'
+const NSPAWN_SCHEME = 'nspawn://'
 /** A machine boots in half a second, on a busy host in many. */
 const BOOT_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50

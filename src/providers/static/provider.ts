@@ -10,7 +10,7 @@ import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts
 import { readText, writeWhole } from '../process/record.ts'
 import { providersErrors } from '../providers-errors.ts'
 
-export const STATIC_SCHEME = 'static://'
+const STATIC_SCHEME = 'static://'
 
 interface Note {
   readonly clientToken: string

@@ -7,7 +7,7 @@ import { compareValues } from './compare.ts'
 import { type FieldSet, difference } from './field-set.ts'
 import { fieldSetOf } from './field-set-of.ts'
 
-export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 export const KUBECTL = 'kubectl'
 /** All annotations of an object together may not be larger; the annotation is then left out. */
 const MAX_ANNOTATION_BYTES = 256 * 1024

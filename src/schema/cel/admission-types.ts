@@ -23,7 +23,7 @@ const USER_INFO = object('kubernetes.UserInfo', {
   extra: mapOf(STRING, STRINGS),
 })
 
-export const REQUEST_TYPE = object('kubernetes.AdmissionRequest', {
+const REQUEST_TYPE = object('kubernetes.AdmissionRequest', {
   kind: groupVersion('kind'),
   resource: groupVersion('resource'),
   subResource: STRING,
@@ -38,7 +38,7 @@ export const REQUEST_TYPE = object('kubernetes.AdmissionRequest', {
   options: DYN,
 })
 
-export const NAMESPACE_TYPE = object('kubernetes.Namespace', {
+const NAMESPACE_TYPE = object('kubernetes.Namespace', {
   metadata: object('kubernetes.NamespaceMetadata', {
     name: STRING,
     generateName: STRING,

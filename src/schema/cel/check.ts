@@ -280,7 +280,7 @@ export class Checker implements MacroChecker {
 const ERROR_NODE: Node = { op: 'const', type: ERROR, value: null }
 
 /** `a.b.c` as one name, or undefined for anything else. */
-export function qualifiedName(e: Expr): string | undefined {
+function qualifiedName(e: Expr): string | undefined {
   if (e.op === 'ident') return e.name
   if (e.op !== 'select' || e.optional) return undefined
   const prefix = qualifiedName(e.operand)

@@ -17,7 +17,7 @@ export function correlateField(c: Correlation, name: string): Correlation | unde
   return child === undefined ? undefined : { schema: child, value: value[name], old: old[name] }
 }
 
-export function propertySchema(schema: Schema, name: string): Schema | undefined {
+function propertySchema(schema: Schema, name: string): Schema | undefined {
   const { properties = {}, additionalProperties: additional } = schema
   if (Object.hasOwn(properties, name)) return properties[name]
   return typeof additional === 'object' ? additional : undefined

@@ -95,11 +95,10 @@ function objectsEqual(a: CelObject, b: CelObject, spend: Spend): boolean {
 
 export type CelNumber = bigint | number | CelUint
 
-export const isNumber = (v: CelValue): v is CelNumber =>
-  typeof v === 'bigint' || typeof v === 'number' || v instanceof CelUint
+const isNumber = (v: CelValue): v is CelNumber => typeof v === 'bigint' || typeof v === 'number' || v instanceof CelUint
 
 /** JavaScript compares a bigint with a number exactly; NaN is neither less, equal nor greater. */
-export function compareNumbers(a: CelNumber, b: CelNumber): number {
+function compareNumbers(a: CelNumber, b: CelNumber): number {
   const x = a instanceof CelUint ? a.value : a
   const y = b instanceof CelUint ? b.value : b
   if (x < y) return -1
@@ -108,7 +107,7 @@ export function compareNumbers(a: CelNumber, b: CelNumber): number {
 }
 
 /** By code point, which is the order of the UTF-8 bytes that the real server compares. */
-export function compareStrings(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   const n = Math.min(a.length, b.length)
   for (let i = 0; i < n; i++) {
     if (a.charCodeAt(i) === b.charCodeAt(i)) continue

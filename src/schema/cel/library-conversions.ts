@@ -56,7 +56,7 @@ function boolFromText(text: string): CelValue {
 }
 
 /** Go's %g with the shortest digits: an exponent outside 1e-4 … 1e21. */
-export function doubleText(n: number): string {
+function doubleText(n: number): string {
   if (Number.isNaN(n)) return 'NaN'
   if (!Number.isFinite(n)) return n > 0 ? '+Inf' : '-Inf'
   const size = Math.abs(n)

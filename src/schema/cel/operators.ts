@@ -124,7 +124,7 @@ const comparison: readonly Overload[] = [
   fn('@in', [A, mapOf(A, B)], BOOL, (a: CelValue, m: CelMap) => m.get(a) !== undefined),
 ]
 
-export const keyText = (key: CelValue): string => (key instanceof CelUint ? String(key.value) : String(key))
+const keyText = (key: CelValue): string => (key instanceof CelUint ? String(key.value) : String(key))
 
 function indexOfList(list: CelList, index: CelValue): CelValue {
   const i = index instanceof CelUint ? Number(index.value) : Number(index)

@@ -60,7 +60,7 @@ export const objectOf = (name: string, fields: ReadonlyMap<string, ObjectField>)
   fields,
 })
 
-export const OPTIONAL_NAME = 'optional_type'
+const OPTIONAL_NAME = 'optional_type'
 export const optionalOf = (type: CelType): CelType => opaque(OPTIONAL_NAME, type)
 
 /** What is inside an optional, or undefined when the type is none. */

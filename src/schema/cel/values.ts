@@ -116,7 +116,7 @@ export class CelList {
 }
 
 const DYN_LIST = listOf(DYN) as CelType & { readonly kind: 'list' }
-export const DYN_MAP = mapOf(DYN, DYN)
+const DYN_MAP = mapOf(DYN, DYN)
 
 /** Turns data of the API into a value; handed in, so that views need not know the rules. */
 export type Convert = (raw: unknown, type: CelType) => CelValue
@@ -181,7 +181,7 @@ export class BuiltMap extends CelMap {
 }
 
 /** What a key is looked up by, or undefined when the value cannot be a key. */
-export function keyId(key: CelValue): string | undefined {
+function keyId(key: CelValue): string | undefined {
   if (typeof key === 'string') return `s${key}`
   if (typeof key === 'boolean') return key ? 'true' : 'false'
   if (typeof key === 'bigint') return `n${key}`

@@ -20,7 +20,7 @@ const NUMBERS = {
 } as const satisfies Readonly<Record<PatchErrorKind, keyof typeof schemaErrors>>
 
 /** The API's message for every patch that does not apply; only our own message gives the reason. */
-export const DOES_NOT_APPLY_TEXT = 'the server rejected our request due to an error in our request'
+const DOES_NOT_APPLY_TEXT = 'the server rejected our request due to an error in our request'
 
 export class PatchError extends KubeNodeError {
   readonly kind: PatchErrorKind

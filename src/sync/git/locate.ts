@@ -14,7 +14,7 @@ export interface GitFolder {
   readonly workTree: string | undefined
 }
 
-export const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
+const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
 export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z][a-z0-9+.-]*(:\/\/|::)/i.test(url)
 
 /** `above` also searches parent folders, as git does for a user in a subfolder. */

@@ -153,7 +153,7 @@ function superseded({ status = {} }: Release, now: number): ReleasePlan {
 }
 
 /** In the order of names where a selector chose them, as listed otherwise. */
-export function membersOf(
+function membersOf(
   { clusters }: Pick<Stage, 'clusters'>,
   all: ReadonlyMap<string, SeenCluster>,
 ): readonly SeenCluster[] {

@@ -38,8 +38,7 @@ export const CAGE_LEVELS: readonly CageLevel[] = [
 export const POD_LEVEL: CageLevel = { name: 'Pod', layers: [...BASE, 'pod'] }
 
 /** Whether nothing but Node itself keeps the code from the machine. */
-export const isWeakCage = (layers: readonly CageLayer[]): boolean =>
-  !layers.includes('namespaces') && !layers.includes('pod')
+const isWeakCage = (layers: readonly CageLayer[]): boolean => !layers.includes('namespaces') && !layers.includes('pod')
 
 export type WeakCage = 'allow' | 'refuse'
 
@@ -56,7 +55,7 @@ export interface CageCommand {
 }
 
 /** The running release: the folder with src, node_modules and package.json. */
-export const RELEASE_ROOT = releaseRoot()
+const RELEASE_ROOT = releaseRoot()
 const ENTRY = relative(RELEASE_ROOT, modulePath('src/sync/render/inside/main.ts'))
 
 /** The largest known fleet uses a fifth of this heap. */

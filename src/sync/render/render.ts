@@ -43,8 +43,8 @@ export interface RenderOptions {
   readonly twice?: boolean
 }
 
-export const ENTRY = 'fleet/main.ts'
-export const FLEET_FOLDERS = ['fleet', 'rules'] as const
+const ENTRY = 'fleet/main.ts'
+const FLEET_FOLDERS = ['fleet', 'rules'] as const
 
 /** What a fleet may import; other files (the sources of components) stay out of the cage. */
 const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/

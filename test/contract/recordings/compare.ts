@@ -7,7 +7,7 @@ const shown = (v: unknown): string => {
 }
 
 /** The part that clients and users check first: up to the field of an Invalid, or the first clause. */
-export function beginning(message: string): string {
+function beginning(message: string): string {
   const invalid = /^(?:.*? is invalid: )\[?[^:]{1,120}?(?=:)/.exec(message)
   if (invalid !== null) return invalid[0]
   const end = message.search(/: |; /)

@@ -31,7 +31,7 @@ type Node = FileNode | LinkNode | FolderNode
 export type CrashMode = 'Kill' | 'Power' | 'Reordered'
 
 /** Thrown in place of the change at which the test cuts the power, and by everything after it. */
-export class PowerLost extends Error {}
+class PowerLost extends Error {}
 
 const folder = (): FolderNode => ({ kind: 'Directory', entries: new Map(), durable: new Map() })
 

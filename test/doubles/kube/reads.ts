@@ -139,7 +139,7 @@ export function revisionOf(text: string): number {
   return Number(text)
 }
 
-export const tooLarge = (asked: number, newest: number) =>
+const tooLarge = (asked: number, newest: number) =>
   refuse(
     504,
     `Too large resource version: ${asked}, current: ${newest}`,

@@ -12,8 +12,7 @@ export interface DebParts {
   readonly more?: readonly (readonly [name: string, content: Buffer])[]
 }
 
-export const CONTROL =
-  'Package: lamp\nVersion: 1:2.4~ds1-3+deb12u1\nArchitecture: all\nDepends: libc6 (>= 2.34), adduser\n'
+const CONTROL = 'Package: lamp\nVersion: 1:2.4~ds1-3+deb12u1\nArchitecture: all\nDepends: libc6 (>= 2.34), adduser\n'
 
 const gz = (tar: Buffer) => ({ ending: '.gz', bytes: gzipSync(tar) })
 

@@ -28,7 +28,7 @@ const CGROUP = '/sys/fs/cgroup'
 const REBOOTS = 133
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
 
-export const tree = (): string | undefined =>
+const tree = (): string | undefined =>
   [basename(treePath({ cache: TREES, log: silentLogger })), ...(existsSync(TREES) ? readdirSync(TREES) : [])]
     .filter((name) => !name.includes('.building'))
     .map((name) => join(TREES, name))

@@ -9,7 +9,7 @@ import { processesOfNode } from '#agent/supervise/mark.ts'
 const KUBENODE = join(import.meta.dirname, '../../../bin/kubenode')
 
 /** The bundle in a printed line: the only word of that length. */
-export function bundleIn(line: string): string {
+function bundleIn(line: string): string {
   const [bundle] = line.match(/[A-Za-z0-9+/=]{300,}/) ?? []
   if (bundle === undefined) throw new Error(`no join bundle in: ${line.slice(0, 200)}`)
   return bundleText(bundle)

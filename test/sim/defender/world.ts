@@ -47,8 +47,8 @@ const kinds: readonly FakeKind[] = KINDS.map((kind) => ({
 const MACHINES = 6
 const REQUESTERS = 5
 const ITEMS = 2
-export const MOST_AT_ONCE = 2
-export const MOST_A_MINUTE = 6
+const MOST_AT_ONCE = 2
+const MOST_A_MINUTE = 6
 const MINUTE_MS = 60_000
 
 export type DefenderParts = Partial<Pick<LoopOptions, 'decide' | 'swap' | 'serverNow'>>
@@ -278,7 +278,7 @@ function invariants(truth: Truth): Readonly<Record<string, Invariant>> {
   }
 }
 
-export const DEFENDER_FAULTS: readonly FaultKind[] = [
+const DEFENDER_FAULTS: readonly FaultKind[] = [
   'Crash',
   'LostReply',
   'Refuse',

@@ -94,7 +94,7 @@ async function act(
 }
 
 /** The children as the server has them now. */
-export async function freshlySeen({ client }: Tools, { parent }: Seen): Promise<Seen> {
+async function freshlySeen({ client }: Tools, { parent }: Seen): Promise<Seen> {
   const { items } = await client.list(childType, { labelSelector: `${PARENT_LABEL}=${parent.metadata.name}` })
   return { parent, children: items }
 }

@@ -34,7 +34,7 @@ const both =
     world.clock.after(5_000, () => second(world))
   }
 
-export const phases: readonly Phase[] = [
+const phases: readonly Phase[] = [
   {
     name: 'create',
     act: (world) => void world.fake.plant(parentType, parent({ replicas: 3, version: 'v1', maxUnavailable: 1 })),

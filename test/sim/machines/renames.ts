@@ -21,9 +21,9 @@ import { collectGarbage } from './garbage.ts'
 import { type Cloud, controllers, definition, kinds } from './simulation.ts'
 import { every, surround } from './surroundings.ts'
 
-export const MACHINES = 4
+const MACHINES = 4
 /** What the policy leaves. */
-export const FLOOR = 3
+const FLOOR = 3
 const POOL = { pool: 'workers' }
 
 type Spec = Readonly<Record<string, unknown>>

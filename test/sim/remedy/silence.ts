@@ -20,7 +20,7 @@ import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 const MACHINES = 12
 const OF_A_RACK = 4
 /** On a node: how often its power was cut. The fake keeps it, as the world would. */
-export const POWER_CUTS = 'sim/power-cuts'
+const POWER_CUTS = 'sim/power-cuts'
 /** On a node: cutting its power does not bring it back. */
 const DEAD = 'sim/dead'
 const BOOT_MS = 45_000

@@ -112,7 +112,7 @@ const fail =
 const all = Array.from({ length: NODES }, (_, n) => n)
 const edit = (spec: object) => (world: World) => void world.fake.poke(nodeRemedier, { name: 'deadlock' }, { spec })
 
-export const phases: readonly Phase[] = [
+const phases: readonly Phase[] = [
   {
     name: 'a rule, and nodes that are well',
     act: (world) => {
@@ -394,7 +394,7 @@ const state = (world: World): unknown => ({
 })
 
 /** Stamps are what limits rest on: a wall clock that jumps days makes any of them mean something else. That is tried with tables. */
-export const FAULTS: readonly FaultKind[] = ALL_FAULTS.filter((f) => f !== 'WallJump')
+const FAULTS: readonly FaultKind[] = ALL_FAULTS.filter((f) => f !== 'WallJump')
 
 export function remedySimulation(
   modules: () => Partial<Modules> = () => ({}),

@@ -16,7 +16,7 @@ import type { World } from '../world.ts'
 /** On a node: from which rung on a repair helps. */
 export const HEALS_AT = 'sim/heals-at'
 /** On a node: its agent does nothing. */
-export const ASLEEP = 'sim/asleep'
+const ASLEEP = 'sim/asleep'
 /** In the cluster: while a namespace of this name exists the Defender does nothing. */
 const DEFENDER_AWAY = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false } as const
 

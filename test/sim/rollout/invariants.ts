@@ -20,7 +20,7 @@ const SETS = 'kubenode.io/machinecomponentsets'
 const MINUTE_MS = 60_000
 
 const isOrdered = (m: Machine | undefined): boolean => m?.spec.components?.some((c) => c.switch !== undefined) === true
-export const isAtWork = (m: Machine): boolean =>
+const isAtWork = (m: Machine): boolean =>
   isOrdered(m) || m.status?.components?.some((c) => isSwitching(c.state)) === true
 
 const permits = ({ fake }: World): readonly OperationPermit[] => fake.all(operationPermit) as readonly OperationPermit[]

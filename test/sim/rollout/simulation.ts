@@ -34,7 +34,7 @@ const REST_MS = 45_000
 const QUIET_MS = 75_000
 
 /** Counts machines by their order and what they run, regardless of which machine came first. */
-export const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
+const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
   tally(
     machines.map(({ spec, status }) => {
       const [told] = spec.components ?? []
@@ -129,7 +129,7 @@ export const rolloutSimulation = (
   }
 }
 
-export const ROLLOUT_FAULTS: readonly FaultKind[] = [
+const ROLLOUT_FAULTS: readonly FaultKind[] = [
   'Crash',
   'LostReply',
   'Refuse',

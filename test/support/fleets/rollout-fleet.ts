@@ -155,7 +155,7 @@ export type Quality = (
 ) => 'good' | 'probe fails' | 'breaks' | 'refused'
 
 /** What an agent says of a version that it does not accept. */
-export const REFUSAL = 'KN8013: cannot install it: it has 0 of 1 needed signatures'
+const REFUSAL = 'KN8013: cannot install it: it has 0 of 1 needed signatures'
 
 /** One move of the agent with each component, by the shared table: stage, switch under a granted permit, probe, commit or go back. */
 export function agentTurn(

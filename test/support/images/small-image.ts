@@ -20,7 +20,7 @@ export interface SmallImage {
 }
 
 /** `bytes` is about the size of its layer. */
-export async function putSmallImage(store: ImageStore, scratch: string, bytes = 1_000): Promise<SmallImage> {
+async function putSmallImage(store: ImageStore, scratch: string, bytes = 1_000): Promise<SmallImage> {
   const noise = noiseOf(bytes)
   const layer = await writeLayer(store, scratch, [
     textFile('etc/hello', 'hello'),

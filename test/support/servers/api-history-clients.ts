@@ -6,7 +6,7 @@ import type { Entry, Intent, Seen, Write } from './api-history.ts'
 import { Requests, type Reply, type WatchLine } from './api-requests.ts'
 import type { ServerProcess } from './apiserver-process.ts'
 
-export const HISTORY_PATH = '/api/v1/namespaces/default/configmaps'
+const HISTORY_PATH = '/api/v1/namespaces/default/configmaps'
 const KEYS = 6
 const PREFIX = 'h-'
 
@@ -15,7 +15,7 @@ export interface Between {
   line(line: WatchLine): readonly WatchLine[]
   reply(reply: Reply, path: string): Reply
 }
-export const HONEST: Between = { line: (l) => [l], reply: (r) => r }
+const HONEST: Between = { line: (l) => [l], reply: (r) => r }
 
 const versionOf = (o: KubeObject) => ({
   revision: Number(o.metadata.resourceVersion),

@@ -28,7 +28,7 @@ export interface Route {
 
 const PATH = /^\/(?:api|apis\/([^/]+))\/(v[^/]+)(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+)(?:\/([^/]+))?)?$/
 
-export function routeOf(fake: FakeKube, path: string): Route | undefined {
+function routeOf(fake: FakeKube, path: string): Route | undefined {
   const m = PATH.exec(path)
   if (!m) return undefined
   const [, group = '', version, namespace, plural, name, subresource] = m.map((p) =>

@@ -188,7 +188,7 @@ const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', meta
 const serviceAccount = (name: string) => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } })
 
 /** The part of a Status that people read; the whole text of anything else. */
-export function saidIn({ text }: Answer): string {
+function saidIn({ text }: Answer): string {
   try {
     const { message } = jsonOf(text) as { readonly message?: unknown }
     return typeof message === 'string' ? message : text

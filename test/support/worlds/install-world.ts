@@ -15,7 +15,7 @@ import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-
 import { startEmbedded, type RunningServer } from '../servers/api-servers.ts'
 import { manifests } from '../servers/installed.ts'
 
-export const ROLES = ['defender', 'controllers', 'approver', 'sync', 'artifacts'] as const
+const ROLES = ['defender', 'controllers', 'approver', 'sync', 'artifacts'] as const
 
 export const imageOf = (version: string): string => `registry.example.org/kubenode:${version}`
 

@@ -37,7 +37,7 @@ const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
 /** Not /healthz, which fails on purpose while a node is being drained. */
 const KUBE_PROXY = { host: '127.0.0.1', port: 10_256, path: '/livez' }
 
-export function askComponent({ component, socket, timeoutMs }: HealthOptions): Promise<Answer> {
+function askComponent({ component, socket, timeoutMs }: HealthOptions): Promise<Answer> {
   if (component === 'kubelet') return askHttp(KUBELET, timeoutMs)
   if (component === 'kube-proxy') return askHttp(KUBE_PROXY, timeoutMs)
   return component === 'docker' ? askDocker(socket, timeoutMs) : askCri(socket, timeoutMs)

@@ -3,7 +3,7 @@ import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
 import { parseFlags } from './flags.ts'
 
-export const HEALTH_COMPONENTS = ['kubelet', 'kube-proxy', 'docker', 'cri'] as const
+const HEALTH_COMPONENTS = ['kubelet', 'kube-proxy', 'docker', 'cri'] as const
 export type HealthComponent = (typeof HEALTH_COMPONENTS)[number]
 
 export interface HealthOptions {

@@ -1,6 +1,6 @@
 // Pure: the version of an operating system from its os-release file. An unknown one is treated like any other.
 
-export function parseOsRelease(text: string): ReadonlyMap<string, string> {
+function parseOsRelease(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split('\n').flatMap((line): [string, string][] => {
       const at = line.indexOf('=')

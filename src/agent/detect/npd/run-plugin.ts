@@ -83,7 +83,7 @@ function killGroup(pid: number | undefined): void {
 }
 
 /** Never cuts a character in half. */
-export function cutToBytes(text: string, max: number): string {
+function cutToBytes(text: string, max: number): string {
   if (Buffer.byteLength(text) <= max) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
   return text.slice(0, read)

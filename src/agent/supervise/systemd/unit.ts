@@ -6,7 +6,7 @@ import { agentErrors } from '../../agent-errors.ts'
 const MADE_FOR = '# Made by KubeNode for '
 
 /** The first line of every file we write, so that no other file is ever taken for ours. */
-export const headOf = (component: string): string =>
+const headOf = (component: string): string =>
   `${MADE_FOR}${component}. Changes are undone; change the component in git.`
 
 /** Its owner; undefined when we did not make it. */

@@ -22,7 +22,7 @@ const LEVELS: readonly string[] = ['privileged', 'baseline', 'restricted'] satis
 const VERSION = /^v1\.(0|[1-9]\d*)$/
 const NEWEST_MINOR = 36
 
-export const ANYTHING: LevelVersion = { level: 'privileged', version: 'latest' }
+const ANYTHING: LevelVersion = { level: 'privileged', version: 'latest' }
 const NO_POLICY: PodSecurityPolicy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING, problems: [] }
 
 type Labels = Readonly<Record<string, string>> | undefined

@@ -137,7 +137,7 @@ class Reading {
 }
 
 /** Without `./`, a leading slash and a slash at the end; undefined for anything that climbs or hides something. */
-export function plainPath(path: string): string | undefined {
+function plainPath(path: string): string | undefined {
   const bare = path.replace(/^(?:\.?\/)+/, '').replace(/\/+$/, '')
   if (bare === '' || bare === '.') return ''
   const parts = bare.split('/')

@@ -117,7 +117,7 @@ const FORMATS: readonly (readonly [RegExp, TemplateFormat])[] = [
   [UNIT_TYPE, 'ini'],
   [/^\/etc\/(?:default|sysconfig)\//, 'shell'],
 ]
-export const formatOf = (path: string): TemplateFormat => FORMATS.find(([is]) => is.test(path))?.[1] ?? 'plain'
+const formatOf = (path: string): TemplateFormat => FORMATS.find(([is]) => is.test(path))?.[1] ?? 'plain'
 
 function takePackage(source: Source, { recipe }: Wishes, found: Found): void {
   const conffiles = new Set(source.says.conffiles)

@@ -19,7 +19,7 @@ export function report(io: Io, told: Told): void {
   for (const line of reportLines(told)) io.out(`${printableLine(line)}\n`)
 }
 
-export function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[] {
+function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[] {
   const { spec } = made.statement
   const { programs, files, service, hooks, left } = made.choice
   return [

@@ -16,7 +16,7 @@ export interface FilePart {
 }
 
 /** All release archives of node components together unpack to a fraction of it. */
-export const MAX_UNPACKED_BYTES = 4 * 2 ** 30
+const MAX_UNPACKED_BYTES = 4 * 2 ** 30
 /** The dictionary of `xz -9` needs an eighth of it; a header may ask for gigabytes. */
 const XZ_MEMORY = '512MiB'
 const MAGIC_BYTES = 6

@@ -23,7 +23,7 @@ const GRANTING: readonly Ask[] = ['clusterroles', 'roles'].flatMap((resource) =>
   ['escalate', 'bind'].map((verb) => ({ verb, group: 'rbac.authorization.k8s.io', resource })),
 )
 
-export const asksFor = (types: readonly ResourceType[]): readonly Ask[] => [
+const asksFor = (types: readonly ResourceType[]): readonly Ask[] => [
   ...types.flatMap(({ group, plural }) => VERBS.map((verb) => ({ verb, group, resource: plural }))),
   ...GRANTING,
   { verb: 'install', group: API_GROUP, resource: 'programs' },

@@ -69,7 +69,7 @@ function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decid
 }
 
 /** No set may change an observed machine. */
-export const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
+const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
   spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
 
 /** Another Node of the same name says nothing about this machine. */

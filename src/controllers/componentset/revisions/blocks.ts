@@ -24,7 +24,7 @@ export interface Evidence {
   readonly liftedAt?: string
 }
 
-export function evidenceOf({ metadata }: ControllerRevision): readonly Evidence[] {
+function evidenceOf({ metadata }: ControllerRevision): readonly Evidence[] {
   const text = metadata.annotations?.[ANNOTATIONS.blocked]
   if (text === undefined) return []
   try {

@@ -21,7 +21,7 @@ export interface ControllerRevision extends KubeObject {
 export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
 /** Any of the last so many can be returned to. */
-export const KEPT_REVISIONS = 10
+const KEPT_REVISIONS = 10
 
 export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
   const { name = '', uid = '', annotations } = set.metadata

@@ -30,10 +30,7 @@ export function healthyVersionOf(assigned: Assignment, components: Definitions):
   return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
 }
 
-export const withCompleted = (
-  revision: ControllerRevision,
-  entries: ReadonlyMap<string, Completed>,
-): ControllerRevision => {
+const withCompleted = (revision: ControllerRevision, entries: ReadonlyMap<string, Completed>): ControllerRevision => {
   const annotations = { ...revision.metadata.annotations, [ANNOTATIONS.completed]: completedText(entries) }
   return { ...revision, metadata: { ...revision.metadata, annotations } }
 }

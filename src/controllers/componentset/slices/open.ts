@@ -20,7 +20,7 @@ import { isSliceTo } from '../revisions/tracks.ts'
 import { type Wait, waitingSince } from '../waiting.ts'
 
 /** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
-export const MOST_AT_WORK = 20
+const MOST_AT_WORK = 20
 /** With those that are inspected and watched; a status lists 64, and some of these have ended. */
 export const MOST_OPEN = 40
 /** The permit of a requester that ended expires after this time; a live one renews it at a third of it. */
@@ -201,7 +201,7 @@ export interface Asked {
 }
 
 /** The slice with its permit request. A permit requested before a crash is found again by its name. */
-export function ask(input: AskInput): Asked {
+function ask(input: AskInput): Asked {
   const { seen, slice, targets, now } = input
   const request = requestOf(input)
   const permit = permitName(seen, slice, targets)
@@ -222,7 +222,7 @@ export function ask(input: AskInput): Asked {
   return { slice: next, actions }
 }
 
-export function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
+function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
   const { name = '', uid = '', annotations } = set.metadata
   const disruption = spec?.disruption
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -297,7 +297,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
 }
 
-export function askAgainAt(permit: OperationPermit | undefined): number | undefined {
+function askAgainAt(permit: OperationPermit | undefined): number | undefined {
   const { phase, decidedAt, verdicts = [] } = permit?.status ?? {}
   if (phase !== 'Denied' || decidedAt === undefined) return undefined
   const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])

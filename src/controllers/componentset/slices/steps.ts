@@ -74,7 +74,7 @@ function disturbed(slice: Slice, finding: Finding, { now, isOutage, rules }: Ste
   return next === undefined ? { ...slice, waitingFor } : { ...slice, phase: next, waitingFor }
 }
 
-export const describeFinding = ({ inspection, seen }: Finding): string => `inspection ${inspection.name}: ${seen}`
+const describeFinding = ({ inspection, seen }: Finding): string => `inspection ${inspection.name}: ${seen}`
 
 const inspecting = (finding: Finding): Wait => ({
   predicate: 'InspectionFailed',

@@ -10,7 +10,7 @@ import type { Turn } from './turn.ts'
 const UNKNOWN_GRACE_MS = 10_000
 const LOOK_AGAIN_MS = 15_000
 /** Agents hold their steps to the job's time themselves; one that is silent so long after it has lost the step or the node. */
-export const LOST_MS = 15 * 60_000
+const LOST_MS = 15 * 60_000
 
 export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lateMs, operation }: Turn): JobPlan {
   const what = `step ${index} ${operationName(operation)}`

@@ -6,7 +6,7 @@ import { isBegun } from '../transitions.ts'
 import type { Turn } from './turn.ts'
 
 /** An agent that is well begins within a second or two; it reads its permit first, and may have to try again. */
-export const BEGINS_WITHIN_MS = 60_000
+const BEGINS_WITHIN_MS = 60_000
 
 /** Milliseconds until it is; 0: now; undefined: not by the passing of time alone. */
 export function takeOverInMs(seen: Seen, now: number, { step, operation }: Turn): number | undefined {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { show } from './shown.ts'
 
-export class AssertionError extends Error {
+class AssertionError extends Error {
   readonly code = 'ERR_ASSERTION'
   readonly actual: unknown
   readonly expected: unknown

@@ -4,13 +4,13 @@ import { FIELD_MANAGERS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/n
 import type { KubeObject, OwnerReference } from '#schema/object.ts'
 
 /** Of data in one ConfigMap: an API server takes a mebibyte, keys included. */
-export const PART_BYTES = 960 * 1024
+const PART_BYTES = 960 * 1024
 /** Text of 64 MiB packs into a tenth of it; more than this many would fill the store of a cluster. */
-export const MAX_PARTS = 12
+const MAX_PARTS = 12
 export const MAX_INPUT_BYTES = PART_BYTES * MAX_PARTS
 
 export const CONTAINER = 'render'
-export const INPUT_FOLDER = '/input'
+const INPUT_FOLDER = '/input'
 /** The user of our image. */
 const UID = 65_532
 const PART_KEY = 'part'

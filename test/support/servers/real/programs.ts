@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
+const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
 export type ProgramName = (typeof CONTROL_PLANE)[number] | 'kubelet'
 
 const folderOf = (): string | undefined => process.env['KUBEBUILDER_ASSETS']

@@ -46,7 +46,7 @@ function endpointsOf({ metadata }: KubeObject, port: Port, all: readonly KubeObj
 }
 
 /** Input of iptables-restore: replaces our own chains and leaves all others. */
-export function rulesOf(all: readonly KubeObject[], endpoints: readonly KubeObject[]): string {
+function rulesOf(all: readonly KubeObject[], endpoints: readonly KubeObject[]): string {
   const [leads, refuses]: [string[], string[]] = [[], []]
   for (const service of all) {
     const spec = isObject(service['spec']) ? service['spec'] : {}
