@@ -21,7 +21,7 @@ export interface MachineOrder {
   readonly isObserved?: boolean
 }
 
-export interface NamedOrder extends OrderedAttempt {
+interface NamedOrder extends OrderedAttempt {
   readonly name: string
 }
 

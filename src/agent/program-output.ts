@@ -13,7 +13,7 @@ export interface ProgramCall {
   readonly floodBytes?: number
 }
 
-export interface Kept {
+interface Kept {
   readonly text: string
   /** Omitted bytes at the beginning. */
   readonly cutBytes: number

@@ -26,7 +26,7 @@ export interface ScaleSubresource {
 }
 
 /** What a server hands out. */
-export interface TypedObject<Kind extends string, Spec, Status> extends KubeObject {
+interface TypedObject<Kind extends string, Spec, Status> extends KubeObject {
   readonly apiVersion: typeof API_GROUP_VERSION
   readonly kind: Kind
   readonly metadata: ObjectMeta
@@ -35,20 +35,20 @@ export interface TypedObject<Kind extends string, Spec, Status> extends KubeObje
 }
 
 /** What a person writes: defaults left out, no status. */
-export interface TypedInput<Kind extends string, Spec> {
+interface TypedInput<Kind extends string, Spec> {
   readonly apiVersion: typeof API_GROUP_VERSION
   readonly kind: Kind
   readonly metadata: ObjectMeta
   readonly spec: Spec
 }
 
-export interface ObjectCheck<Spec> {
+interface ObjectCheck<Spec> {
   readonly name: string
   /** Called only with objects of the right shape, with their defaults. */
   findings(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): readonly Finding[]
 }
 
-export interface RootRule<Spec> {
+interface RootRule<Spec> {
   readonly cel: string
   readonly message: string
   holds(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): boolean

@@ -10,7 +10,7 @@ import { readSecret, writeSecret } from '#runtime/tls/shared-secret.ts'
 import { artifactsErrors } from './artifacts-errors.ts'
 import type { ServingPair } from './server.ts'
 
-export interface Authority {
+interface Authority {
   readonly ca: string
   readonly caKey: string
 }

@@ -13,7 +13,7 @@ import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
 import type { Unit } from './unit.ts'
 import { compileBlackout, compileWindow, type OpenUntil } from '#windows/windows.ts'
 
-export interface Protection {
+interface Protection {
   readonly reason: string
   matches(unit: Unit): boolean
 }

@@ -29,7 +29,7 @@ export interface Decision {
   readonly retryAfterMs: number | undefined
 }
 
-export interface DecideOptions {
+interface DecideOptions {
   /** The time of the Defender. */
   readonly now: number
   readonly leader: string

@@ -2,7 +2,7 @@
 // among ten thousand depends on the unhealthy ones only.
 import type { Unit } from './unit.ts'
 
-export type Place = 'zone' | 'rack' | 'pool'
+type Place = 'zone' | 'rack' | 'pool'
 
 /** A selector that is counted, such as a policy; distinguished by identity. */
 export interface Selecting {

@@ -23,7 +23,7 @@ export interface TargetDecision {
   readonly judged?: readonly Judgement[]
 }
 
-export interface Judgement {
+interface Judgement {
   readonly policy: string
   readonly verdict: GateVerdict['verdict']
 }

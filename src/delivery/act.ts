@@ -31,7 +31,7 @@ import { orderOf } from './order.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
 import type { InventoryOwner } from './targets.ts'
 
-export interface ObjectFailure {
+interface ObjectFailure {
   readonly ref: ObjectRef
   readonly kind: 'Conflict' | 'Refused' | 'Unreachable'
   readonly message: string

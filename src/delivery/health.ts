@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { groupOf } from './object-ref.ts'
 
-export type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
+type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
 
 export interface Health {
   readonly state: HealthState

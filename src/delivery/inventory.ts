@@ -26,7 +26,7 @@ export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner):
 }
 
 /** Two sources may have tracks of the same name, and a hub may be a member: the names of source and target keep them apart. */
-export const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
+const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
   `${source.replace('/', '.')}.${track}.${target.toLowerCase()}-${shard}`
 
 /** Shards of another source, track or target in the list are left out. */

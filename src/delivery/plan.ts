@@ -77,7 +77,7 @@ export interface ClusterConfig {
   readonly drift: 'Detect' | 'Correct' | 'Off'
 }
 
-export type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded' | 'Unmarked'
+type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded' | 'Unmarked'
 
 export interface ApplyAction {
   readonly kind: 'Apply'
@@ -97,9 +97,9 @@ export interface PruneAction {
   readonly resourceVersion: string
 }
 
-export type ClusterAction = ApplyAction | PruneAction
+type ClusterAction = ApplyAction | PruneAction
 
-export type SkipReason =
+type SkipReason =
   | 'Rejected'
   | 'DriftDetected'
   | 'EditAllowed'

@@ -35,7 +35,7 @@ export function recordWithLife({ metadata }: Marked, seconds: number): string | 
   return JSON.stringify({ ...record, seconds })
 }
 
-export interface Revocation {
+interface Revocation {
   readonly uid: string
   readonly at: string
   readonly reason: string

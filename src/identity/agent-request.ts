@@ -34,7 +34,7 @@ export function machineIn(user: string): string | undefined {
   return subdomainProblems(name).length > 0 ? undefined : name
 }
 
-export interface Subject {
+interface Subject {
   readonly commonNames: readonly string[]
   readonly organizations: readonly string[]
   /** Fingerprint of the public key; without it any may be named. */

@@ -2,7 +2,7 @@
 import { assertNever, KubeNodeError } from '#lib/errors.ts'
 import { kubeErrors } from './kube-errors.ts'
 
-export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
 
 export interface Requirement {
   readonly key: string

@@ -4,12 +4,12 @@ import { LineCounter, isAlias, isCollection, isMap, isScalar, isSeq, parseAllDoc
 import type { Alias, Document, Node, Pair, YAMLMap } from 'yaml'
 import { isCyclic, isDeeperThan } from './json.ts'
 
-export interface Place {
+interface Place {
   readonly line: number
   readonly column: number
 }
 
-export interface DocumentProblem extends Place {
+interface DocumentProblem extends Place {
   readonly message: string
 }
 

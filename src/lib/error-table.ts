@@ -26,7 +26,7 @@ type Placeholders<T extends string> = T extends `${string}{${infer Name}}${infer
 type Values<E extends ErrorText> = Readonly<Record<Placeholders<E['text']> | Placeholders<E['next']>, string | number>>
 
 /** `agentErrors.KN8010({ place, why })`; text and next are kept for the reference page. */
-export type ErrorMaker<E extends ErrorText = ErrorText> = ErrorText & { readonly code: ErrorCode } & ([
+type ErrorMaker<E extends ErrorText = ErrorText> = ErrorText & { readonly code: ErrorCode } & ([
     Placeholders<E['text']> | Placeholders<E['next']>,
   ] extends [never]
     ? () => ErrorMessage

@@ -1,6 +1,6 @@
 // JSON as data: types, equality, a canonical form for digests, and a parse that bounds what strangers may send.
 
-export type JsonScalar = string | number | boolean | null
+type JsonScalar = string | number | boolean | null
 export type Json = JsonScalar | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 

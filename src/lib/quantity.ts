@@ -1,6 +1,6 @@
 // Kubernetes quantities ("500m", "1Gi", "1e9"): exact values and the canonical text that a server stores.
 
-export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
+type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
 
 export interface Quantity {
   /** The value times 10^9, rounded away from zero: nothing smaller than a nano exists. */

@@ -21,7 +21,7 @@ export interface Regex {
   match(text: string): RegexMatch | undefined
 }
 
-export interface RegexMatch {
+interface RegexMatch {
   readonly index: number
   readonly text: string
   /** Group n is at n - 1; undefined where it took no part. */

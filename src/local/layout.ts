@@ -36,7 +36,7 @@ export interface Layout {
   readonly cluster: (name: string) => ClusterLayout
 }
 
-export interface ClusterLayout {
+interface ClusterLayout {
   readonly apiserver: string
   readonly adminKubeconfig: string
   readonly nodes: string

@@ -11,7 +11,7 @@ export interface CordonClaim {
   readonly until?: string
 }
 
-export type CordonOwners = Readonly<Record<string, CordonClaim>>
+type CordonOwners = Readonly<Record<string, CordonClaim>>
 
 /** The owner of our cordon on the Node of a machine that is being removed. */
 export const REMOVAL_OWNER = 'machine/delete'

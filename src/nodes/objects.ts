@@ -10,7 +10,7 @@ export interface Taint {
 }
 
 /** Conditions of a Node have a heartbeat beside the fields of others. */
-export type NodeCondition = Condition & { readonly lastHeartbeatTime?: string }
+type NodeCondition = Condition & { readonly lastHeartbeatTime?: string }
 
 export interface Node extends KubeObject {
   readonly spec?: {

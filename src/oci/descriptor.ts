@@ -15,7 +15,7 @@ export const MEDIA = {
   dockerManifest: 'application/vnd.docker.distribution.manifest.v2+json',
 } as const
 
-export interface Platform {
+interface Platform {
   readonly architecture: string
   readonly os: string
   readonly variant?: string

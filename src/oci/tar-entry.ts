@@ -13,12 +13,12 @@ export interface TarFile extends Place {
   readonly content: () => Buffer
 }
 
-export interface TarFolder extends Place {
+interface TarFolder extends Place {
   readonly kind: 'Folder'
   readonly mode: number
 }
 
-export interface TarLink extends Place {
+interface TarLink extends Place {
   readonly kind: 'Link'
   readonly target: string
 }

@@ -22,7 +22,7 @@ interface EngineLeaf {
 }
 
 type EngineGroup = { readonly all: readonly EngineCondition[] } | { readonly any: readonly EngineCondition[] }
-export type EngineCondition = EngineLeaf | EngineGroup
+type EngineCondition = EngineLeaf | EngineGroup
 
 export function engineConditions(root: Term): EngineGroup {
   const condition = normal(root, true)

@@ -23,7 +23,7 @@ export interface Group {
   readonly name?: string
 }
 
-export interface Negation {
+interface Negation {
   readonly kind: 'not'
   readonly child: Term
   readonly name?: string

@@ -20,7 +20,7 @@ export type Shape =
   /** Free keys (condition types, labels); `keys` closes them. */
   | { readonly type: 'map'; readonly of: Shape; readonly keys?: readonly string[]; readonly doc?: string }
 
-export type ShapeType = Shape['type']
+type ShapeType = Shape['type']
 
 export interface Vocabulary {
   readonly facts: { readonly [fact: string]: Shape }

@@ -31,7 +31,7 @@ export interface HostEvent {
   readonly message: string
 }
 
-export type ProviderFailure = 'NotFound' | 'Throttled' | 'Invalid' | 'Unavailable'
+type ProviderFailure = 'NotFound' | 'Throttled' | 'Invalid' | 'Unavailable'
 
 export type CreateResult =
   | { readonly kind: 'Host'; readonly host: Host }

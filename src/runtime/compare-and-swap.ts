@@ -23,7 +23,7 @@ export type Swap<T> =
   /** `mutate`, the fence or the server said no. */
   | ({ readonly kind: 'Refused' } & Unwritten)
 
-export interface Unwritten {
+interface Unwritten {
   readonly reason: string
   /** The reply to one of the writes was lost: it may have taken effect, or may still do so. */
   readonly mayHaveApplied: boolean

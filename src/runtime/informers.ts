@@ -36,7 +36,7 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
   run(signal: AbortSignal): Promise<void>
 }
 
-export interface SharedOptions<T extends KubeObject> {
+interface SharedOptions<T extends KubeObject> {
   /** Watches a part of the kind only; another selection is another list-watch. */
   readonly selection?: Selection
   readonly indexes?: Readonly<Record<string, Indexer<T>>>

@@ -9,7 +9,7 @@ import type { RuntimeMetrics } from './metrics.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** What is needed of an informer here. */
-export interface CachedKind {
+interface CachedKind {
   run(signal: AbortSignal): Promise<void>
   synced(signal?: AbortSignal): Promise<void>
   readonly isSynced: boolean

@@ -22,7 +22,7 @@ export interface StatusWrite<T extends KubeObject> {
   readonly shared?: SharedStatus
 }
 
-export interface SharedStatus {
+interface SharedStatus {
   /** The fields of this writer before the write. */
   readonly before: object | undefined
   /** `Object`: any version of it, for a status that an agent writes often, where the two never write the same field. */

@@ -18,7 +18,7 @@ const TITLES = {
   InternalError: 'Internal error',
 } as const
 
-export type FieldErrorType = keyof typeof TITLES
+type FieldErrorType = keyof typeof TITLES
 
 export interface FieldError {
   readonly type: FieldErrorType

@@ -12,7 +12,7 @@ export interface CelRule {
 }
 
 /** What may stand inside allOf, anyOf, oneOf and not: constraints on values, no types. */
-export interface ValueConstraint {
+interface ValueConstraint {
   readonly properties?: { readonly [name: string]: Schema }
   readonly required?: readonly string[]
   readonly [keyword: string]: unknown

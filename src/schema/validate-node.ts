@@ -38,7 +38,7 @@ export interface SchemaNode {
   embedded: boolean
 }
 
-export interface Pattern {
+interface Pattern {
   readonly source: string
   /** undefined: the pattern is bad, nothing matches; `problem` says why. */
   readonly regex: Regex | undefined

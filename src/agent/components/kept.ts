@@ -18,7 +18,7 @@ export interface OriginalFile {
   readonly sha256: string
 }
 
-export interface OriginalLink {
+interface OriginalLink {
   readonly kind: 'Link'
   readonly path: string
   readonly target: string

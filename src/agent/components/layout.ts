@@ -4,14 +4,14 @@ import { basename } from 'node:path'
 import type { TemplateFormat } from '#api/templates/placeholders.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 
-export interface PlacedBinary {
+interface PlacedBinary {
   /** Inside the archive; undefined when the artifact is the program. */
   readonly source: string | undefined
   readonly inSlot: string
   readonly mode: number
 }
 
-export interface PlacedFile {
+interface PlacedFile {
   readonly inSlot: string
   readonly mode: number
   readonly template: string

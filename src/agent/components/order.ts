@@ -3,7 +3,7 @@ import { type Removal, type Run, removalOf, runOf } from '#api/protocol/assignme
 import type { Attempt, OnRemoval } from './record.ts'
 
 /** The agent may switch to this attempt under the permit. */
-export interface SwitchOrder {
+interface SwitchOrder {
   readonly attempt: number
   readonly permit: string
 }

@@ -38,7 +38,7 @@ export interface SecondStart {
 }
 
 /** Between two versions. `from` is the one to revert to. */
-export interface OpenSwitch {
+interface OpenSwitch {
   readonly to: Slot
   readonly from?: Slot
   readonly permit?: string

@@ -2,7 +2,7 @@
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 
 /** What happens to a version once it is started. Only components with a service can crash, and only those with probes can fail them. */
-export type Fate = 'Works' | 'ProbeFails' | 'Crashes'
+type Fate = 'Works' | 'ProbeFails' | 'Crashes'
 
 export interface HollowFaults {
   readonly fate: (machine: string, component: string, version: string) => Fate

@@ -5,7 +5,7 @@ import type { Files } from '../files/port.ts'
 import { leaveRequestFile, leavingFile, type NodeDir } from '../node-dir.ts'
 
 /** Components: they are handed back. Report: all are off, and the last report is written. Host: the agent removes itself. */
-export type LeavingPhase = 'Components' | 'Report' | 'Host'
+type LeavingPhase = 'Components' | 'Report' | 'Host'
 
 export interface Leaving {
   readonly format: 1

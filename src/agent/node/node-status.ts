@@ -5,7 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Problem } from '../detect/problems.ts'
 import type { HostFacts } from './facts.ts'
 
-export interface NodeCondition {
+interface NodeCondition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string

@@ -19,7 +19,7 @@ interface CommonRule {
   readonly reason: string
 }
 
-export interface LogMonitorRule extends CommonRule {
+interface LogMonitorRule extends CommonRule {
   readonly pattern: string
   readonly messageSuffix: string | undefined
 }
@@ -70,7 +70,7 @@ export interface PluginMonitorConfig extends CommonMonitor {
 }
 
 /** Metric names as in the file → the names under which they are shown. */
-export type MetricNames = ReadonlyMap<string, string>
+type MetricNames = ReadonlyMap<string, string>
 
 export interface StatsMonitorConfig {
   readonly kind: 'Stats'

@@ -1,7 +1,7 @@
 // What a component of a machine should become: one version with one configuration, or removed. The one reader and writer of its form in objects.
 
 /** A component at a version with a configuration. */
-export interface ComponentRef {
+interface ComponentRef {
   readonly component: string
   readonly version: string
   readonly config: string | undefined

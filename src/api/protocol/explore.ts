@@ -20,7 +20,7 @@ export interface Model<S> {
   isEnd(state: S): boolean
 }
 
-export interface Violation {
+interface Violation {
   readonly message: string
   /** Names of the moves that lead there. */
   readonly trail: readonly string[]

@@ -70,7 +70,7 @@ export const stepTable = defineTable({
 })
 
 export type StepState = keyof typeof stepTable.states
-export type StepEvent = (typeof stepTable.rows)[number]['event']
+type StepEvent = (typeof stepTable.rows)[number]['event']
 export type StepFacts = Facts<keyof typeof stepTable.preconditions>
 
 export type StepExecutor = 'Agent' | 'Controller' | 'Provider'

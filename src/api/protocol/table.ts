@@ -28,7 +28,7 @@ export interface Table<State extends string, Event extends string, Pre extends s
 /** What was read before the step; an absent or undefined entry is unknown. */
 export type Facts<Pre extends string> = { readonly [P in Pre]?: boolean | undefined }
 
-export type Refusal<State extends string, Event extends string, Pre extends string> =
+type Refusal<State extends string, Event extends string, Pre extends string> =
   | { readonly reason: 'NoSuchStep'; readonly state: State; readonly event: Event }
   | { readonly reason: 'NotTheWriter'; readonly writer: FieldManager }
   | { readonly reason: 'False' | 'Unknown'; readonly predicate: Pre; readonly says: string }

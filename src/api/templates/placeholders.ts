@@ -11,7 +11,7 @@ export const PLACEHOLDER = /\{\{\s*(?:([^{}\s]+)\s*)?\}\}/g
 /** Replaces a placeholder while a template is parsed; templates must not contain it themselves. */
 const MARK = '\ue000'
 
-export interface ReadTemplate {
+interface ReadTemplate {
   /** Texts between the placeholders: one more than there are placeholders. */
   readonly texts: readonly string[]
   readonly paths: readonly string[]

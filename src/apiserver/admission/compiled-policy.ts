@@ -25,7 +25,7 @@ export interface CompiledValidation {
   readonly reason: string
 }
 
-export interface CompiledAnnotation {
+interface CompiledAnnotation {
   readonly key: string
   readonly program: Program
 }

@@ -5,7 +5,7 @@ import { unauthorized } from '../status/refusal.ts'
 import type { LegacyClaims, TokenClaims, TokenSigner } from './tokens.ts'
 import { anonymous, AUTHENTICATED, serviceAccountGroups, type RequestUser } from './user.ts'
 
-export interface Authentication {
+interface Authentication {
   readonly user: RequestUser
 }
 

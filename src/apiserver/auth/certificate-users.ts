@@ -8,7 +8,7 @@ import { withAuthenticated } from './authorizer.ts'
 import type { RequestUser } from './user.ts'
 
 /** An object as it is stored now; `resource` is group and plural, `kubenode.io/machines`. */
-export type StoredObject = (resource: string, name: string) => KubeObject | undefined
+type StoredObject = (resource: string, name: string) => KubeObject | undefined
 
 /** Whether the holder of a certificate is still accepted. Called on every request: it must cost no more than reading one object. */
 export type AcceptsUser = (user: RequestUser, stored: StoredObject) => boolean

@@ -6,7 +6,7 @@ const LEGACY_ISSUER = 'kubernetes/serviceaccount'
 const LEGACY_CLAIMS = 'kubernetes.io/serviceaccount'
 const DEFAULT_AUDIENCE = ISSUER
 
-export interface BoundObject {
+interface BoundObject {
   readonly kind: string
   readonly apiVersion?: string
   readonly name: string

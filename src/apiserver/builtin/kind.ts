@@ -80,7 +80,7 @@ export interface ScalePaths {
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
 /** One view of another kind's objects: events.k8s.io Events are core Events, stored once. */
-export interface StoredAs {
+interface StoredAs {
   readonly group: string
   readonly plural: string
   readonly toStored: (object: KubeObject) => KubeObject

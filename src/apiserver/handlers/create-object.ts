@@ -22,7 +22,7 @@ import { tracked, type Managing } from './managed.ts'
 import { encodingOf, groupResource, placeOf, unstored } from './stored-place.ts'
 
 /** How managedFields come about: plain writes track what changed, an apply brings its own. */
-export type Tracking = { readonly plain: Managing } | { readonly applied: true }
+type Tracking = { readonly plain: Managing } | { readonly applied: true }
 
 export interface Creation {
   readonly object: Draft

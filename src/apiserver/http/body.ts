@@ -117,7 +117,7 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void, mo
 const bodyTooLarge = (most: number): Refusal =>
   most < MAX_BODY_BYTES ? bodyOverLevel(most) : tooLarge(`Request entity too large: limit is ${most}`)
 
-export interface ReadValue {
+interface ReadValue {
   readonly value: unknown
   readonly duplicates: readonly string[]
 }

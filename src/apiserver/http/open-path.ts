@@ -9,13 +9,13 @@ import type { Answer } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
 import { readBody, receiveBody } from './body.ts'
 
-export interface OpenRequest {
+interface OpenRequest {
   readonly method: string
   readonly body: string
   readonly address: string
 }
 
-export interface OpenAnswer {
+interface OpenAnswer {
   readonly status: number
   readonly body: unknown
 }
@@ -29,7 +29,7 @@ export interface OpenPath {
 }
 
 /** What the server provides to the handler of the path. */
-export interface OwnServer {
+interface OwnServer {
   /** Known once the server listens. */
   readonly url: () => string
   /** PEM of the authority. */

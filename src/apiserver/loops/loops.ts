@@ -21,7 +21,7 @@ export const LOOPS = [
   'roles',
   'accounts',
 ] as const
-export type LoopName = (typeof LOOPS)[number]
+type LoopName = (typeof LOOPS)[number]
 export type LoopChoice = 'all' | 'none' | readonly LoopName[]
 
 /** Whether each namespace gets the account that its pods use without asking. */

@@ -2,7 +2,7 @@
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Served } from './served.ts'
 
-export interface GroupVersion {
+interface GroupVersion {
   readonly group: string
   readonly version: string
 }

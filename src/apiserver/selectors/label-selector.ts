@@ -2,13 +2,13 @@
 import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
 import { badRequest } from '../status/refusal.ts'
 
-export interface Requirement {
+interface Requirement {
   readonly key: string
   readonly operator: 'in' | 'notin' | 'exists' | '!' | '=' | '==' | '!=' | 'gt' | 'lt'
   readonly values: readonly string[]
 }
 
-export type Labels = { readonly [key: string]: string } | undefined
+type Labels = { readonly [key: string]: string } | undefined
 /** Undefined matches everything, so that the common case costs nothing. */
 export type LabelMatcher = (labels: Labels) => boolean
 

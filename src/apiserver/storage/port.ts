@@ -22,7 +22,7 @@ export interface Change {
   readonly takesNoRoom?: boolean
 }
 
-export interface Loaded {
+interface Loaded {
   /** The highest revision ever given out. */
   readonly revision: number
   readonly objects: Iterable<Kept>

@@ -17,7 +17,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { shownLine } from '#lib/printable.ts'
 
-export interface LeaveWish {
+interface LeaveWish {
   readonly root: string
   readonly isDryRun: boolean
 }

@@ -16,7 +16,7 @@ import { editsErrors } from './edits-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { type Named, named } from '../inspect/target.ts'
 
-export interface Found {
+interface Found {
   readonly type: ResourceType
   readonly live: KubeObject
   readonly view: View<KubeObject>

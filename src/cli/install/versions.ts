@@ -1,6 +1,6 @@
 // Which change of version an installation may make in one go. Pure.
 
-export interface Version {
+interface Version {
   readonly major: number
   readonly minor: number
   readonly patch: number

@@ -26,7 +26,7 @@ import type { Finding } from './finding.ts'
 import { lintErrors } from './lint-errors.ts'
 
 /** A KubeNode object that is valid by itself, with its position in a file. */
-export interface Placed {
+interface Placed {
   readonly file: string
   readonly object: KubeObject
   readonly placeOf: (pointer: string) => { readonly line: number; readonly column: number }

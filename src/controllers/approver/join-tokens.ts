@@ -25,7 +25,7 @@ const LEAST_LEFT_MS = 1_000
 const WORKERS = 8
 const fieldManager = FIELD_MANAGERS.approver
 
-export interface TokenTools {
+interface TokenTools {
   readonly client: KubeClient
   readonly clock: Clock
   /** Fit for secrets. */

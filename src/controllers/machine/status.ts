@@ -30,7 +30,7 @@ import {
 } from './seen.ts'
 import { rateWait, unservedWait, waitIn } from './waits.ts'
 
-export type MachineStatus = NonNullable<Machine['status']>
+type MachineStatus = NonNullable<Machine['status']>
 /** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
 export type OwnStatus = Pick<
   MachineStatus,

@@ -49,7 +49,7 @@ export interface Waiting {
   readonly lookMs?: number
 }
 
-export interface Freeze {
+interface Freeze {
   readonly reason: 'OvershootFreeze' | 'ZoneOutage' | 'HostsGone' | 'HoldPause' | 'HoldFreeze'
   readonly message: string
 }

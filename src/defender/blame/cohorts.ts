@@ -5,7 +5,7 @@ import { machine } from '#api/kinds/machine.ts'
 import type { Unit } from '../unit.ts'
 
 export const COHORT_KINDS = ['Component', 'Config', 'Kernel', 'Rack', 'Zone'] as const
-export type CohortKind = (typeof COHORT_KINDS)[number]
+type CohortKind = (typeof COHORT_KINDS)[number]
 
 export interface Cohort {
   readonly kind: CohortKind

@@ -7,7 +7,7 @@ import { isAlreadyExists } from '#kube/errors.ts'
 import { type CertificateRequest, certificateRequestType } from '../certificate-request.ts'
 import type { DoorProof } from './proof.ts'
 
-export interface WaitingEntry {
+interface WaitingEntry {
   readonly name: string
   /** Of the Machine. */
   readonly uid: string

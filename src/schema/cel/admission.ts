@@ -6,7 +6,7 @@ import { type CelEnv, type CelLibrary, type CelProgram, compileCel, evaluateCel,
 import { type CelType, formatType, type ObjectField, objectOf } from './types.ts'
 import { CelError, CelObject, type CelValue } from './values.ts'
 
-export interface NamedExpression {
+interface NamedExpression {
   readonly name: string
   readonly expression: string
 }

@@ -93,7 +93,7 @@ function objectsEqual(a: CelObject, b: CelObject, spend: Spend): boolean {
   return true
 }
 
-export type CelNumber = bigint | number | CelUint
+type CelNumber = bigint | number | CelUint
 
 const isNumber = (v: CelValue): v is CelNumber => typeof v === 'bigint' || typeof v === 'number' || v instanceof CelUint
 

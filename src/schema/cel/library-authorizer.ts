@@ -13,7 +13,7 @@ export interface AccessQuestion {
   readonly path: string
 }
 
-export interface AccessAnswer {
+interface AccessAnswer {
   readonly allowed: boolean
   readonly reason: string
 }
@@ -21,7 +21,7 @@ export interface AccessAnswer {
 /** `account`: a service account instead of the requesting user. */
 export type MayThey = (verb: string, question: AccessQuestion, account: Account | undefined) => AccessAnswer
 
-export interface Account {
+interface Account {
   readonly namespace: string
   readonly name: string
 }

@@ -38,7 +38,7 @@ export type Expr =
   /** In a list, or as a value of a map: there when the optional has a value. */
   | { readonly op: 'entry'; readonly pos: number; readonly value: Expr }
 
-export interface FieldExpr {
+interface FieldExpr {
   readonly name: string
   /** Of the colon. */
   readonly pos: number

@@ -9,7 +9,7 @@ export interface ObjectField {
 /** A list from a schema says how two of them compare: by order, as sets, or by the keys of their elements. */
 export type ListKind = 'atomic' | 'set' | { readonly mapKeys: readonly string[] }
 
-export type PrimitiveKind =
+type PrimitiveKind =
   | 'dyn'
   | 'error'
   | 'null'

@@ -34,7 +34,7 @@ export interface LookOrder {
   readonly signal?: AbortSignal
 }
 
-export interface ReleaseHistory extends ClusterHistory {
+interface ReleaseHistory extends ClusterHistory {
   readonly release: string
 }
 

@@ -4,7 +4,7 @@ import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-export type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
+type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
 
 export interface TreeEntry {
   readonly name: string

@@ -20,7 +20,7 @@ import { mayHaveTouched } from './history.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { openingOf } from '#windows/windows.ts'
 
-export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
+type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
 
 export interface ReleaseSeen {
   readonly release: Release

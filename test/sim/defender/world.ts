@@ -77,7 +77,7 @@ export function defender(name: string, parts: () => DefenderParts = () => ({})):
 }
 
 /** What is really being disrupted right now; recorded by the world, which no stale cache can mislead. */
-export interface Truth {
+interface Truth {
   readonly working: Map<string, number>
   readonly grantedAt: number[]
   done: number

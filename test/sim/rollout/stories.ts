@@ -27,7 +27,7 @@ export interface Ground {
   readonly plantMachine: (agents: Agents, i: number, version: string) => void
 }
 
-export interface Act {
+interface Act {
   readonly name: string
   readonly act: (stage: Stage, ground: Ground) => void
   readonly counts?: 'AtMost'

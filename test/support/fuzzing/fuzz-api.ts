@@ -11,7 +11,7 @@ export interface Shot {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Hit {
+interface Hit {
   readonly code: number
   readonly text: string
 }

@@ -13,7 +13,7 @@ import { textFile } from '#oci/tar-entry.ts'
 export const TAG = '1.2.3'
 export const LIST_TYPE = 'application/vnd.cyclonedx+json'
 
-export interface SmallImage {
+interface SmallImage {
   readonly digest: string
   /** Of the platforms. */
   readonly platforms: readonly string[]

@@ -21,7 +21,7 @@ export interface Write {
   readonly outcome: { readonly revision: number; readonly data: Data } | 'deleted' | 'refused' | 'unknown'
 }
 
-export interface Read {
+interface Read {
   readonly is: 'read'
   readonly key: string
   readonly began: number
@@ -29,7 +29,7 @@ export interface Read {
   readonly found: { readonly revision: number; readonly data: Data } | undefined
 }
 
-export interface Listing {
+interface Listing {
   readonly is: 'list'
   readonly began: number
   readonly ended: number
@@ -46,7 +46,7 @@ export interface Seen {
 }
 
 /** One connection: everything after `from` must come, in order, once. */
-export interface Watching {
+interface Watching {
   readonly is: 'watch'
   readonly from: number
   readonly events: readonly Seen[]

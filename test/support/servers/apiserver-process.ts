@@ -20,7 +20,7 @@ export interface ServerProcess {
   end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<Ended>
 }
 
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly signal: string | null
   readonly err: string

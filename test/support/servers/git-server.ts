@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import type { KeyAndCertificate } from '#lib/x509/certificates.ts'
 
-export type GitReply =
+type GitReply =
   | { readonly kind: 'Repository' }
   | { readonly kind: 'Refused'; readonly status: number; readonly text?: string }
   | { readonly kind: 'Redirect'; readonly to: string }

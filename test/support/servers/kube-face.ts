@@ -19,7 +19,7 @@ export type FaceAnswer =
   | { readonly kind: 'text'; readonly status: number; readonly text: string; readonly retryAfterSeconds?: number }
   | { readonly kind: 'lines'; readonly lines: AsyncIterable<string> }
 
-export interface Route {
+interface Route {
   readonly type: ResourceType
   readonly namespace: string | undefined
   readonly name: string | undefined

@@ -10,7 +10,7 @@ import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { answer } from './kube-face.ts'
 import { newAuthority, type CertificateAuthority, type Pair } from './tls.ts'
 
-export interface Seen {
+interface Seen {
   readonly user: string
   readonly method: string
   readonly path: string
@@ -18,11 +18,7 @@ export interface Seen {
 }
 
 /** What a test may do to one request before the fake sees it; true means it has answered itself. */
-export type Interference = (
-  seen: Seen,
-  response: ServerResponse,
-  request: IncomingMessage,
-) => boolean | Promise<boolean>
+type Interference = (seen: Seen, response: ServerResponse, request: IncomingMessage) => boolean | Promise<boolean>
 
 export interface KubeServer {
   readonly url: string

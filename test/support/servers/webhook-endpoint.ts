@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { newAuthority } from './tls.ts'
 
-export interface Asked {
+interface Asked {
   readonly path: string
   readonly query: string
   readonly request: Readonly<Record<string, unknown>> & { readonly uid: string; readonly name?: string }

@@ -20,7 +20,7 @@ export interface Who {
   readonly groups: readonly string[]
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly body?: unknown
   /** Of the body; a PATCH is a merge patch without it. */
   readonly type?: string

@@ -3,7 +3,7 @@
 import { goQuote } from '#lib/go-format.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 
-export type ConditionStatus = 'True' | 'False' | 'Unknown'
+type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 export interface ConditionNow {
   readonly status: ConditionStatus

@@ -10,14 +10,14 @@ import { changedUnit, unitSays } from './unit-text.ts'
 type Spec = MachineComponentInput['spec']
 type SpecFile = NonNullable<Spec['files']>[number]
 
-export interface Placed {
+interface Placed {
   readonly file: TreeFile
   /** Absolute path on hosts. */
   readonly to: string
   readonly mode: string
 }
 
-export interface Left {
+interface Left {
   readonly what: string
   readonly why: string
 }

@@ -12,13 +12,13 @@ export interface TreeFile {
   readonly content?: Buffer
 }
 
-export interface TreeLink {
+interface TreeLink {
   readonly kind: 'Link'
   readonly path: string
   readonly target: string
 }
 
-export interface TreeOther {
+interface TreeOther {
   readonly kind: 'Other'
   readonly path: string
 }

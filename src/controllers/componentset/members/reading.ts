@@ -11,7 +11,7 @@ import { isNodeReady } from '#nodes/objects.ts'
 import { type Assignment, isSameAssignment, isTold } from '#api/protocol/assignment.ts'
 
 /** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
-export type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
+type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
 
 export interface Reading {
   readonly machine: Machine

@@ -14,7 +14,7 @@ const MOST_NAMED = 10
 const MOST_KEPT = 32
 const MOST_CHARS = 200
 
-export interface Evidence {
+interface Evidence {
   readonly component: string
   readonly since: string
   readonly reason: string

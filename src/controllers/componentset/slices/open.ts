@@ -185,7 +185,7 @@ interface PickWish {
   readonly taken: ReadonlySet<string>
 }
 
-export interface AskInput {
+interface AskInput {
   readonly seen: Seen
   readonly slice: Slice
   readonly targets: readonly Reading[]
@@ -195,7 +195,7 @@ export interface AskInput {
   readonly isRecovery: boolean
 }
 
-export interface Asked {
+interface Asked {
   readonly slice: Slice
   readonly actions: readonly SetAction[]
 }

@@ -7,7 +7,7 @@ import { type Reading, type Standing, isLost, standingOf } from '../members/read
 import type { Rules } from './rules.ts'
 import type { Slice } from '../seen.ts'
 
-export type End = TargetResult | 'Lost'
+type End = TargetResult | 'Lost'
 
 export interface SliceMachine {
   readonly name: string

@@ -29,7 +29,7 @@ export type ReleasePlan =
   /** A track that had objects on the hub only. */
   | { readonly kind: 'None' }
 
-export interface TrackPlan {
+interface TrackPlan {
   readonly track: string
   /** Undefined: the hub was compared with this commit a moment ago. */
   readonly hub: HubOrder | undefined

@@ -8,7 +8,7 @@ import type { RenderRequest } from '../protocol.ts'
 import { piecesOf } from '../request-text.ts'
 import type { CagedEnd, CageLimits } from '../run-caged.ts'
 
-export type JobLimits = Required<Pick<CageLimits, 'deadlineMs' | 'maxAnswerBytes' | 'maxPrintedBytes'>>
+type JobLimits = Required<Pick<CageLimits, 'deadlineMs' | 'maxAnswerBytes' | 'maxPrintedBytes'>>
 
 export interface JobInput {
   /** Names the render in the lines of the log. */
@@ -46,7 +46,7 @@ export interface JobEnd {
 }
 
 /** The answer is within its bound, and still too large for a log. */
-export interface PackedTooLarge {
+interface PackedTooLarge {
   readonly kind: 'PackedTooLarge'
   readonly bytes: number
   readonly limit: number
