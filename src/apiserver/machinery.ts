@@ -1,7 +1,6 @@
 // The schema machinery as this server uses it: one door, so that its users here need not know how it is cut.
 export { applyDefaults } from '#schema/default.ts'
 export { prune } from '#schema/prune.ts'
-export { type Validators } from '#schema/validate.ts'
 export { applyJsonPatch } from '#schema/patch/json-patch.ts'
 export { applyMergePatch } from '#schema/patch/merge-patch.ts'
 export { FailedTest, PatchError } from '#schema/patch/patch-error.ts'
@@ -31,4 +30,4 @@ export type { CelValue } from '#schema/cel/values.ts'
 export { atomicFields } from '#schema/apply/atomic-fields.ts'
 export { problemsText, typeProblems } from '#schema/apply/check.ts'
 export { mergeValues as mergeConfiguration } from '#schema/apply/merge.ts'
-export { authorizerValue, type AccessQuestion, type MayThey } from '#schema/cel/library-authorizer.ts'
+export { authorizerValue, type MayThey } from '#schema/cel/library-authorizer.ts'

@@ -31,8 +31,6 @@ export interface HostEvent {
   readonly message: string
 }
 
-type ProviderFailure = 'NotFound' | 'Throttled' | 'Invalid' | 'Unavailable'
-
 export type CreateResult =
   | { readonly kind: 'Host'; readonly host: Host }
   /** Nothing was made: the request cannot be fulfilled as it is. */

@@ -11,13 +11,6 @@ export interface CelRule {
   readonly optionalOldSelf?: boolean
 }
 
-/** What may stand inside allOf, anyOf, oneOf and not: constraints on values, no types. */
-interface ValueConstraint {
-  readonly properties?: { readonly [name: string]: Schema }
-  readonly required?: readonly string[]
-  readonly [keyword: string]: unknown
-}
-
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   readonly format?: string

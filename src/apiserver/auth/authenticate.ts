@@ -5,10 +5,6 @@ import { unauthorized } from '../status/refusal.ts'
 import type { LegacyClaims, TokenClaims, TokenSigner } from './tokens.ts'
 import { anonymous, AUTHENTICATED, serviceAccountGroups, type RequestUser } from './user.ts'
 
-interface Authentication {
-  readonly user: RequestUser
-}
-
 /** One link of the chain: returns a user, undefined when it does not apply, or throws a refusal. */
 export type Authenticator = (request: IncomingMessage) => RequestUser | undefined
 

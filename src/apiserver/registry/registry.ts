@@ -2,11 +2,6 @@
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Served } from './served.ts'
 
-interface GroupVersion {
-  readonly group: string
-  readonly version: string
-}
-
 const keyOf = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
 
 export class Registry {

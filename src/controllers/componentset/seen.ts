@@ -55,6 +55,5 @@ export interface Seen {
 
 export type Status = MachineComponentSetStatus & object
 export type Slice = NonNullable<Status['slices']>[number]
-type WaitingFor = NonNullable<Status['waitingFor']>
 export type Blocked = NonNullable<NonNullable<Status['revisions']>['blocked']>[number]
 export type Rollout = MachineComponentSet['spec']['rollout']
