@@ -81,12 +81,8 @@ const accounts: AdmissionPolicy = {
     rule('', ['pods/exec', 'pods/attach'], ['CONNECT']),
     rule('', ['serviceaccounts/token'], ['CREATE']),
   ],
-  matchConditions: [
-    {
-      name: 'where-our-accounts-live',
-      expression: `${REQUEST_NAMESPACE} in [${OWN_NAMESPACES.map(quoted).join(', ')}]`,
-    },
-  ],
+  namespaces: OWN_NAMESPACES,
+  matchConditions: [],
   variables: [SUB],
   validations: [
     {

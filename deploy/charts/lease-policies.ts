@@ -1,15 +1,6 @@
 // A Lease decides who leads. A client that could hold another program's Lease would stop that program, so only the program itself may write it.
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import {
-  REQUEST_NAMESPACE,
-  all,
-  any,
-  isInstaller,
-  isProgram,
-  operations,
-  quoted,
-  type AdmissionPolicy,
-} from './policy.ts'
+import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
 import { accountOf, PROGRAMS } from './system.ts'
 
 /** Four times what leaders request: a hold that is not renewed is over within a minute. */
@@ -30,9 +21,8 @@ const leaders: AdmissionPolicy = {
       resources: ['leases'],
     },
   ],
-  matchConditions: [
-    { name: 'where-programs-elect-their-leaders', expression: `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}` },
-  ],
+  namespaces: [SYSTEM_NAMESPACE],
+  matchConditions: [],
   variables: [{ name: 'name', expression: `(object == null ? oldObject : object).metadata.?name.orValue('')` }],
   validations: [
     {

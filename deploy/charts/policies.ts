@@ -21,7 +21,19 @@ import { approverPolicies } from './approver-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { leasePolicies } from './lease-policies.ts'
 import { keptDefinitions, keptNamespaces } from './namespace-policy.ts'
-import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+import {
+  REQUEST_NAMESPACE,
+  all,
+  any,
+  inGroup,
+  isResource,
+  operations,
+  part,
+  quoted,
+  valueOf,
+  type AdmissionPolicy,
+  type Named,
+} from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
@@ -364,10 +376,21 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...unservedPolicies,
 ]
 
+const labelled = (namespaces: readonly string[]) => ({
+  matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: namespaces }],
+})
+
+/** A selector passes over no object that lies in no namespace. */
+const inNamespaces = (namespaces?: readonly string[]): readonly Named[] =>
+  namespaces === undefined
+    ? []
+    : [{ name: 'where-it-looks', expression: `${REQUEST_NAMESPACE} in [${namespaces.map(quoted).join(', ')}]` }]
+
 export class PoliciesChart extends Chart {
   constructor(scope: Construct) {
     super(scope, 'policies')
-    for (const { name, parameter, rules, matchConditions, variables, validations } of POLICIES) {
+    for (const { name, parameter, rules, namespaces, variables, validations, ...policy } of POLICIES) {
+      const matchConditions = [...inNamespaces(namespaces), ...policy.matchConditions]
       const apiVersion = 'admissionregistration.k8s.io/v1'
       new ApiObject(this, name, {
         apiVersion,
@@ -377,7 +400,10 @@ export class PoliciesChart extends Chart {
           failurePolicy: 'Fail',
           ...(parameter !== undefined && { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
           // As the server fills it in: kubectl would send it again each time.
-          matchConstraints: { resourceRules: rules.map((rule) => ({ ...rule, scope: '*' })) },
+          matchConstraints: {
+            ...(namespaces !== undefined && { namespaceSelector: labelled(namespaces) }),
+            resourceRules: rules.map((rule) => ({ ...rule, scope: '*' })),
+          },
           ...(matchConditions.length > 0 && { matchConditions }),
           ...(variables.length > 0 && { variables }),
           validations: validations.map((v) => ({ reason: 'Forbidden', ...v })),

@@ -20,6 +20,8 @@ export interface AdmissionPolicy {
   /** A ConfigMap that expressions read as `params`. While it is missing, the policy refuses nothing. */
   readonly parameter?: { readonly namespace: string; readonly name: string }
   readonly rules: readonly AdmissionRule[]
+  /** Where alone it looks. A server that passes over the other namespaces need not convert each object for the conditions, which every Lease of a kubelet would pay for. */
+  readonly namespaces?: readonly string[]
   readonly matchConditions: readonly Named[]
   readonly variables: readonly Named[]
   readonly validations: readonly {

@@ -131,8 +131,8 @@ const ONLY = `in namespace ${RENDER_NAMESPACE} sync makes Jobs that render a com
 export const renderPolicy: AdmissionPolicy = {
   name: 'kubenode-render',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
+  namespaces: [RENDER_NAMESPACE],
   matchConditions: [
-    { name: 'in-the-namespace-of-renders', expression: `${REQUEST_NAMESPACE} == ${quoted(RENDER_NAMESPACE)}` },
     {
       name: 'sync-or-a-source',
       expression: any(isProgram('sync'), `request.userInfo.username.startsWith(${quoted(SOURCE_USER_PREFIX)})`),

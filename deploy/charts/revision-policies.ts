@@ -3,7 +3,7 @@
 // their object.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { WORKLOAD_CONTROLLERS } from './account-policies.ts'
-import { REQUEST_NAMESPACE, any, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+import { any, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 
 /** Delete what lost its owner or its namespace, and take the names of owners off what stays. */
 const COLLECTORS = [
@@ -21,9 +21,8 @@ const revisions: AdmissionPolicy = {
       resources: ['controllerrevisions'],
     },
   ],
-  matchConditions: [
-    { name: 'where-sets-keep-theirs', expression: `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}` },
-  ],
+  namespaces: [SYSTEM_NAMESPACE],
+  matchConditions: [],
   variables: [],
   validations: [
     {

@@ -8,17 +8,7 @@ import {
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
-import {
-  REQUEST_NAMESPACE,
-  all,
-  any,
-  inGroup,
-  isInstaller,
-  isProgram,
-  operations,
-  quoted,
-  type AdmissionPolicy,
-} from './policy.ts'
+import { all, any, inGroup, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
 import { CLEANERS } from './lease-policies.ts'
 
 const UID_PREFIX = machineUidGroup('')
@@ -66,13 +56,11 @@ const list: AdmissionPolicy = {
   rules: [
     { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE', 'DELETE'], resources: ['configmaps'] },
   ],
+  namespaces: [SYSTEM_NAMESPACE],
   matchConditions: [
     {
       name: 'the-list',
-      expression: all(
-        `${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)}`,
-        `(object == null ? oldObject : object).metadata.?name.orValue('') == ${quoted(REVOKED_AGENTS)}`,
-      ),
+      expression: `(object == null ? oldObject : object).metadata.?name.orValue('') == ${quoted(REVOKED_AGENTS)}`,
     },
   ],
   variables: [],

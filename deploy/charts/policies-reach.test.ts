@@ -1,0 +1,51 @@
+// What our policies cost everybody else: a server converts each object of a write once for each policy that looks at it, so few may look at what nodes write all day.
+import { App } from 'cdk8s'
+import { expect, test } from 'vitest'
+import { PoliciesChart } from './policies.ts'
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly operations: readonly string[]
+  readonly resources: readonly string[]
+}
+interface Made {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly matchConstraints?: { readonly namespaceSelector?: object; readonly resourceRules: readonly Rule[] }
+  }
+}
+
+/** Whose objects may lie anywhere. They judge by who writes, which no selector can say. */
+const BY_WRITER = ['kubenode-agents', 'kubenode-declared', 'kubenode-owners', 'kubenode-revoked-agents']
+
+const policies = (new PoliciesChart(new App()).toJson() as readonly Made[]).filter(
+  (o) => o.kind === 'ValidatingAdmissionPolicy',
+)
+const matches = (pattern: string, resource: string): boolean => {
+  const [plural, sub] = pattern.split('/')
+  const [wanted, wantedSub] = resource.split('/')
+  return (plural === '*' || plural === wanted) && (sub === '*' || sub === wantedSub)
+}
+const lookingAt = (group: string, resource: string): readonly string[] =>
+  policies
+    .filter(({ spec }) => spec.matchConstraints?.namespaceSelector === undefined)
+    .filter(({ spec }) =>
+      spec.matchConstraints?.resourceRules.some(
+        (r) =>
+          r.operations.some((o) => o === '*' || o === 'UPDATE') &&
+          r.apiGroups.some((g) => g === '*' || g === group) &&
+          r.resources.some((pattern) => matches(pattern, resource)),
+      ),
+    )
+    .map((p) => p.metadata.name)
+    .sort()
+
+test.each([
+  ['a kubelet renews its Lease', 'coordination.k8s.io', 'leases'],
+  ['a kubelet writes the status of its Node', '', 'nodes/status'],
+  ['a kubelet writes the status of a pod', '', 'pods/status'],
+  ['somebody scales a workload', 'apps', 'deployments'],
+])('%s: judged by those policies alone that go by the writer', (_, group, resource) => {
+  expect(lookingAt(group, resource)).toEqual(BY_WRITER)
+})
