@@ -1,4 +1,4 @@
-// What our policies cost everybody else: a server converts each object of a write once for each policy that looks at it, so few may look at what nodes write all day.
+// The cost of our policies for the other clients: a server converts an object of a write once for each policy whose rules match, so few may match what nodes write all day.
 import { App } from 'cdk8s'
 import { expect, test } from 'vitest'
 import { PoliciesChart } from './policies.ts'

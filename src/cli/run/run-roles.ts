@@ -1,4 +1,4 @@
-// Runs roles in this process, each with its own connection and leader election, until the process is told to stop or one of them ends.
+// Runs roles in this process, each with its own connection and leader election, until the process is stopped or one of them ends.
 import { hostname } from 'node:os'
 import { isInPod } from '#kube/in-cluster.ts'
 import { systemClock } from '#lib/clock.ts'
