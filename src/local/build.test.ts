@@ -11,6 +11,7 @@ import {
   symlinkSync,
   truncateSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -19,6 +20,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { build, buildApart, inOneByte, manifestsBy } from './build.ts'
 import { builtOf, entryIn, sourcesOf } from './built.ts'
 import { programEnv } from './environment.ts'
+import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -106,4 +108,22 @@ test('where nothing can be built the sources run', async () => {
 test('where no build can be made apart, the sources themselves run', async () => {
   const where = checkout()
   expect(await buildApart({ ...options(where), node: '/nonexistent/node' })).toEqual(sourcesOf(where.root))
+})
+
+test('an interrupt ends a build that runs apart', { timeout: 30_000 }, async () => {
+  const where = checkout()
+  const node = join(where.root, 'node')
+  const began = join(where.root, 'began')
+  writeFileSync(node, `#!/bin/sh\necho $$ >${began}\nexec sleep 600\n`, { mode: 0o755 })
+  const interrupt = new AbortController()
+  const built = buildApart({ ...options(where), node, signal: interrupt.signal })
+  await until(
+    'the build has begun',
+    () => (existsSync(began) && readFileSync(began, 'utf8') !== '') || undefined,
+    20_000,
+  )
+  interrupt.abort(new Error('interrupted'))
+  await expect(built).rejects.toThrow('interrupted')
+  const pid = Number(readFileSync(began, 'utf8'))
+  await until('it has ended', () => !processesWith('sleep 600').some((p) => p.pid === pid) || undefined, 20_000)
 })

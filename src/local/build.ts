@@ -34,6 +34,8 @@ import { manifestsOf, type Manifests } from './install.ts'
 export interface BuildOptions extends Place {
   readonly node: string
   readonly env: Readonly<Record<string, string>>
+  /** Ends a build that runs apart. */
+  readonly signal?: AbortSignal
 }
 
 const PARTS = ['apiserver', 'roles', 'local'] as const
@@ -137,6 +139,7 @@ function forgetOld(builds: string): void {
 export async function buildApart(options: BuildOptions): Promise<Entries> {
   const { root } = options
   await ran(options, [join(root, 'src/cli/build.ts')], BUILD_WITHIN_MS)
+  options.signal?.throwIfAborted()
   return builtOf(options) ?? sourcesOf(root)
 }
 
@@ -147,9 +150,15 @@ async function warm(options: BuildOptions, built: Entries): Promise<void> {
 }
 
 /** Whatever becomes of it: what it was to make is there afterwards or is not. */
-function ran({ node, env }: BuildOptions, args: readonly string[], withinMs: number): Promise<void> {
+function ran({ node, env, signal }: BuildOptions, args: readonly string[], withinMs: number): Promise<void> {
   return new Promise((done) => {
-    const child = spawn(node, args, { stdio: 'ignore', env, timeout: withinMs, killSignal: 'SIGKILL' })
+    const child = spawn(node, args, {
+      stdio: 'ignore',
+      env,
+      timeout: withinMs,
+      killSignal: 'SIGKILL',
+      ...(signal && { signal }),
+    })
     child.once('error', () => done())
     child.once('exit', () => done())
   })

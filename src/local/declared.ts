@@ -28,14 +28,18 @@ export class DeclaredFiles {
   }
 
   /** Throws when the commit cannot be served. Answers with the number of component versions. */
-  async serve(commit: string): Promise<number> {
+  async serve(commit: string, signal?: AbortSignal): Promise<number> {
     const { layout, pack } = this.#deps
     const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
     sweepOwnedFolders(folders)
     const files = makeOwnedFolder(folders)
     try {
       await exportCommit(layout.repository, commit, files)
-      const versions = await provideArtifacts(files, layout.artifacts, pack)
+      const packUntilEnded: Pack = (folder, target) => {
+        signal?.throwIfAborted()
+        return pack(folder, target)
+      }
+      const versions = await provideArtifacts(files, layout.artifacts, packUntilEnded)
       this.#served = commit
       return versions
     } finally {

@@ -81,9 +81,11 @@ async function cloneOf(source: string, target: string): Promise<void> {
 const lastLine = (e: unknown): string => messageOf(e).trim().split('\n').at(-1) ?? ''
 
 /** Makes the clone once; afterwards it belongs to the newcomer, and only its newest commit is reported. */
-export async function provideRepository(source: string, target: string): Promise<Repository> {
+export async function provideRepository(source: string, target: string, signal?: AbortSignal): Promise<Repository> {
   if (!existsSync(join(target, '.git'))) await cloneOf(source, target)
+  signal?.throwIfAborted()
   await nameForCommits(target)
+  signal?.throwIfAborted()
   const dirty = [...(await uncommitted(source)), ...(await uncommitted(target))]
   const notice =
     dirty.length === 0

@@ -233,13 +233,13 @@ function serverArgs(
 }
 
 /** Built on the first start of a checkout and after each edit. */
-async function builtEntries({ root, node, compileCache, screen }: UpOptions): Promise<Entries> {
+async function builtEntries({ root, node, compileCache, screen, signal }: UpOptions): Promise<Entries> {
   if (compileCache === undefined) return sourcesOf(root)
   const where = { root, cache: compileCache }
   const built = builtOf(where)
   if (built !== undefined) return built
   screen.say('first start of this checkout: building its programs once')
-  return await buildApart({ ...where, node, env: programEnv(compileCache) })
+  return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
 interface Declared {
@@ -251,13 +251,15 @@ interface Declared {
 async function provideFleet(
   { repository }: Layout,
   files: DeclaredFiles,
-  { root, nodes, screen }: UpOptions,
+  { root, nodes, screen, signal }: UpOptions,
 ): Promise<Declared> {
-  const { notice } = await provideRepository(root, repository)
+  // An interrupted start waits for the step that is in progress, not for all of them.
+  const { notice } = await provideRepository(root, repository, signal)
   if (notice !== undefined) screen.say(`note: ${notice}`)
   if (nodes !== undefined) await commitSize(repository, nodes)
+  signal.throwIfAborted()
   const commit = await newestCommit(repository)
-  return { commit, components: await files.serve(commit) }
+  return { commit, components: await files.serve(commit, signal) }
 }
 
 /** An agent's own folder must not be deleted under it. */
