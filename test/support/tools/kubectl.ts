@@ -24,6 +24,9 @@ export class Kubectl {
     const home = dirname(server.kubeconfig)
     this.#env = {
       PATH: process.env['PATH'],
+      // It lives for a tenth of a second: collecting garbage costs it more than the memory does.
+      GOGC: 'off',
+      GOMEMLIMIT: '256MiB',
       HOME: home,
       KUBECONFIG: server.kubeconfig,
       KUBECACHEDIR: join(home, 'cache'),
