@@ -12,7 +12,7 @@ import { startedApiServer, type ServerProcess } from '#test/support/servers/apis
 import { LossyDisk } from '#test/support/faults/power-loss.ts'
 import type { Reply, WatchLine } from '#test/support/servers/api-requests.ts'
 import { noStrace, recording, type Recording } from '#test/support/faults/strace.ts'
-import { inFull, isFull, ONLY_IN_FULL } from '#test/support/tools/full.ts'
+import { inFull, onlyInFull } from '#test/support/tools/full.ts'
 
 const base = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e6))
 const seeds = Array.from({ length: inFull(50, 1) }, (_, i) => base + i)
@@ -175,14 +175,15 @@ const MUTANTS: Readonly<Record<string, { readonly mutant: () => Mutant; readonly
 describe('the checker finds a server that', () => {
   // api-history.test.ts shows the checker each of these without a server.
   test.for(Object.entries(MUTANTS))('%s', async ([, { mutant, found }], context) => {
-    if (!isFull) context.skip(ONLY_IN_FULL)
+    onlyInFull(context)
     const { between, faults } = mutant()
     const isShown = () => faults() >= FAULTS
     const history = await historyOf({ seed: base, losesPower: false, rounds: 2, between, isShown })
     expect(violations(history).join('\n')).toMatch(found)
   })
 
-  test('acknowledges a write before it is stored', async () => {
+  test('acknowledges a write before it is stored', async (context) => {
+    onlyInFull(context)
     const script = join(import.meta.dirname, '../support/servers/hasty-server.ts')
     const history = await historyOf({ seed: base, losesPower: false, rounds: 2, script })
     expect(violations(history).length).toBeGreaterThan(0)

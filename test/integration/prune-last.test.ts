@@ -7,6 +7,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#cli/approve/requests.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { inFullAll } from '#test/support/tools/full.ts'
 
 let bench: SyncBench | undefined
 afterEach(async () => {
@@ -61,10 +62,11 @@ async function started(declared: Declared, spec: Partial<FleetSourceInput['spec'
   return b
 }
 
-test.each<[string, Declared['test']]>([
+const LEFT: readonly [string, Declared['test']][] = [
   ['whose chart is left empty', []],
   ['whose chart is removed', 'no chart'],
-])(
+]
+test.each(inFullAll(LEFT, 2))(
   'the last object of a cluster %s is deleted there, and the others keep theirs',
   async (_, rest) => {
     const b = await started({ test: ['ConfigMap:a'], prod: ['ConfigMap:a'] })

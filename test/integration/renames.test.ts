@@ -16,6 +16,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { recording } from '#test/support/rights/record.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
@@ -195,7 +196,8 @@ test('F41 a renamed set keeps every machine, and none is away for a moment', asy
   expect(history).toEqual({ fewestReady: MACHINES, made: 0, deleted: 0 })
 }, 600_000)
 
-test('F41 a set that is deleted in the foreground, and replaced on other hosts, leaves one budget at a time', async () => {
+test('F41 a set that is deleted in the foreground, and replaced on other hosts, leaves one budget at a time', async (context) => {
+  onlyInFull(context)
   const history = await historyWhile(async () => {
     await create('large', { size: 'l' })
     await admin.delete(machineSet, { name: 'batch' }, { propagationPolicy: 'Foreground' })

@@ -36,7 +36,7 @@ import { BAD, GOOD, definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
 /** More than may be down at once, and than a step. */
-const MACHINES = inFull(50, 25)
+const MACHINES = inFull(50, 12)
 const LIMIT = 10
 const SET = 'base'
 const POOL = { 'kubenode.io/pool': 'workers' }

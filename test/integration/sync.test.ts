@@ -23,6 +23,7 @@ import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
 import { ConfigFiles } from '#providers/config-file.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -114,7 +115,8 @@ test('a commit reaches test, then prod; objects carry the commit that changed th
   expect(settings?.metadata.annotations?.['kubenode.io/commit']).toBe(third)
 })
 
-test('an object whose content did not change keeps the commit that changed it', async () => {
+test('an object whose content did not change keeps the commit that changed it', async (context) => {
+  onlyInFull(context)
   bench = await syncBench(['test', 'prod'])
   const b = bench
   const fixed = `new ApiObject(chart, 'fixed', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'fixed', namespace: 'default' }, data: { a: 'b' } })`
@@ -407,7 +409,8 @@ test('a newer commit does not wait for the render of one that loops for ever', a
   await eventually(() => versions(b), both('3'))
 })
 
-test('F17 a sync that is killed half way goes on where it was', async () => {
+test('F17 a sync that is killed half way goes on where it was', async (context) => {
+  onlyInFull(context)
   bench = await syncBench(['test', 'prod'])
   const b = bench
   const soaked = async (commit: string, cluster: number) => {
@@ -514,7 +517,8 @@ test('deletions beyond the guard stop the release in its first stage until a per
   expect(await b.client('prod').get(CONFIG_MAP, { namespace: 'default', name: 'a' })).toBeUndefined()
 })
 
-test('F46 what failed before a commit does not stop it; what a stopped commit broke stops the next one until it is reverted', async () => {
+test('F46 what failed before a commit does not stop it; what a stopped commit broke stops the next one until it is reverted', async (context) => {
+  onlyInFull(context)
   bench = await syncBench(['test', 'prod'])
   const b = bench
   const set = `new MachineSet(chart, 'workers', { spec: { replicas, selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } } } })`

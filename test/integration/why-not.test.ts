@@ -16,6 +16,7 @@ import { systemClock, timestamp } from '#lib/clock.ts'
 import { requestPermit, reportResults } from '#permits/permits.ts'
 import { condition } from '#test/support/fleets/defender-objects.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
+import { inFull, inFullAll } from '#test/support/tools/full.ts'
 
 interface Blocker {
   readonly id: string
@@ -24,7 +25,7 @@ interface Blocker {
   readonly command?: string
 }
 
-const NODES = Array.from({ length: 30 }, (_, n) => `n-${n}`)
+const NODES = Array.from({ length: inFull(30, 10) }, (_, n) => `n-${n}`)
 
 let bench: RepairBench
 let folder = ''
@@ -189,7 +190,8 @@ const gates: readonly (readonly [id: string, make: (node: string) => Promise<unk
   ],
 ]
 
-test.each(gates)(
+// The words and commands of every gate are in blockers.test.ts.
+test.each(inFullAll(gates, 3))(
   '%s is named, and after the command that is printed with it the repair goes on',
   async (id, make) => {
     const node = takeNode()

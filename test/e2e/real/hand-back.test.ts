@@ -6,6 +6,7 @@ import { execPath } from 'node:process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { programOf, unpackedDeb } from '../agent-host/debs.ts'
@@ -263,7 +264,8 @@ test('F47 a host is previewed, adopted and handed back, and nothing on it was st
   expect([differences(before, hostTree(machine().root)), UNITS.map(pidOf), unitStates()]).toEqual([[], pids, states])
 }, 150_000)
 
-test('F47 an upgraded runtime stays at its version and works alone, although the agent is killed again and again', async () => {
+test('F47 an upgraded runtime stays at its version and works alone, although the agent is killed again and again', async (context) => {
+  onlyInFull(context)
   spec = { adoption: 'Adopt' }
   await joins()
   await order('kubelet', '1.36.2')
