@@ -47,7 +47,7 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
 }
 
 const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => readonly string[]>> = {
-  sync: (s) => ['--cache', `${CACHE_FOLDER}/git`, '--render-image', imageOf(s)],
+  sync: (s) => ['--cache', `${CACHE_FOLDER}/git`, '--render-image', imageOf(s), ...renderPlacementOf(s)],
   controllers: (s) => {
     const files = configFilesOf('controllers', s)
     const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])
@@ -89,6 +89,12 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
 
 const artifactBaseOf = ({ artifacts }: InstallSettings): string | undefined =>
   artifacts === undefined ? undefined : `https://${artifacts.address}/`
+
+/** Of Jobs that render, which run where the pods of the programs may. */
+const renderPlacementOf = ({ nodeSelector, tolerations }: InstallSettings): readonly string[] =>
+  Object.keys(nodeSelector).length + tolerations.length === 0
+    ? []
+    : ['--render-placement', JSON.stringify({ nodeSelector, tolerations })]
 
 export const argsOf = (workload: Workload, settings: InstallSettings): readonly string[] => [
   'run',

@@ -1,5 +1,6 @@
 // Admission policy: what sync makes in the namespace of renders, and nothing else: Jobs of the one form of src/sync/render/job/job-spec.ts, and their input.
 // No commit declares anything there. The image is not compared: elsewhere sync runs any, and here none has a token, a network or a node's power.
+import { API_GROUP } from '#api/kind.ts'
 import { ANNOTATIONS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE, SOURCE_USER_PREFIX } from '#api/names.ts'
 import { REQUEST_NAMESPACE, all, any, isProgram, operations, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
@@ -37,6 +38,7 @@ const POD_FIELDS = [
   'dnsConfig',
   'terminationGracePeriodSeconds',
   'nodeSelector',
+  'tolerations',
   'schedulerName',
   'securityContext',
   'containers',
@@ -76,6 +78,8 @@ const isPlainPod = all(
   `${POD}.?enableServiceLinks.orValue(true) == false`,
   `${POD}.?dnsPolicy.orValue('') == 'None'`,
   `${POD}.?schedulerName.orValue('default-scheduler') == 'default-scheduler'`,
+  // Not our own cordon, and not all taints: a node that is drained or kept free is left.
+  `${POD}.?tolerations.orValue([]).all(t, t.?key.orValue('') != '' && !t.key.startsWith('${API_GROUP}/'))`,
   keysIn(`${POD}.?securityContext.orValue({})`, ['runAsNonRoot', 'runAsUser', 'runAsGroup', 'seccompProfile']),
   `${POD}.?securityContext.?runAsNonRoot.orValue(false)`,
   `${POD}.?securityContext.?runAsUser.orValue(0) > 0`,

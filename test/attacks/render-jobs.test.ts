@@ -108,6 +108,13 @@ const CHANGES: readonly (readonly [string, (job: KubeObject) => void])[] = [
   ['no end', (j) => delete at(j, 'spec')['activeDeadlineSeconds']],
   ['no time to live', (j) => delete at(j, 'spec')['ttlSecondsAfterFinished']],
   ['an owner', (j) => (at(j, 'metadata')['ownerReferences'] = [OWNER])],
+  [
+    'the taint of a node that we drain',
+    (j) => (at(j, ...POD)['tolerations'] = [{ key: 'kubenode.io/cordon', operator: 'Exists' }]),
+  ],
+  ['all taints', (j) => (at(j, ...POD)['tolerations'] = [{ operator: 'Exists' }])],
+  ['a priority', (j) => (at(j, ...POD)['priorityClassName'] = 'system-node-critical')],
+  ['a place beside others', (j) => (at(j, ...POD)['affinity'] = {})],
   ['many pods', (j) => (at(j, 'spec')['parallelism'] = 100)],
   ['many attempts', (j) => (at(j, 'spec')['backoffLimit'] = 100)],
   ['pods of others', (j) => (at(j, 'spec')['manualSelector'] = true)],
@@ -132,6 +139,23 @@ const ATTEMPTS: readonly Attempt[] = [
     control: posting(job()),
     refused: /^4(03|22) .*(sync makes Jobs that render|kubenode-accounts)|`selector` does not match|not auto-generated/,
   })),
+  {
+    name: 'S25 the key of sync sends a render Job where the installer lets it, and also to the control plane of Kubernetes by name',
+    attempt: posting(changed((j) => (at(j, ...POD)['nodeName'] = 'n-a'))),
+    control: posting(
+      jobOf({
+        run: 'placed',
+        image: IMAGE,
+        parts: 1,
+        deadlineMs: 30_000,
+        placement: {
+          nodeSelector: { pool: 'own' },
+          tolerations: [{ key: 'pool', value: 'own', effect: 'NoSchedule' }],
+        },
+      }),
+    ),
+    refused: /without a token, the rights of an account/,
+  },
   {
     name: 'S25 the key of sync makes a pod where commits are rendered',
     attempt: by(sync, 'POST', PODS, {

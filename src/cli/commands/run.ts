@@ -130,6 +130,10 @@ function forSync(command: Command): void {
       ).choices(RENDER_PLACES),
     )
     .option('--render-image <reference>', 'image of the Jobs: the one that this program runs from, by digest')
+    .option(
+      '--render-placement <json>',
+      'nodeSelector and tolerations of the Jobs, as in the settings of an installation: {"nodeSelector":{},"tolerations":[]}',
+    )
 }
 
 /** Where health and metrics are served. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { renderImageOf } from './render-place.ts'
+import { renderImageOf, renderPlacementOf } from './render-place.ts'
 
 const POD = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
 const renderImage = `registry.example.org/kubenode@sha256:${'a'.repeat(64)}`
@@ -21,3 +21,20 @@ test.each([
   const wish = { env: POD, ...(given !== undefined && { renderImage: given }) }
   expect(() => renderImageOf(wish)).toThrow(/KN1327/)
 })
+
+test('Jobs are placed as the settings of an installation say', () => {
+  const placement = { nodeSelector: { pool: 'system' }, tolerations: [{ key: 'pool', effect: 'NoSchedule' }] }
+  expect(renderPlacementOf(JSON.stringify(placement))).toEqual(placement)
+  expect(renderPlacementOf('{}')).toEqual({ nodeSelector: {}, tolerations: [] })
+  expect(renderPlacementOf(undefined)).toBeUndefined()
+})
+
+test.each([
+  '',
+  '[]',
+  'null',
+  '{"nodeSelector":{"a":1}}',
+  '{"tolerations":[{}]}',
+  '{"tolerations":[{"key":"a","effect":"Never"}]}',
+  '{"affinity":{}}',
+])('a placement that is none is refused: %s', (text) => expect(() => renderPlacementOf(text)).toThrow(/KN1391/))

@@ -1,6 +1,8 @@
 // Where sync renders commits: in Jobs of its cluster when it is a pod itself, else in a process of its machine. Never another place than the one that was said.
 import { isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Placement } from '#sync/render/job/job-spec.ts'
 import { runErrors } from './run-errors.ts'
 
 export const RENDER_PLACES = ['job', 'process'] as const
@@ -22,4 +24,33 @@ export function renderImageOf({ render, renderImage, env }: RenderWish): string 
       runErrors.KN1327({ seen: renderImage === undefined ? 'none' : JSON.stringify(renderImage) }),
     )
   return renderImage
+}
+
+const isText = (v: unknown): v is string => typeof v === 'string'
+const EFFECTS: readonly unknown[] = [undefined, 'NoSchedule', 'PreferNoSchedule', 'NoExecute']
+
+const isToleration = (v: unknown): v is Placement['tolerations'][number] =>
+  isObject(v) &&
+  isText(v['key']) &&
+  v['key'] !== '' &&
+  (v['value'] === undefined || isText(v['value'])) &&
+  EFFECTS.includes(v['effect'])
+
+/** `{"nodeSelector":{…},"tolerations":[…]}`, as the settings of an installation have them. */
+export function renderPlacementOf(text: string | undefined): Placement | undefined {
+  if (text === undefined) return undefined
+  const refuse = (): never => {
+    throw new KubeNodeError(runErrors.KN1391({ seen: JSON.stringify(text.slice(0, 200)) }))
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return refuse()
+  }
+  if (!isObject(value)) return refuse()
+  const { nodeSelector = {}, tolerations = [], ...others } = value
+  if (!isObject(nodeSelector) || !Object.values(nodeSelector).every(isText)) return refuse()
+  if (!Array.isArray(tolerations) || !tolerations.every(isToleration) || Object.keys(others).length > 0) return refuse()
+  return { nodeSelector: nodeSelector as Placement['nodeSelector'], tolerations }
 }

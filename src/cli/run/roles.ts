@@ -1,4 +1,5 @@
 // Every role that `kubenode run` knows, and how it is assembled.
+import type { Placement } from '#sync/render/job/job-spec.ts'
 import { readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
@@ -53,6 +54,7 @@ export interface RolesConfig {
   readonly weakCage: 'allow' | 'refuse'
   /** Sync renders in Jobs of this image; in a process without it. */
   readonly renderImage?: string
+  readonly renderPlacement?: Placement
   readonly gitEnv: Readonly<Record<string, string>>
   /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
   readonly localRepositories: readonly string[]
@@ -208,7 +210,13 @@ const syncRole = (config: RolesConfig): Role => ({
         cacheDir: config.cache,
         weakCage: config.weakCage,
         version: VERSION,
-        ...(config.renderImage !== undefined && { jobs: { image: config.renderImage, version: VERSION } }),
+        ...(config.renderImage !== undefined && {
+          jobs: {
+            image: config.renderImage,
+            version: VERSION,
+            ...(config.renderPlacement !== undefined && { placement: config.renderPlacement }),
+          },
+        }),
         gitEnv: config.gitEnv,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
       },

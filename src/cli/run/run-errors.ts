@@ -82,6 +82,10 @@ export const runErrors = errorTable({
     text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
     next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
   },
+  KN1391: {
+    text: 'cannot use --render-placement {seen}: it is no JSON of nodeSelector and tolerations, each with a key',
+    next: 'write nodeSelector and tolerations as in the settings of an installation, as one line of JSON (kubenode run --help shows an empty one)',
+  },
   KN1328: {
     text: 'cannot serve artifacts: {what}',
     next: 'correct the options of role artifacts; kubenode run --help lists them',

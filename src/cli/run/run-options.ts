@@ -10,7 +10,7 @@ import { readText } from '../artifact/statement-file.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifacts-options.ts'
 import type { ListenOptions } from './listeners.ts'
-import { type RENDER_PLACES, renderImageOf } from './render-place.ts'
+import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-place.ts'
 import { ROLE_NAMES, type RoleName, type RolesConfig, entryBeside } from './roles.ts'
 import { runErrors } from './run-errors.ts'
 
@@ -40,6 +40,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
   readonly renderImage?: string
+  readonly renderPlacement?: string
   readonly hostServer?: string
   readonly hostCa?: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
@@ -62,6 +63,7 @@ export function configOf(
 ): Omit<RolesConfig, keyof ClusterConfig> {
   const { artifactCa, trust } = options
   const renderImage = roles.includes('sync') ? renderImageOf({ ...options, env }) : undefined
+  const renderPlacement = renderPlacementOf(options.renderPlacement)
   const artifacts = roles.includes('artifacts') ? artifactsConfigOf(options) : undefined
   const outbound = parsePlaces(listOf(options.callAllow))
   const providers = providersOf(options)
@@ -86,6 +88,7 @@ export function configOf(
     cache: options.cache,
     weakCage: options.weakCage,
     ...(renderImage !== undefined && { renderImage }),
+    ...(renderPlacement !== undefined && { renderPlacement }),
     gitEnv: { PATH: env['PATH'] ?? '', ...(env['HOME'] !== undefined && { HOME: env['HOME'] }) },
     localRepositories: options.localRepository ?? [],
     node: process.execPath,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { WEBHOOK_NAMESPACE } from '#api/names.ts'
-import { silentLogger } from '#lib/log.ts'
+import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { createEventRecorder } from '#kube/events.ts'
@@ -24,10 +24,10 @@ function world() {
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type: webhookConfigurationType }] })
   const client = fake.client({ actor: 'defender' })
   let adopted: WebhookKeys | undefined
-  const leader = () => {
+  const leader = (log = silentLogger) => {
     const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: 'test' })
     const replica = { port: 9443, adopt: async (keys: WebhookKeys) => void (adopted = keys) }
-    return new WebhookRegistrar({ at, client, clock, log: silentLogger, events, replica })
+    return new WebhookRegistrar({ at, client, clock, log, events, replica })
   }
   const registered = async () => {
     const found = await client.get(webhookConfigurationType, { name: API_GROUP })
@@ -143,4 +143,18 @@ test('a Secret that another Defender made at the same time is taken over', async
   const secrets = await client.list(coreKind('Secret'), { namespace: WEBHOOK_NAMESPACE })
   expect(secrets.items.map((s) => s.metadata.name)).toEqual([WEBHOOK_SECRET])
   expect((await registered()).token).toBe((await readKeys(client))?.paths.token)
+})
+
+test('a registration that is refused is logged once, and not every five seconds', async () => {
+  const { clock, client, leader } = world()
+  const lines: string[] = []
+  const refused = 'cannot apply: '.padEnd(2_000, 'x')
+  const log = loggerTo((level, message) => void lines.push(`${level} ${message}`))
+  const registrar = leader(log)
+  client.apply = async () => Promise.reject(new Error(refused))
+  for (let n = 0; n < 12; n++) {
+    await registrar.check()
+    await clock.advance(5_000)
+  }
+  expect(lines).toEqual(['warn cannot read the role of the Defender', 'error cannot serve the webhook'])
 })

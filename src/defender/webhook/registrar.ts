@@ -3,6 +3,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { RepeatedLine } from '#lib/repeated-line.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
@@ -47,11 +48,18 @@ export class WebhookRegistrar implements Part {
   /** The version of the registration that is known to be right. */
   #registered: string | undefined
   #checking: Promise<void> = Promise.resolve()
+  /** What goes wrong every five seconds, and is the same text each time. */
+  readonly #trouble: RepeatedLine
+  readonly #absence: RepeatedLine
+  readonly #noRole: RepeatedLine
 
   constructor(options: RegistrarOptions) {
     this.#options = options
     const { client, clock, at } = options
     this.#keeper = new KeyKeeper({ client, clock, hosts: hostsOf(at) })
+    this.#trouble = new RepeatedLine(clock)
+    this.#absence = new RepeatedLine(clock)
+    this.#noRole = new RepeatedLine(clock)
   }
 
   async start(): Promise<void> {
@@ -75,14 +83,15 @@ export class WebhookRegistrar implements Part {
 
   /** Reads the registration; only one that is missing or changed costs more than that. */
   async check(): Promise<void> {
-    const { client, clock, log } = this.#options
+    const { client, clock } = this.#options
     const areKeysDue = clock.monotonic() - this.#keysCheckedAt >= KEYS_CHECK_MS
     if (this.#registered === undefined || areKeysDue) return void (await this.look())
     try {
       const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
       if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
+      this.#trouble.ended()
     } catch (error) {
-      if (!this.#end.signal.aborted) log.error('cannot read the webhook registration', { error: messageOf(error) })
+      this.#report('cannot read the webhook registration', error)
     }
   }
 
@@ -104,17 +113,25 @@ export class WebhookRegistrar implements Part {
 
   /** Takes the next step of a change of certificate or path, and registers what this replica serves with. False when that failed. */
   async look(): Promise<boolean> {
-    const { clock, log, replica } = this.#options
+    const { clock, replica } = this.#options
     try {
       this.#keys = await this.#keeper.look()
       await replica.adopt(this.#keys)
       await this.#register()
       this.#keysCheckedAt = clock.monotonic()
+      this.#trouble.ended()
       return true
     } catch (error) {
-      if (!this.#end.signal.aborted) log.error('cannot serve the webhook', { error: messageOf(error) })
+      this.#report('cannot serve the webhook', error)
       return false
     }
+  }
+
+  #report(message: string, error: unknown): void {
+    if (this.#end.signal.aborted) return
+    const reason = messageOf(error)
+    const due = this.#trouble.due(`${message}: ${reason}`)
+    if (due !== undefined) this.#options.log.error(message, { error: reason, ...due })
   }
 
   /** Undefined while KubeNode is being uninstalled: then deleted objects stay deleted. */
@@ -124,9 +141,11 @@ export class WebhookRegistrar implements Part {
     if (this.#keys === undefined || address === undefined) return undefined
     const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
     if (namespace?.metadata.annotations?.[ANNOTATIONS.uninstalling] === 'true') {
-      log.info('the webhook is not registered', { reason: 'Uninstalling' })
+      const due = this.#absence.due('Uninstalling')
+      if (due !== undefined) log.info('the webhook is not registered', { reason: 'Uninstalling', ...due })
       return undefined
     }
+    this.#absence.ended()
     const { bundle, token } = this.#keeper.wanted(this.#keys)
     const configuration = await this.#owned(webhookConfiguration(address, bundle, token))
     const registered = await client.apply(webhookConfigurationType, configuration, {
@@ -149,7 +168,8 @@ export class WebhookRegistrar implements Part {
       return { ...configuration, metadata: { ...configuration.metadata, ownerReferences: [owner] } }
     } catch (error) {
       // Roles of an older release: the webhook is more important than its owner.
-      log.warn('cannot read the role of the Defender', { error: messageOf(error) })
+      const due = this.#noRole.due(messageOf(error))
+      if (due !== undefined) log.warn('cannot read the role of the Defender', { error: messageOf(error), ...due })
       return configuration
     }
   }

@@ -5,6 +5,7 @@ import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { ModuleContext } from '#runtime/module.ts'
 import type { LocalRepositories } from '../git/access.ts'
 import type { WeakCage } from '../render/cage.ts'
+import type { Placement } from '../render/job/job-spec.ts'
 import type { CageLimits } from '../render/run-caged.ts'
 
 export interface SyncConfig {
@@ -15,7 +16,7 @@ export interface SyncConfig {
   /** Of this program, for commits that depend on another one. */
   readonly version?: string
   /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */
-  readonly jobs?: { readonly image: string; readonly version: string }
+  readonly jobs?: { readonly image: string; readonly version: string; readonly placement?: Placement }
   /** Environment that git needs for remote repositories: PATH, perhaps HOME. */
   readonly gitEnv?: Readonly<Record<string, string>>
   /** Repositories of this machine that sources may name; none without. */

@@ -2,7 +2,15 @@
 // On the embedded server always; on a real kube-apiserver where KUBEBUILDER_ASSETS or TEST_ASSET_* name its binaries (otherwise api-servers.ts prints the reason).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, programAccount, programUser } from '#api/names.ts'
+import {
+  AGENTS_GROUP,
+  agentNodeGroup,
+  agentUser,
+  BOOTSTRAP_GROUP,
+  PROBES_NAMESPACE,
+  programAccount,
+  programUser,
+} from '#api/names.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
@@ -145,6 +153,11 @@ async function furnish(world: AttackWorld): Promise<void> {
   }
   await make('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   await make('/api/v1/namespaces/shop/serviceaccounts', serviceAccount('till'))
+  // A controller manager makes it; without it a server refuses every pod of the namespace before it asks a policy.
+  for (const namespace of ['shop', PROBES_NAMESPACE])
+    await world.ask(MASTER, 'POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+      body: serviceAccount('default'),
+    })
   for (const name of ['n-a', 'n-b']) await make('/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } })
   const metadata = { name: 'tenant', namespace: 'shop' }
   const roleRef = { apiGroup: RBAC_GROUP, kind: 'Role', name: 'tenant' }

@@ -4,6 +4,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { labelled, type Release } from '../release.ts'
 import { failures, withIgnored } from './finding.ts'
 import { CHECKS, judge, type Wanted } from './judge.ts'
+import { networkPluginsIn } from './network-plugins.ts'
 import { remediatorsIn } from './remediators.ts'
 import type { CheckSeen } from './seen.ts'
 
@@ -33,11 +34,13 @@ const healthy: CheckSeen = {
   skewMs: { value: 0 },
   agents: { value: [{ machine: 'm-1', version: '1.0.4' }] },
   remediators: { value: [] },
+  networkPlugins: { value: { enforcing: [], others: [] } },
   strangers: { value: [] },
   elsewhere: { value: [] },
   storage: { value: { classes: ['fast'], hasDefault: false, claims: ['data'] } },
   refusals: { value: [] },
 }
+const POLICY: KubeObject = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'p' } }
 const codes = (seen: Partial<CheckSeen>, of: Wanted = wanted) =>
   failures(judge({ ...healthy, ...seen }, of)).map((f) => f.code)
 const claims = (claim: Wanted['claims'][number]): Wanted => ({ release, claims: [claim] })
@@ -125,7 +128,11 @@ test('definitions of others are named', () => {
 
 test('an unread answer is a warning, and never passes', () => {
   for (const key of Object.keys(healthy) as readonly (keyof CheckSeen)[]) {
-    const found = judge({ ...healthy, [key]: { unread: 'timed out' } }, claims({ name: 'data', isMade: false }))
+    const { release: plain, ...rest } = claims({ name: 'data', isMade: false })
+    const found = judge(
+      { ...healthy, [key]: { unread: 'timed out' } },
+      { ...rest, release: { ...plain, objects: [...plain.objects, POLICY] } },
+    )
     expect(found.filter((f) => f.verdict === 'Warning' && f.text === 'unknown: timed out')).not.toEqual([])
   }
 })
@@ -151,4 +158,30 @@ test.each([
   ['example.org/drainopolis:1', [], false],
 ])('%s %j is a remediator: %s', (image, args, expected) => {
   expect(remediatorsIn([workload(image, args)]).length > 0).toBe(expected)
+})
+
+const plugin = (name: string, ...images: readonly string[]): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name, namespace: 'kube-system' },
+  spec: { template: { spec: { containers: images.map((image) => ({ image })) } } },
+})
+test.each([
+  ['flannel alone', [plugin('kube-flannel-ds', 'ghcr.io/flannel-io/flannel:v0.26.1')], 'Warning', 'KN1436'],
+  [
+    'flannel with policies of Calico (canal)',
+    [plugin('canal', 'docker.io/calico/node:v3.29.1', 'docker.io/flannel/flannel:v0.24.4')],
+    'Passed',
+    undefined,
+  ],
+  ['Calico from a mirror', [plugin('calico-node', 'mirror.example.org/third/node@sha256:00')], 'Passed', undefined],
+  ['Cilium', [plugin('cilium', 'quay.io/cilium/cilium:v1.17.0@sha256:00')], 'Passed', undefined],
+  ['a program that is called node', [plugin('agent', 'example.org/node:1')], 'Warning', undefined],
+  ['nothing that is known', [], 'Warning', undefined],
+])('whether the network enforces policies is said as far as it is known: %s', (_, all, verdict, code) => {
+  const found = judge(
+    { ...healthy, networkPlugins: { value: networkPluginsIn(all) } },
+    { ...wanted, release: { ...release, objects: [POLICY] } },
+  ).find((f) => f.check === 'network')
+  expect([found?.verdict, found?.code]).toEqual([verdict, code])
 })

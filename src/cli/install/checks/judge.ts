@@ -230,15 +230,17 @@ const running: Judge = ({ running: now, installed }) => {
   ]
 }
 
-const network: Judge = (_, { release }) =>
-  release.objects.some((o) => o.kind === 'NetworkPolicy')
-    ? [
-        warned(
-          'network',
-          'whether the network of the cluster enforces NetworkPolicies cannot be read from the API; see docs/install.md',
-        ),
-      ]
-    : []
+const network: Judge = (seen, { release }) => {
+  if (!release.objects.some((o) => o.kind === 'NetworkPolicy')) return []
+  return read('network', seen.networkPlugins, ({ enforcing, others }) => {
+    if (enforcing.length > 0) return passed('network', `${named(enforcing)} enforces NetworkPolicies`)
+    if (others.length > 0) return doubtful('network', installErrors.KN1436({ plugins: named(others) }))
+    return warned(
+      'network',
+      'no known network plugin was found, so whether NetworkPolicies are enforced is unknown; see docs/install.md',
+    )
+  })
+}
 
 /** Names that --ignore takes. */
 export const CHECKS: readonly string[] = [

@@ -14,6 +14,7 @@ import { objectsOf } from '../inventory.ts'
 import { BY_LABEL, deploymentType, observeInstalled } from '../observe.ts'
 import { leaderless, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
+import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
 import type { CheckSeen, Reading } from './seen.ts'
@@ -104,6 +105,7 @@ export async function observeChecks(
     agents,
     remediators,
     strangers,
+    networkPlugins: of(networkPluginsIn),
     elsewhere: of((all) => all.filter((w) => isLabelledOurs(w) && w.metadata.namespace !== SYSTEM_NAMESPACE)),
     storage,
     refusals,

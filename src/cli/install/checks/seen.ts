@@ -1,6 +1,7 @@
 // What the checks judge: everything read from the cluster once, each reading known or not.
 import type { KubeObject } from '#schema/object.ts'
 import type { Installed } from '../observe.ts'
+import type { NetworkPlugins } from './network-plugins.ts'
 
 /** Unread is no answer: no check passes on it. */
 export type Reading<T> = { readonly value: T } | { readonly unread: string }
@@ -18,6 +19,7 @@ export interface CheckSeen {
   readonly skewMs: Reading<number>
   readonly agents: Reading<readonly { readonly machine: string; readonly version: string }[]>
   readonly remediators: Reading<readonly string[]>
+  readonly networkPlugins: Reading<NetworkPlugins>
   /** Workloads in our namespace that are not ours. */
   readonly strangers: Reading<readonly string[]>
   /** Workloads of KubeNode in other namespaces. */

@@ -35,6 +35,7 @@ import {
   partsOfInput,
   selectorOf,
   wholeDeadlineMs,
+  type Placement,
 } from './job-spec.ts'
 import { MAX_LOG_BYTES, resultIn } from './log-lines.ts'
 import { packInput, unpackEnd } from './packed.ts'
@@ -52,6 +53,7 @@ export interface JobRendererOptions {
   readonly log: Logger
   /** The image that this program runs from. */
   readonly image: string
+  readonly placement?: Placement
   /** Of this program; what runs in the Job has to be of the same. */
   readonly version: string
   /** A name that no other render has or had. */
@@ -178,8 +180,8 @@ class Attempt {
   }
 
   async makeJob(parts: number): Promise<KubeObject> {
-    const { client, clock, image } = this.#options
-    const job = jobOf({ run: this.#run, image, parts, deadlineMs: this.#deadlineMs })
+    const { client, clock, image, placement } = this.#options
+    const job = jobOf({ run: this.#run, image, ...(placement && { placement }), parts, deadlineMs: this.#deadlineMs })
     for (;;) {
       try {
         return await client.create(JOB, job, { ...AS_RENDERER, signal: this.#signal })

@@ -29,10 +29,17 @@ const FINISH_MS = 15_000
 /** Long enough for a person to read why one failed. */
 const KEPT_SECONDS = 300
 
+/** Where its pod may run, as the pods of the programs. */
+export interface Placement {
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly tolerations: readonly { readonly key: string; readonly value?: string; readonly effect?: string }[]
+}
+
 export interface JobWish {
   /** Of this render alone. */
   readonly run: string
   readonly image: string
+  readonly placement?: Placement
   readonly parts: number
   readonly deadlineMs: number
 }
@@ -47,7 +54,7 @@ export const wholeDeadlineMs = (deadlineMs: number): number => START_MS + deadli
 
 const metaOf = (run: string, name: string) => ({ name, namespace: RENDER_NAMESPACE, labels: labelsOf(run) })
 
-export function jobOf({ run, image, parts, deadlineMs }: JobWish): KubeObject {
+export function jobOf({ run, image, placement = ANYWHERE, parts, deadlineMs }: JobWish): KubeObject {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -59,10 +66,23 @@ export function jobOf({ run, image, parts, deadlineMs }: JobWish): KubeObject {
       backoffLimit: 0,
       activeDeadlineSeconds: Math.ceil(wholeDeadlineMs(deadlineMs) / 1_000),
       ttlSecondsAfterFinished: KEPT_SECONDS,
-      template: { metadata: { labels: labelsOf(run) }, spec: podSpec(run, image, parts) },
+      template: { metadata: { labels: labelsOf(run) }, spec: { ...podSpec(run, image, parts), ...placed(placement) } },
     },
   }
 }
+
+const ANYWHERE: Placement = { nodeSelector: {}, tolerations: [] }
+
+const placed = ({ nodeSelector, tolerations }: Placement) => ({
+  nodeSelector: { 'kubernetes.io/os': 'linux', ...nodeSelector },
+  ...(tolerations.length > 0 && {
+    tolerations: tolerations.map(({ key, value, effect }) => ({
+      key,
+      ...(value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value }),
+      ...(effect !== undefined && { effect }),
+    })),
+  }),
+})
 
 const podSpec = (run: string, image: string, parts: number) => ({
   restartPolicy: 'Never',
@@ -74,7 +94,6 @@ const podSpec = (run: string, image: string, parts: number) => ({
   dnsPolicy: 'None',
   dnsConfig: { nameservers: ['127.0.0.1'] },
   terminationGracePeriodSeconds: 1,
-  nodeSelector: { 'kubernetes.io/os': 'linux' },
   securityContext: {
     runAsNonRoot: true,
     runAsUser: UID,
