@@ -7,7 +7,7 @@ import { chaos } from '#test/support/fleets/rollout-chaos.ts'
 import { rolloutMutants } from '#test/support/fleets/rollout-mutants.ts'
 import { seeds } from '#test/support/clocks/scheduler.ts'
 
-const SEEDS = inFull(120, 15)
+const SEEDS = inFull(120, 6)
 
 describe('F18, F20: a rollout among machines that die, people who edit and permits that end', () => {
   test(`holds to its rules in ${SEEDS} seeds`, () => {

@@ -312,6 +312,8 @@ export interface SetMutant {
   readonly name: string
   readonly faults: readonly FaultKind[]
   readonly within: number
+  /** A seed that showed it: tried first by default. */
+  readonly shownBy?: number
   readonly parts: Parts
 }
 
@@ -334,6 +336,7 @@ export const setMutants: readonly SetMutant[] = [
     name: 'what an old cache says is believed: permits are asked for without looking at the set again',
     faults: ['Stale', 'TimeTravel'],
     within: 60,
+    shownBy: 6,
     parts: {
       act: async (t, action, seen, context) =>
         action.kind === 'Ask' ? requestPermit(tools(t), action.permit, action.request) : act(t, action, seen, context),

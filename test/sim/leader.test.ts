@@ -28,7 +28,7 @@ const LEDGER = { namespace: 'default', name: 'ledger' }
 const LEASE = { namespace: 'kubenode-system', name: 'defender' }
 /** So often that a pause has a fair chance to fall between a read and its write. */
 const EVERY_MS = 100
-const SEEDS = inFull(100, 15)
+const SEEDS = inFull(100, 6)
 
 type Book = (process: SimProcess, term: LeaderContext) => Promise<unknown>
 

@@ -5,7 +5,7 @@ import { mutants } from './mutants.ts'
 import { defenderSimulation } from './world.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
-const SEEDS = inFull(1_000, 8)
+const SEEDS = inFull(1_000, 4)
 const MANY_MS = inFull(1_800_000, 180_000)
 /** A run takes a third of a second of one core, and there are a hundred; a busy machine gives a tenth of a core. */
 const EVERY_WRITE_MS = 400_000

@@ -5,7 +5,7 @@ import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../ha
 import { mutants } from './mutants.ts'
 import { exampleSimulation } from './simulation.ts'
 
-const SEEDS = inFull(250, 20)
+const SEEDS = inFull(250, 10)
 
 describe('the example controller', () => {
   test('without faults it does what each phase asks for', async () => {

@@ -6,7 +6,7 @@ import { machineSimulation } from './simulation.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
 /** A seed is twelve phases of minutes each; a full run has more of them. */
-const SEEDS = inFull(100, 4)
+const SEEDS = inFull(100, 2)
 
 describe('machines and their sets', () => {
   test('without faults they do what each phase asks for', async () => {

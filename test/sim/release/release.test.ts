@@ -12,7 +12,7 @@ import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
 import { clustersToLookAt, isOver, planRelease } from '#sync/release/stages.ts'
 
-const SEEDS = inFull(300, 20)
+const SEEDS = inFull(300, 8)
 const STEPS = 40
 const SET = 'MachineComponentSet.kubenode.io/base'
 const RULE = 'NodeRemedier.kubenode.io/disk'

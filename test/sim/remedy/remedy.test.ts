@@ -6,7 +6,7 @@ import { controllers, morePhases, remedySimulation } from './simulation.ts'
 import { inFull, isFull } from '#test/support/tools/full.ts'
 
 /** A thousand where there is time. */
-const SEEDS = inFull(1_000, 4)
+const SEEDS = inFull(1_000, 2)
 const MORE_SEEDS = inFull(1_000, 1)
 /** A rejected supersession that was not retried; two nodes that fell silent while permits for others were requested. */
 const HARD = process.env['SIM_SEED'] === undefined ? [296, 446, 845] : []
