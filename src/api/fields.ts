@@ -16,6 +16,7 @@ import {
   str,
   time,
   type Field,
+  type Props,
 } from './build.ts'
 import { check } from './extras.ts'
 import { phaseNames, type PhaseTable } from './phases.ts'
@@ -310,6 +311,14 @@ export const waitingFor = (doc = WAITS) => obj(doc, waitingFields())
 /** Of something that holds keep waiting by themselves. */
 export const waitingForHold = () =>
   obj(WAITS, { ...waitingFields(), hold: optional(objectName('The hold that it waits for.')) })
+
+/** What every part reports of its objects. */
+export const status = <P extends Props>(doc: string, own: P) =>
+  obj(doc, { observedGeneration: optional(observedGeneration()), ...own, conditions: optional(conditions()) })
+
+/** Of an object that can wait for others. */
+export const statusWithWait = <P extends Props>(doc: string, own: P) =>
+  status(doc, { ...own, waitingFor: optional(waitingFor()) })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
 

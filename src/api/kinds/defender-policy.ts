@@ -140,8 +140,7 @@ const spec = s.obj('The permitted disruption.', {
   ),
 })
 
-const status = s.obj('The observed state of the policy.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the policy.', {
   targets: s.optional(f.count('Number of targets that the policy applies to.')),
   decisions: s.optional(
     s.obj('Decisions in the last hour.', {
@@ -151,7 +150,6 @@ const status = s.obj('The observed state of the policy.', {
     }),
   ),
   breaker: s.optional(s.choice('State of the breaker.', ['Closed', 'Open', 'HalfOpen'])),
-  conditions: s.optional(f.conditions()),
 })
 
 export const defenderPolicy = defineKind({

@@ -158,8 +158,7 @@ const spec = s.obj('The repository to follow, and how.', {
   ),
 })
 
-const status = s.obj('The observed state of the repository.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.statusWithWait('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   signer: s.optional(f.sentence('The signer of the commit.')),
@@ -184,8 +183,6 @@ const status = s.obj('The observed state of the repository.', {
     ),
   ),
   renderErrors: s.optional(s.list('Render errors; truncated.', f.sentence('One error.', 1_024), { max: 10 })),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
 export const fleetSource = defineKind({

@@ -151,8 +151,7 @@ const slice = s.rule(
   },
 )
 
-const status = s.obj('Progress of the rollout.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.statusWithWait('Progress of the rollout.', {
   phase: s.optional(f.phase('Set')),
   revisions: s.optional(
     s.obj('The current revisions.', {
@@ -220,8 +219,6 @@ const status = s.obj('Progress of the rollout.', {
       { keys: ['component'], max: MAX_COMPONENTS },
     ),
   ),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
 export const machineComponentSet = defineKind({

@@ -185,8 +185,7 @@ const spec = s.rule(
   },
 )
 
-const status = s.obj('The observed state of the machine.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the machine.', {
   phase: s.optional(f.phase('Machine')),
   nodeRef: s.optional(
     s.obj('The Node of this machine.', {
@@ -231,7 +230,6 @@ const status = s.obj('The observed state of the machine.', {
       max: 20,
     }),
   ),
-  conditions: s.optional(f.conditions()),
 })
 
 export const machine = defineKind({

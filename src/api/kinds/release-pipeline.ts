@@ -124,8 +124,7 @@ const spec = s.obj('The stages.', {
   keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = s.obj('The observed state of the pipeline.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the pipeline.', {
   clusters: s.optional(
     s.mapList(
       'Number of clusters per stage.',
@@ -136,7 +135,6 @@ const status = s.obj('The observed state of the pipeline.', {
       { keys: ['stage'], max: MAX_STAGES },
     ),
   ),
-  conditions: s.optional(f.conditions()),
 })
 
 export const releasePipeline = defineKind({
