@@ -130,3 +130,7 @@ export const isPinned = (record: ComponentRecord, target: Tried): boolean =>
 
 /** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
+
+/** No other version is being prepared for this component. */
+export const isAtRest = ({ state }: ComponentRecord): boolean =>
+  state === 'Healthy' || state === 'Degraded' || state === 'RolledBack' || state === 'Failed'

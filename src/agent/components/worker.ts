@@ -1,15 +1,16 @@
 // The loop of one component: read, plan, act, one action at a time. Fetching runs beside it, so that a crashed process never waits for a download.
-import { assertNever, messageOf } from '#lib/errors.ts'
+import { assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { KnownDigests } from '../files/digest.ts'
 import { lastLines } from '../last-lines.ts'
-import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
-import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
+import type { AdoptionReport } from './adoption.ts'
+import { AdoptionLook } from './adoption-look.ts'
+import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
+import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
 import { withOutput, type Cause } from './cause.ts'
 import { Journal } from './journal.ts'
-import { readKept } from './kept.ts'
 import { type ComponentOrder, UNREAD } from './order.ts'
 import {
   planComponent,
@@ -20,18 +21,14 @@ import {
   type ProbeReading,
 } from './plan.ts'
 import { Probing } from './probing.ts'
-import { generationAfter, type Attempt, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
-import { lookAtRemoval } from './removal-look.ts'
+import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
+import { RemovalOutlook } from './removal-outlook.ts'
 import { KeptSpec } from './slot.ts'
 import { Staging } from './staging.ts'
 import { StartTries } from './start-tries.ts'
-import { Switcher, foreignError } from './switch.ts'
+import { Switcher } from './switch.ts'
+import { Visits } from './visits.ts'
 import type { WorkerDeps } from './worker-deps.ts'
-
-interface Visit {
-  readonly run: () => Promise<void>
-  readonly drop: () => void
-}
 
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
@@ -62,21 +59,19 @@ export class ComponentWorker {
   #isDirty = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
-  #visits: Visit[] = []
+  readonly #visits = new Visits()
   #drift: string | undefined
   #foreign: readonly string[] = []
-  readonly #digests: KnownDigests
-  #adoption: AdoptionReport | undefined
-  #inTheWay: string | undefined
-  /** Slot for which the report is of what was kept. */
-  #keptIn: string | undefined
-  #removal: { readonly key: string; readonly plan: RemovalPlan } | undefined
+  readonly #adoption: AdoptionLook
+  readonly #removal: RemovalOutlook
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
     this.#deps = deps
     this.#log = deps.log.with({ component })
-    this.#digests = new KnownDigests(deps.files)
+    const known = { ...deps, digests: new KnownDigests(deps.files) }
+    this.#adoption = new AdoptionLook(known, component, (slot) => this.#staged.read(slot))
+    this.#removal = new RemovalOutlook(known, component, (record) => this.#specInUse(record))
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
     this.#inUse = new KeptSpec(deps, component)
@@ -137,12 +132,12 @@ export class ComponentWorker {
 
   /** What adopting the files of others would do, or has kept. */
   get adoption(): AdoptionReport | undefined {
-    return this.#adoption
+    return this.#adoption.report
   }
 
   /** What would happen if the component left now. */
   get removal(): RemovalPlan | undefined {
-    return this.record?.removal ?? this.#removal?.plan
+    return this.record?.removal ?? this.#removal.plan
   }
 
   setDrift(drift: string | undefined, foreign: readonly string[] = []): void {
@@ -157,12 +152,11 @@ export class ComponentWorker {
   /** Runs between two steps; not while a switch is open or nothing is in use. */
   between(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
     const isCalm = (): boolean =>
       this.record?.current !== undefined && this.record.open === undefined && this.record.removal === undefined
-    this.#visits.push({ run: () => (isCalm() ? work() : Promise.resolve()).then(resolve, reject), drop: resolve })
+    const visited = this.#visits.add(() => (isCalm() ? work() : Promise.resolve()))
     this.wake()
-    return promise
+    return visited
   }
 
   /** Nothing is installed and nothing is requested. */
@@ -170,8 +164,8 @@ export class ComponentWorker {
     return this.record === undefined && this.#order.kind === 'Remove' && this.#busy === undefined
   }
 
-  async load(): Promise<void> {
-    await this.#journal.load()
+  load(): Promise<void> {
+    return this.#journal.load()
   }
 
   setOrder(order: ComponentOrder): void {
@@ -205,7 +199,7 @@ export class ComponentWorker {
     this.#probing.stop()
     this.#staging.stop('the agent is stopping')
     await this.#busy
-    for (const visit of this.#visits.splice(0)) visit.drop()
+    this.#visits.drop()
   }
 
   /** Resolves when the worker is idle; for tests and for a clean shutdown. */
@@ -218,7 +212,7 @@ export class ComponentWorker {
       this.#isDirty = false
       this.#timer?.cancel()
       try {
-        for (const visit of this.#visits.splice(0)) await visit.run()
+        await this.#visits.run()
         await this.#turn()
       } catch (e) {
         this.#log.error('component step failed', { error: e })
@@ -238,7 +232,9 @@ export class ComponentWorker {
       this.#waitingBecause = plan.because
       if (!isTold) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
-      return this.#lookAtRemoval(this.record)
+      const change = { drift: this.#drift, foreign: this.#foreign.length }
+      if (await this.#removal.look(this.record, change)) this.#deps.onChange()
+      return
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     // Observing changes nothing: a wait continues until an action is done.
@@ -267,7 +263,7 @@ export class ComponentWorker {
     this.#probing.watch(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
     if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#starts.noteUp()
     const startFailure = this.#starts.failure
-    await this.#lookAtOthers(record)
+    if (await this.#adoption.look(record)) this.#deps.onChange()
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {
@@ -286,40 +282,9 @@ export class ComponentWorker {
       asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,
       adoption: this.#deps.adoption?.() ?? 'Refuse',
-      inTheWay: this.#inTheWay,
+      inTheWay: this.#adoption.inTheWay,
       isNodeFrozen,
     }
-  }
-
-  /** What other programs have at the paths of the staged version; afterwards, what was kept of it. */
-  async #lookAtOthers(record: ComponentRecord | undefined): Promise<void> {
-    const deps = { ...this.#deps, digests: this.#digests }
-    const before = JSON.stringify(this.#adoption)
-    const slot = record?.state === 'Staged' ? record.staged?.id : undefined
-    const spec = slot === undefined ? undefined : await this.#staged.read(slot)
-    this.#inTheWay = undefined
-    if (slot !== undefined && spec !== undefined) {
-      const kept = await readKept(deps, this.component)
-      const standings = await standingsOf(deps, spec, slot, kept)
-      const isFirst = record?.current === undefined && spec.service !== undefined
-      const unit = isFirst ? await deps.processes.standing?.(this.component, spec.service) : undefined
-      const stays = unit === undefined || !isFirst ? [] : await this.#dropIns(spec.service)
-      this.#adoption = adoptionReport(standings, unit, stays)
-      const problem = foreignError(
-        this.component,
-        inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept),
-        deps.machine,
-      )
-      this.#inTheWay = problem?.message
-    } else if (record?.state === 'Healthy' && this.#keptIn !== record.current?.id) {
-      this.#keptIn = record.current?.id
-      this.#adoption = keptReport(await readKept(deps, this.component))
-    }
-    if (JSON.stringify(this.#adoption) !== before) this.#deps.onChange()
-  }
-
-  async #dropIns(service: MachineComponentSpec['service']): Promise<readonly string[]> {
-    return service === undefined ? [] : ((await this.#deps.processes.dropIns?.(this.component, service)) ?? [])
   }
 
   async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
@@ -355,8 +320,7 @@ export class ComponentWorker {
         this.#probing.stop()
         return this.#switcher.go()
       case 'UseInPlace':
-        await this.#useInPlace()
-        return
+        return this.#useInPlace()
       case 'Commit':
         // The modification is in the previous copy; the next check reports on this one.
         this.#drift = undefined
@@ -376,13 +340,12 @@ export class ComponentWorker {
         return this.#starts.try(() => this.#switcher.start())
       case 'Restart':
         this.#probing.stop()
-        return this.#starts.try(() => this.#restart())
+        return this.#starts.try(() => restartAsked(this.#repairParts()))
       case 'Reinstall':
         this.#probing.stop()
-        return this.#reinstall()
+        return reinstallAsked(this.#repairParts())
       case 'Degrade':
-        await this.#degrade(await this.#causeOf(action))
-        return
+        return this.#degrade(await this.#causeOf(action))
       case 'Recover':
         await this.#journal.step('recover', { probesPass: true }, {})
         return
@@ -391,7 +354,7 @@ export class ComponentWorker {
       case 'Remove':
         this.#probing.stop()
         this.#staging.stop('no longer desired')
-        return this.#switcher.remove(await this.#removalNow())
+        return this.#switcher.remove(await this.#removal.now(this.record))
       default:
         return assertNever(action)
     }
@@ -401,40 +364,6 @@ export class ComponentWorker {
   async #noteRemoval(onRemoval: OnRemoval | undefined): Promise<void> {
     const { message, reason, output } = this.record ?? {}
     await this.#journal.write({ onRemoval, message, reason, output })
-  }
-
-  /** What was reported as harmless, and was allowed as such, restarts nothing. */
-  async #removalNow(): Promise<RemovalPlan> {
-    const now = await this.#plannedRemoval()
-    return now.restarts && this.#removal?.plan.restarts === false ? { how: 'Keep', restarts: false } : now
-  }
-
-  async #plannedRemoval(): Promise<RemovalPlan> {
-    const { record } = this
-    const spec = await this.#specInUse(record)
-    if (record?.current === undefined || spec === undefined) return { how: 'Uninstall', restarts: false }
-    const { id: slot, version } = record.current
-    const use = { component: this.component, slot, version, spec }
-    const wish = { wanted: record.onRemoval, isObserved: this.#deps.isObserved?.() ?? false }
-    return lookAtRemoval({ ...this.#deps, digests: this.#digests }, use, wish)
-  }
-
-  /** Computed again only when something that it depends on is different. */
-  async #lookAtRemoval(record: ComponentRecord | undefined): Promise<void> {
-    if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return
-    const main = this.#deps.processes.main?.(this.component)
-    const key = JSON.stringify([
-      record.current.id,
-      record.onRemoval,
-      this.#drift,
-      this.#foreign.length,
-      main,
-      this.#deps.processes.reading(this.component),
-      this.#deps.isObserved?.() ?? false,
-    ])
-    if (this.#removal?.key === key) return
-    this.#removal = { key, plan: await this.#plannedRemoval() }
-    this.#deps.onChange()
   }
 
   async #degrade({ because: reason, message, output }: Cause): Promise<void> {
@@ -458,36 +387,10 @@ export class ComponentWorker {
     await this.#switcher.dropOldSlots()
   }
 
-  async #restart(): Promise<void> {
-    const ask = this.#asks.take('Restart')
-    try {
-      await this.#switcher.restart()
-      ask?.done({ kind: 'Done' })
-    } catch (e) {
-      ask?.done(failed(messageOf(e)))
-      throw e
-    }
-  }
-
-  async #reinstall(): Promise<void> {
-    const ask = this.#asks.take('Reinstall')
-    const { record } = this
-    if (ask === undefined) return
-    if (record?.current === undefined || !isAtRest(record))
-      return ask.done(failed(`${this.component} is being changed already`))
-    const { version, config } = record.current
-    const target: Attempt = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
-    try {
-      const request = { component: this.component, target, generation: generationAfter(record.current) }
-      const { slot } = await this.#deps.stage(request, new AbortController().signal)
-      if ((await this.#deps.isNodeFrozen?.()) === true) return ask.done(REFUSED)
-      this.#asks.holdUntilSwitched(ask)
-      await this.#switcher.beginAgain(slot)
-      if (this.record?.open === undefined) this.#asks.switched(failed(this.record?.message ?? 'rolled back'))
-    } catch (e) {
-      this.#asks.drop()
-      ask.done(failed(messageOf(e)))
-    }
+  #repairParts(): RepairParts {
+    const { stage, isNodeFrozen } = this.#deps
+    const asks = this.#asks
+    return { component: this.component, journal: this.#journal, switcher: this.#switcher, asks, stage, isNodeFrozen }
   }
 
   #later(ms: number): void {
@@ -495,7 +398,3 @@ export class ComponentWorker {
     this.#timer = this.#deps.clock.after(ms, () => this.wake())
   }
 }
-
-/** No other version is being prepared for this component. */
-const isAtRest = ({ state }: ComponentRecord): boolean =>
-  state === 'Healthy' || state === 'Degraded' || state === 'RolledBack' || state === 'Failed'

@@ -1,0 +1,66 @@
+// What other programs have at the paths of the staged version; afterwards, what was kept of it.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { KnownDigests } from '../files/digest.ts'
+import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
+import { readKept } from './kept.ts'
+import type { ComponentRecord } from './record.ts'
+import { foreignError } from './switch.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+type Spec = MachineComponentSpec
+
+export class AdoptionLook {
+  readonly #deps: WorkerDeps & { readonly digests: KnownDigests }
+  readonly #component: string
+  readonly #specIn: (slot: string) => Promise<Spec | undefined>
+  #report: AdoptionReport | undefined
+  #inTheWay: string | undefined
+  /** Slot for which the report is of what was kept. */
+  #keptIn: string | undefined
+
+  constructor(
+    deps: WorkerDeps & { readonly digests: KnownDigests },
+    component: string,
+    specIn: (slot: string) => Promise<Spec | undefined>,
+  ) {
+    this.#deps = deps
+    this.#component = component
+    this.#specIn = specIn
+  }
+
+  get report(): AdoptionReport | undefined {
+    return this.#report
+  }
+
+  /** Why the staged version may not be switched to; undefined when nothing is in the way. */
+  get inTheWay(): string | undefined {
+    return this.#inTheWay
+  }
+
+  /** True when the report is another one. */
+  async look(record: ComponentRecord | undefined): Promise<boolean> {
+    const before = JSON.stringify(this.#report)
+    const slot = record?.state === 'Staged' ? record.staged?.id : undefined
+    const spec = slot === undefined ? undefined : await this.#specIn(slot)
+    this.#inTheWay = undefined
+    if (slot !== undefined && spec !== undefined) {
+      await this.#lookAtStaged(slot, spec, record?.current === undefined)
+    } else if (record?.state === 'Healthy' && this.#keptIn !== record.current?.id) {
+      this.#keptIn = record.current?.id
+      this.#report = keptReport(await readKept(this.#deps, this.#component))
+    }
+    return JSON.stringify(this.#report) !== before
+  }
+
+  async #lookAtStaged(slot: string, spec: Spec, isFirst: boolean): Promise<void> {
+    const deps = this.#deps
+    const kept = await readKept(deps, this.#component)
+    const standings = await standingsOf(deps, spec, slot, kept)
+    const service = isFirst ? spec.service : undefined
+    const unit = service && (await deps.processes.standing?.(this.#component, service))
+    const stays = unit && service && (await deps.processes.dropIns?.(this.#component, service))
+    this.#report = adoptionReport(standings, unit, stays ?? [])
+    const others = inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept)
+    this.#inTheWay = foreignError(this.#component, others, deps.machine)?.message
+  }
+}

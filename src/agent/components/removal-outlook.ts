@@ -1,0 +1,68 @@
+// What would happen to a component if it left now, kept until something that it depends on is different.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { KnownDigests } from '../files/digest.ts'
+import type { ComponentRecord, RemovalPlan } from './record.ts'
+import { lookAtRemoval } from './removal-look.ts'
+import type { WorkerDeps } from './worker-deps.ts'
+
+type SpecOf = (record: ComponentRecord | undefined) => Promise<MachineComponentSpec | undefined>
+
+/** How the component differs from what was installed. */
+interface Change {
+  readonly drift: string | undefined
+  /** Number of foreign files that were left in place. */
+  readonly foreign: number
+}
+
+export class RemovalOutlook {
+  readonly #deps: WorkerDeps & { readonly digests: KnownDigests }
+  readonly #component: string
+  readonly #specInUse: SpecOf
+  #last: { readonly key: string; readonly plan: RemovalPlan } | undefined
+
+  constructor(deps: WorkerDeps & { readonly digests: KnownDigests }, component: string, specInUse: SpecOf) {
+    this.#deps = deps
+    this.#component = component
+    this.#specInUse = specInUse
+  }
+
+  get plan(): RemovalPlan | undefined {
+    return this.#last?.plan
+  }
+
+  /** True when the plan was computed again. */
+  async look(record: ComponentRecord | undefined, { drift, foreign }: Change): Promise<boolean> {
+    if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return false
+    const { processes } = this.#deps
+    const key = JSON.stringify([
+      record.current.id,
+      record.onRemoval,
+      drift,
+      foreign,
+      processes.main?.(this.#component),
+      processes.reading(this.#component),
+      this.#isObserved(),
+    ])
+    if (this.#last?.key === key) return false
+    this.#last = { key, plan: await this.#planned(record) }
+    return true
+  }
+
+  /** What was reported as harmless, and was allowed as such, restarts nothing. */
+  async now(record: ComponentRecord | undefined): Promise<RemovalPlan> {
+    const now = await this.#planned(record)
+    return now.restarts && this.#last?.plan.restarts === false ? { how: 'Keep', restarts: false } : now
+  }
+
+  async #planned(record: ComponentRecord | undefined): Promise<RemovalPlan> {
+    const spec = await this.#specInUse(record)
+    if (record?.current === undefined || spec === undefined) return { how: 'Uninstall', restarts: false }
+    const { id: slot, version } = record.current
+    const use = { component: this.#component, slot, version, spec }
+    return lookAtRemoval(this.#deps, use, { wanted: record.onRemoval, isObserved: this.#isObserved() })
+  }
+
+  #isObserved(): boolean {
+    return this.#deps.isObserved?.() ?? false
+  }
+}
