@@ -1,13 +1,11 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
-import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import type { JoinGround } from '../module.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import { jsonEqual } from '#lib/json.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -24,13 +22,13 @@ import { leaseType } from '#runtime/lease.ts'
 import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { SharedReads } from '#runtime/shared-reads.ts'
-import type { KubeObject } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { removalPermits } from './plan-delete.ts'
+import { applySpec, writeFinalizers, writeSpec } from './write-spec.ts'
 import { recordAbandoned } from './abandoned.ts'
 import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
 
@@ -63,12 +61,7 @@ export async function act(
   const nodeRef = { name: node?.metadata.name ?? '', uid: node?.metadata.uid ?? '' }
   switch (action.kind) {
     case 'AddFinalizer':
-      return updateExactly(
-        client,
-        machineType,
-        withFinalizers(machine, (f) => [...f, FINALIZERS.machine]),
-        { fieldManager, signal },
-      )
+      return writeFinalizers(client, machine, (f) => [...f, FINALIZERS.machine], signal)
     case 'Provision':
       return provision(tools, seen, signal)
     case 'Seal':
@@ -145,24 +138,11 @@ export async function act(
     case 'DeleteLease':
       return deleteLeases(client, machine, action.withNode, signal)
     case 'RemoveFinalizer':
-      return updateExactly(
-        client,
-        machineType,
-        withFinalizers(machine, (f) => f.filter((x) => x !== FINALIZERS.machine)),
-        {
-          fieldManager,
-          signal,
-        },
-      ).then(goneIsDone)
+      return writeFinalizers(client, machine, (f) => f.filter((x) => x !== FINALIZERS.machine), signal).then(goneIsDone)
     default:
       return assertNever(action)
   }
 }
-
-const withFinalizers = (m: Machine, change: (list: readonly string[]) => readonly string[]): Machine => ({
-  ...m,
-  metadata: { ...m.metadata, finalizers: change(m.metadata.finalizers ?? []) },
-})
 
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
 const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
@@ -212,53 +192,6 @@ async function provision(
   const { providerID, address } = made.host
   if (machine.spec.providerID === providerID) return applied
   return applySpec(client, machine, { providerID, address, components: machine.spec.components }, signal)
-}
-
-type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components' | 'leaving']?: Machine['spec'][K] | undefined }
-
-/** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
-function applySpec(
-  client: KubeClient,
-  { metadata }: Machine,
-  { providerID, address, components, leaving }: OwnSpec,
-  signal: AbortSignal,
-): Promise<WriteOutcome<Machine>> {
-  const { name, uid, resourceVersion } = metadata
-  const object: KubeObject = {
-    apiVersion: API_GROUP_VERSION,
-    kind: machineType.kind,
-    metadata: { ...(name && { name }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
-    spec: {
-      ...(providerID !== undefined && { providerID }),
-      ...(address !== undefined && { address }),
-      ...(components !== undefined && components.length > 0 && { components }),
-      ...(leaving === true && { leaving }),
-    },
-  }
-  return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
-}
-
-/**
- * An apply removes only entries without another owner: entries that a user wrote when creating the Machine would stay for ever. The server does not show who
- * owns the entries of the list, so a second write replaces those of other owners.
- */
-async function writeSpec(
-  client: KubeClient,
-  machine: Machine,
-  spec: OwnSpec,
-  signal: AbortSignal,
-): Promise<WriteOutcome<Machine>> {
-  const written = await applySpec(client, machine, spec, signal)
-  if (written.kind !== 'Applied') return written
-  const { object } = written
-  const { components = [] } = spec
-  if (jsonEqual(object.spec.components ?? [], components)) return written
-  return updateExactly(
-    client,
-    machineType,
-    { ...object, spec: { ...object.spec, components } },
-    { fieldManager, signal },
-  )
 }
 
 /** Read again right before: after it there is no way back. A machine that never served is let go without a permit. */

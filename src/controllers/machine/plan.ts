@@ -3,28 +3,16 @@ import type { ComponentEntry } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
-import { ANNOTATIONS } from '#api/names.ts'
-import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
-import { drainPlan } from '#nodes/drain.ts'
 import { endsIn, isNodeFrozen } from '#holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
-import { isNodeReady } from '#nodes/objects.ts'
 import { SECRET_LOOK_MS } from '#secrets/secret-values.ts'
 import { jsonEqual } from '#lib/json.ts'
-import {
-  DELETE_OWNER,
-  DRAIN_LOOK_MS,
-  SWITCH_OWNER,
-  type MachineAction,
-  type MachinePlan,
-  isDrained,
-  noticeOf,
-  podsSeen,
-} from './actions.ts'
+import { DRAIN_LOOK_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
 import { desiredComponents } from './desired-components.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
-import { handedBackNode, syncedNode } from './node-sync.ts'
+import { claimActions, cordonActions, drainActions, nodeActions } from './node-actions.ts'
+import { handedBackNode } from './node-sync.ts'
 import { type Orders, planOrders } from './orders.ts'
 import { planDelete, planHandBack } from './plan-delete.ts'
 import { hasAgent, hasLeft, planLeaving } from './plan-hand-back.ts'
@@ -40,12 +28,12 @@ import {
   isObserved,
   isProvided,
   lostAfterMs,
-  missingComponents,
   nameOf,
   uidOf,
 } from './seen.ts'
 import { unservedWait } from './waits.ts'
-import { type WorkloadLook, isSettled, isWorkload, lookAtWorkload } from './workloads.ts'
+import { replaceActions, untilNextOf, workloadLooks } from './workload-plan.ts'
+import { isWorkload } from './workloads.ts'
 
 const PROVISION_LOOK_MS = 2_000
 
@@ -257,38 +245,6 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   return [{ kind: 'WriteHost', providerID, address, reason: 'the provider reports a new name or address' }]
 }
 
-/** Reconciles follow quickly while pods are moving: no event announces them. */
-const WORKLOAD_LOOK_MS = 2_000
-const STAGED_LOOK_MS = 30_000
-
-function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
-  const { machine, workloads } = seen
-  const reports = machine.status?.components ?? []
-  return (machine.spec.components ?? []).flatMap((entry): WorkloadLook[] => {
-    if (entry.workload !== true) return []
-    const before = reports.find((r) => r.name === entry.name)
-    if (before !== undefined && isSettled(entry, before)) return [{ kind: 'Report', report: before }]
-    const found = workloads.find((w) => w.component === entry.name)
-    return [lookAtWorkload({ entry, before, seen: found, isFirstInstall: isFirstInstall(seen), now })]
-  })
-}
-
-/** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
-function untilNextOf(look: WorkloadLook): number | undefined {
-  if (isMoving(look)) return WORKLOAD_LOOK_MS
-  return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
-}
-
-const isMoving = ({ report }: WorkloadLook): boolean =>
-  report.state === 'Switching' || report.state === 'Probing' || report.state === 'Fetching'
-
-function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] {
-  if (look.kind !== 'Replace') return []
-  const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
-  const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit
-  return [{ kind: 'ReplacePods', component: name, pods: look.pods, permit, reason: `${name} goes to ${version}` }]
-}
-
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
 /** Why it must be created; undefined when it need not be. */
@@ -367,72 +323,4 @@ function componentActions({ machine }: Seen, components: Orders['components'], {
   const names = given.map((o) => `${o.entry.name} ${o.entry.version}`)
   const reason = names.length > 0 ? `switch ${names.join(', ')}` : 'the desired components of the machine changed'
   return [{ kind: 'WriteComponents', components, given, reason }]
-}
-
-/** Owners come before a drain and go when the switch they were for is over. */
-function cordonActions(
-  { machine, node }: Seen,
-  components: Orders['components'],
-  { draining, given }: Orders,
-): MachineAction[] {
-  if (node === undefined) return []
-  const read = cordonOwners(node)
-  const owners = read.kind === 'Owners' ? Object.keys(read.owners) : []
-  const needed = new Set([...draining, ...given].filter((o) => o.needsDrain).map((o) => SWITCH_OWNER + o.entry.name))
-  const isBusy = (name: string) => {
-    const report = machine.status?.components?.find((c) => c.name === name)
-    return components.some((c) => c.name === name && c.switch !== undefined) || BUSY.has(report?.state ?? '')
-  }
-  const add = [...needed]
-    .filter((owner) => !isCordonedBy(node, owner))
-    .map((owner): MachineAction => ({
-      kind: 'Cordon',
-      owner,
-      claim: { reason: `machine ${nameOf(machine)} switches ${owner.slice(SWITCH_OWNER.length)}` },
-      reason: 'the switch needs a drain',
-    }))
-  const drop = owners
-    .filter(
-      (o) =>
-        o === DELETE_OWNER || (o.startsWith(SWITCH_OWNER) && !needed.has(o) && !isBusy(o.slice(SWITCH_OWNER.length))),
-    )
-    .map((owner): MachineAction => ({
-      kind: 'Uncordon',
-      owner,
-      reason: 'the operation that cordoned the node has finished',
-    }))
-  return [...add, ...drop]
-}
-
-/** Between the order and its end no pod may return to the node; and a node on which a component failed should not get pods. */
-const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
-
-function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction[] {
-  const [order] = draining
-  if (order === undefined || node === undefined || pods === undefined) return []
-  if (!isCordonedBy(node, SWITCH_OWNER + order.entry.name) || drainPlan(pods).evict.length === 0) return []
-  return [{ kind: 'Drain', permit: order.permit, reason: `${order.entry.name} asks for an empty node` }]
-}
-
-/** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */
-function claimActions(seen: Seen): MachineAction[] {
-  const { machine, node } = seen
-  if (node === undefined || (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen))) return []
-  if (node.metadata.annotations?.[ANNOTATIONS.machineUid] === uidOf(machine)) return []
-  return [{ kind: 'ClaimNode', reason: 'the node is marked with the machine that it belongs to' }]
-}
-
-function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {
-  const { machine, node } = seen
-  // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
-  if (node === undefined || (isFirstInstall(seen) && !isNodeReady(node))) return []
-  // The agent has not joined yet.
-  if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
-  const areComponentsIn =
-    isFirstInstall(seen) && components.length > 0 && missingComponents(machine, components).length === 0
-  const mayOpen = areComponentsIn || (isFirstInstall(seen) && components.length === 0 && seen.claims.length === 0)
-  if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
-  const reason =
-    mayOpen && isFirstInstall(seen) ? 'the required components are installed' : 'the node differs from Machine.spec'
-  return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
 }

@@ -1,0 +1,72 @@
+// Writes what is the machine controller's in a Machine: its fields of the spec, and its finalizer.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+const fieldManager = FIELD_MANAGERS.machine
+
+type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components' | 'leaving']?: Machine['spec'][K] | undefined }
+
+/** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
+export function applySpec(
+  client: KubeClient,
+  { metadata }: Machine,
+  { providerID, address, components, leaving }: OwnSpec,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> {
+  const { name, uid, resourceVersion } = metadata
+  const object: KubeObject = {
+    apiVersion: API_GROUP_VERSION,
+    kind: machineType.kind,
+    metadata: { ...(name && { name }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    spec: {
+      ...(providerID !== undefined && { providerID }),
+      ...(address !== undefined && { address }),
+      ...(components !== undefined && components.length > 0 && { components }),
+      ...(leaving === true && { leaving }),
+    },
+  }
+  return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
+}
+
+/**
+ * An apply removes only entries without another owner: entries that a user wrote when creating the Machine would stay for ever. The server does not show who
+ * owns the entries of the list, so a second write replaces those of other owners.
+ */
+export async function writeSpec(
+  client: KubeClient,
+  machine: Machine,
+  spec: OwnSpec,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> {
+  const written = await applySpec(client, machine, spec, signal)
+  if (written.kind !== 'Applied') return written
+  const { object } = written
+  const { components = [] } = spec
+  if (jsonEqual(object.spec.components ?? [], components)) return written
+  return updateExactly(
+    client,
+    machineType,
+    { ...object, spec: { ...object.spec, components } },
+    { fieldManager, signal },
+  )
+}
+
+/** The exact version that was decided about. */
+export const writeFinalizers = (
+  client: KubeClient,
+  machine: Machine,
+  change: (list: readonly string[]) => readonly string[],
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> =>
+  updateExactly(client, machineType, withFinalizers(machine, change), { fieldManager, signal })
+
+const withFinalizers = (m: Machine, change: (list: readonly string[]) => readonly string[]): Machine => ({
+  ...m,
+  metadata: { ...m.metadata, finalizers: change(m.metadata.finalizers ?? []) },
+})
