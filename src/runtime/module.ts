@@ -3,7 +3,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { Controller } from './controller.ts'
+import { Controller, type ControllerOptions } from './controller.ts'
 import type { Informers } from './informers.ts'
 import type { Part } from './manager.ts'
 import type { RuntimeMetrics } from './metrics.ts'
@@ -19,6 +19,14 @@ export interface ModuleContext {
   readonly log: Logger
   readonly metrics: RuntimeMetrics
 }
+
+type FromContext = 'clock' | 'random' | 'log' | 'metrics'
+
+/** A controller of a module: its metrics carry its name. */
+export const controllerIn = (
+  { clock, random, log, metrics }: Pick<ModuleContext, FromContext>,
+  own: Omit<ControllerOptions, FromContext>,
+): Controller => new Controller({ ...own, clock, random, log, metrics: metrics.controller(own.name) })
 
 export interface RunningModule {
   readonly controllers: readonly Controller[]

@@ -1,7 +1,7 @@
 // The sync role: two loops on the hub, one per FleetSource and one per Release, and a fast check of local repositories so that a commit is noticed at once.
-import { Controller, type Reconcile } from '#runtime/controller.ts'
+import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
-import type { Module, RunningModule } from '#runtime/module.ts'
+import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
 import { isLocal } from './git/locate.ts'
 import type { SyncContext } from './hub/context.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
@@ -19,27 +19,18 @@ export const syncModule: Module<SyncContext> = { name: 'sync', setup }
 
 function setup(context: SyncContext): RunningModule {
   const parts = hubParts(context)
-  const sources = loop(context, 'fleetsource', SOURCE_TIMEOUT_MS, (key, c) => reconcileSource(parts, key, c))
-  const releases = loop(context, 'release', RELEASE_TIMEOUT_MS, (key, c) => reconcileRelease(parts, key, c))
+  const sources = controllerIn(context, {
+    name: 'fleetsource',
+    timeoutMs: SOURCE_TIMEOUT_MS,
+    reconcile: (key, c) => reconcileSource(parts, key, c),
+  })
+  const releases = controllerIn(context, {
+    name: 'release',
+    timeoutMs: RELEASE_TIMEOUT_MS,
+    reconcile: (key, c) => reconcileRelease(parts, key, c),
+  })
   wake(parts, sources, releases)
   return { controllers: [sources, releases], parts: [localWatch(parts, sources)] }
-}
-
-function loop(
-  { clock, random, log, metrics }: SyncContext,
-  name: string,
-  timeoutMs: number,
-  reconcile: Reconcile,
-): Controller {
-  return new Controller({
-    name,
-    reconcile,
-    clock,
-    random,
-    log,
-    timeoutMs,
-    metrics: metrics.controller(name),
-  })
 }
 
 /** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */

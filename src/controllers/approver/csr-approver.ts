@@ -9,7 +9,8 @@ import { nodeNameOf } from '#nodes/machine-node.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { secretType } from '#nodes/objects.ts'
 import { readContent } from '#identity/request-content.ts'
-import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import type { Controller, ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
 import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -27,24 +28,14 @@ const LOOK_AGAIN_MS = 5 * 60_000
 const MOST_RIVALS = 4
 const fieldManager = FIELD_MANAGERS.approver
 
-export function createApprover({
-  client,
-  informers,
-  clock,
-  random,
-  log,
-  metrics,
-  events,
-  lifeSeconds = DEFAULT_LIFE_SECONDS,
-}: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number }): Controller {
+export function createApprover(
+  context: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number },
+): Controller {
+  const { client, informers, clock, random, events, lifeSeconds = DEFAULT_LIFE_SECONDS } = context
   const requests = informers.of(certificateRequestType, { indexes: { [BY_MACHINE]: machinesOf } })
   const machines = informers.of(machineType, { indexes: { [BY_NODE_NAME]: (m) => [nodeNameOf(m)] } })
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'machine-csr',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('machine-csr'),
     allKeys: () => requests.list().map((r) => r.metadata.name ?? ''),
     reconcile: async (name, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
       requireFresh([requests, machines])

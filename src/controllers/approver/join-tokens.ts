@@ -8,7 +8,8 @@ import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#identity/join-token.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
-import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import type { Controller, ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
@@ -37,7 +38,7 @@ interface TokenTools {
 export function createTokenKeeper(
   context: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number },
 ): Controller {
-  const { client, informers, clock, random, log, metrics, lifeSeconds } = context
+  const { client, informers, clock, lifeSeconds } = context
   const machines = informers.of(machineType)
   const tools: TokenTools = { client, clock, randomBytes, ...(lifeSeconds !== undefined && { lifeSeconds }) }
   /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
@@ -46,12 +47,8 @@ export function createTokenKeeper(
   const settled = new Map<string, Machine>()
   /** The uid for which nothing is left behind, by machine. */
   const clean = new Map<string, string>()
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'join-token',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('join-token'),
     workers: WORKERS,
     allKeys: () => machines.list().map((m) => m.metadata.name ?? ''),
     reconcile: async (name, { signal }: ReconcileContext): Promise<Outcome> => {

@@ -5,7 +5,8 @@ import { jsonEqual } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isRevoked } from '#identity/agent-key.ts'
 import { firstEnd, type RevokedAgents, revokedAgents } from '#identity/revoked-agents.ts'
-import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import type { Controller, ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
@@ -23,21 +24,11 @@ const KEY = 'all'
 const LONGEST_WAIT_MS = 24 * 3_600_000
 const fieldManager = FIELD_MANAGERS.approver
 
-export function createRevokedList({
-  client,
-  informers,
-  clock,
-  random,
-  log,
-  metrics,
-}: Omit<ControllerContext, 'config'>): Controller {
+export function createRevokedList(context: Omit<ControllerContext, 'config'>): Controller {
+  const { client, informers, clock } = context
   const machines = informers.of(machineType)
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'revoked-agents',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('revoked-agents'),
     allKeys: () => [KEY],
     reconcile: async (_, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
       requireFresh([machines])

@@ -4,10 +4,9 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { ServerVersion } from '#placement/server-version.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
-import { Controller } from '#runtime/controller.ts'
 import { type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import type { CanaryAction } from './actions.ts'
@@ -27,7 +26,7 @@ interface Verdict {
 export const canaryModule: ControllerModule = { name: 'canary', setup }
 
 function setup(context: ControllerContext): RunningModule {
-  const { client, clock, random, log, metrics, events } = context
+  const { client, clock, events } = context
   const caches = cachesOf(context.informers)
   const observing = {
     caches,
@@ -36,12 +35,8 @@ function setup(context: ControllerContext): RunningModule {
     contents: CommittedContents.of(context.informers),
     now: () => clock.now(),
   }
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'canary',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('canary'),
     allKeys: () => caches.canaries.list().map((c) => c.metadata.name ?? ''),
     reconcile: reconcileWith<Seen, undefined, CanaryAction, Verdict>({
       clock,

@@ -162,7 +162,7 @@ function moveOne(context: Context, slice: Slice, givenUp: GivenUp | undefined, t
   const around = surroundings(context)
   const permit = context.seen.permits.get(slice.permit ?? '')
   const view = viewSlice(slice, permit, around, givenUp !== undefined || tally.failed > tally.allowed)
-  const moved = moveSlice(view, around, context.seen.set.spec.rollout, tally, givenUp)
+  const moved = moveSlice(view, around, { rollout: context.seen.set.spec.rollout, tally, givenUp })
   draft.actions.push(...moved.actions)
   return moved
 }

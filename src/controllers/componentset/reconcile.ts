@@ -9,12 +9,12 @@ import { CommittedContents } from '#declared/committed.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ReadSelector, readSelector } from '#placement/selecting.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
-import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import type { Controller } from '#runtime/controller.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import type { SetAction } from './actions.ts'
@@ -56,7 +56,7 @@ export interface Parts {
 export const componentSetModule: ControllerModule = { name: 'componentset', setup: (context) => setup(context) }
 
 export function setup(context: ControllerContext, parts: Parts = {}): RunningModule {
-  const { client, clock, random, log, metrics, events } = context
+  const { client, clock, log, events } = context
   const caches = cachesOf(context.informers)
   const tools = { client, now: () => clock.now() }
   const inspector = parts.inspector ?? createInspector(context.config.inspections ?? {})
@@ -80,12 +80,8 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
     return memo
   }
   caches.sets.onChange((_, now) => void (now === undefined && memos.clear()))
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'componentset',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('componentset'),
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
     reconcile: reconcileWith<Seen, Rules, SetAction, Verdict>({
       clock,

@@ -6,14 +6,13 @@ import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
-import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { requeueAfter } from '#runtime/outcome.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { SharedReads } from '#runtime/shared-reads.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { newlyExpiring } from './certificate.ts'
 import { type MachineTools, act } from './act.ts'
@@ -37,7 +36,7 @@ const WORKERS = 32
 export const machineModule: ControllerModule = { name: 'machine', setup }
 
 function setup(context: ControllerContext): RunningModule {
-  const { client, clock, random, log, metrics, events, config } = context
+  const { client, clock, random, events, config } = context
   const { providers, cluster, join } = config
   const caches = cachesOf(context.informers)
   const beats = () => new Heartbeats(() => clock.monotonic())
@@ -99,12 +98,8 @@ function setup(context: ControllerContext): RunningModule {
           events.record(machine, { type: 'Normal', reason, action: 'Reconcile', note: message })
     },
   })
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'machine',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('machine'),
     workers: WORKERS,
     allKeys: () => {
       quietLooks.allOver()

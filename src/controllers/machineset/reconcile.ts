@@ -3,10 +3,9 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
-import { Controller } from '#runtime/controller.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import { cachesOf, observe, requestingSet, setsOf } from './observe.ts'
@@ -22,16 +21,12 @@ const GATHER_MS = 100
 export const machineSetModule: ControllerModule = { name: 'machineset', setup }
 
 function setup(context: ControllerContext): RunningModule {
-  const { client, clock, random, log, metrics, events } = context
+  const { client, clock, random, events } = context
   const caches = cachesOf(context.informers)
   const contents = CommittedContents.of(context.informers)
   const tools = { client, random, now: () => clock.now() }
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'machineset',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('machineset'),
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
     reconcile: reconcileWith<Seen, undefined, MachineSetAction, MachineSetStatus>({
       clock,

@@ -1,10 +1,10 @@
 // The remedy controller: decides about all nodes and rules at once, since limits and mass faults concern them all; asks again only about what changed.
 import { inParallel } from '#lib/pool.ts'
-import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
 import { Pace } from '#runtime/pace.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import { freshJobs } from './job-ledger.ts'
@@ -95,12 +95,8 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     return { seen: fresh, planned: parts.plan(fresh, later) }
   }
 
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'remedy',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('remedy'),
     backoff: BACKOFF,
     workers: 1,
     reconcile,

@@ -1,7 +1,6 @@
 // The job controller, wired: one job at a time, and what enqueues it.
 import type { ControllerContext, ControllerModule } from '../module.ts'
-import { Controller } from '#runtime/controller.ts'
-import type { RunningModule } from '#runtime/module.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { act } from './act.ts'
 import { Asking } from './asking.ts'
 import { cachesOf } from './caches.ts'
@@ -24,19 +23,15 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const WORKERS = 16
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
-  const { client, clock, random, log, metrics, events, config } = context
+  const { client, clock, random, events, config } = context
   const { providers, outbound } = config
   const caches = cachesOf(context.informers)
   const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
   const tools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
   const observer = new Observer(caches, context)
   const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, asking, events })
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'remedyjob',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('remedyjob'),
     backoff: BACKOFF,
     workers: WORKERS,
     reconcile: (name, reconcile) => reconciler.reconcile(name, reconcile),

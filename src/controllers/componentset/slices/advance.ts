@@ -43,14 +43,16 @@ export const isPermitEnded = (permit: OperationPermit | undefined): boolean => {
   return phase === 'Denied' || phase === 'Expired' || phase === 'Revoked' || phase === 'Released'
 }
 
-export function moveSlice(
-  view: SliceView,
-  around: Surroundings,
-  rollout: Rollout,
-  tally: Tally,
-  givenUp: GivenUp | undefined,
-): Moved {
+/** What a slice is moved by, beside what is observed of it. */
+interface SliceTurn {
+  readonly rollout: Rollout
+  readonly tally: Tally
+  readonly givenUp: GivenUp | undefined
+}
+
+export function moveSlice(view: SliceView, around: Surroundings, turn: SliceTurn): Moved {
   const { slice, permit } = view
+  const { givenUp } = turn
   switch (slice.phase) {
     case 'Planned':
     case 'Inspecting':
@@ -60,7 +62,7 @@ export function moveSlice(
       if (givenUp !== undefined) return abort(view, around, givenUp)
       return permit === undefined ? askAnew(view, around) : awaitPermit(view, permit, around)
     case 'Switching':
-      return whileSwitching(view, around, rollout, tally, givenUp)
+      return whileSwitching(view, around, turn)
     case 'Passed':
     case 'Failed':
     case 'Aborted':
@@ -114,13 +116,7 @@ function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView
   return targetUid !== undefined && told !== undefined && told.slice !== slice.startedAt
 }
 
-function whileSwitching(
-  view: SliceView,
-  around: Surroundings,
-  rollout: Rollout,
-  tally: Tally,
-  givenUp: GivenUp | undefined,
-): Moved {
+function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
   const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
   const isPermitGone = permit === undefined || isPermitEnded(permit)
