@@ -273,7 +273,7 @@ export const secretRef = (doc: string) =>
   })
 
 /** Conditions as Kubernetes has them; which types a kind uses is in the catalogue. */
-export const conditions = (): Field<readonly Condition[]> =>
+const conditions = (): Field<readonly Condition[]> =>
   mapList(
     'The current conditions, one entry per type.',
     obj('One condition.', {
@@ -294,7 +294,7 @@ export const conditions = (): Field<readonly Condition[]> =>
     { keys: ['type'], max: 16 },
   )
 
-export const observedGeneration = (): Field<number> =>
+const observedGeneration = (): Field<number> =>
   int('The generation of the spec that this status refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const WAITS = 'What the object waits for; absent if it does not wait.'

@@ -115,52 +115,46 @@ const OLD_SEEN = '{"phase":"Old","seen":"x"}'
 
 type Answers = Readonly<Record<keyof typeof CASES, string>>
 
+/** The same of every caller. */
+const ALWAYS = {
+  nothing: `Applied ${NEW}`,
+  'it is as it should be': `Same ${OLD}`,
+  'it was deleted': 'Stale none',
+  'it was deleted and made again': 'Stale none',
+}
+const REFUSED = { 'the server refuses it': `Denied ${OLD}`, 'the server is busy': `Denied ${OLD}` }
+
 /** What each caller answers, and the status that the server has afterwards. */
 const ANSWERS: Readonly<Record<keyof typeof CALLERS, Answers>> = {
   Machine: {
-    nothing: `Applied ${NEW}`,
-    'it is as it should be': `Same ${OLD}`,
+    ...ALWAYS,
     'its spec was changed': `Applied ${NEW}`,
     'another writer set a field of the status': `Applied ${NEW_SEEN}`,
     'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
-    'it was deleted': 'Stale none',
-    'it was deleted and made again': 'Stale none',
     'the reply is lost': `Unknown ${NEW}`,
-    'the server refuses it': `Denied ${OLD}`,
-    'the server is busy': `Denied ${OLD}`,
+    ...REFUSED,
   },
   RemedyOperationJob: {
-    nothing: `Applied ${NEW}`,
-    'it is as it should be': `Same ${OLD}`,
+    ...ALWAYS,
     'its spec was changed': `Conflict ${OLD}`,
     'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
     'a field of another writer was in the status before': `Applied ${NEW_SEEN}`,
-    'it was deleted': 'Stale none',
-    'it was deleted and made again': 'Stale none',
     'the reply is lost': `Unknown ${NEW}`,
-    'the server refuses it': `Denied ${OLD}`,
-    'the server is busy': `Denied ${OLD}`,
+    ...REFUSED,
   },
   'MachineSet, NodeRemedier, OperationPermit, DefenderPolicy, MachineComponentSet, ComponentCanary': {
-    nothing: `Applied ${NEW}`,
-    'it is as it should be': `Same ${OLD}`,
+    ...ALWAYS,
     'its spec was changed': `Conflict ${OLD}`,
     'another writer set a field of the status': `Conflict ${OLD_SEEN}`,
     'a field of another writer was in the status before': `Applied ${NEW}`,
-    'it was deleted': 'Stale none',
-    'it was deleted and made again': 'Stale none',
     'the reply is lost': `Unknown ${NEW}`,
-    'the server refuses it': `Denied ${OLD}`,
-    'the server is busy': `Denied ${OLD}`,
+    ...REFUSED,
   },
   'FleetSource, Release': {
-    nothing: `Applied ${NEW}`,
-    'it is as it should be': `Same ${OLD}`,
+    ...ALWAYS,
     'its spec was changed': `throws 409 ${OLD}`,
     'another writer set a field of the status': `throws 409 ${OLD_SEEN}`,
     'a field of another writer was in the status before': `Applied ${NEW}`,
-    'it was deleted': 'Stale none',
-    'it was deleted and made again': 'Stale none',
     'the reply is lost': `throws lost ${NEW}`,
     'the server refuses it': `throws 403 ${OLD}`,
     'the server is busy': `throws 429 ${OLD}`,

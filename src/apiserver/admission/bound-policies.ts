@@ -21,9 +21,7 @@ export interface Bound<P> {
 export interface BoundParts<P> {
   readonly store: Store
   readonly registry: Registry
-  /** The plurals of the two kinds. */
-  readonly kinds: { readonly policies: string; readonly bindings: string }
-  readonly compile: (policy: KubeObject) => P
+  readonly compiled: { readonly of: (policy: KubeObject) => P }
 }
 
 export type Params = { readonly found: readonly (KubeObject | null)[] } | { readonly missing: string }
@@ -38,12 +36,12 @@ export class BoundPolicies<P extends Policy> {
   readonly #compile: (policy: KubeObject) => P
   #bound: readonly Bound<P>[] | undefined
 
-  constructor({ store, registry, kinds, compile }: BoundParts<P>) {
+  constructor(kind: 'mutating' | 'validating', { store, registry, compiled }: BoundParts<P>) {
     this.#store = store
     this.#registry = registry
-    this.#policies = `${ADMISSION_GROUP}/${kinds.policies}`
-    this.#bindings = `${ADMISSION_GROUP}/${kinds.bindings}`
-    this.#compile = compile
+    this.#policies = `${ADMISSION_GROUP}/${kind}admissionpolicies`
+    this.#bindings = `${ADMISSION_GROUP}/${kind}admissionpolicybindings`
+    this.#compile = compiled.of
     const forget = () => {
       this.#bound = undefined
     }

@@ -54,14 +54,9 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   readonly #authorizer: Authorizer
   readonly #policies: BoundPolicies<CompiledMutations>
 
-  constructor({ store, registry, authorizer, compiled }: MutatingPolicyParts) {
-    this.#authorizer = authorizer
-    this.#policies = new BoundPolicies({
-      store,
-      registry,
-      kinds: { policies: 'mutatingadmissionpolicies', bindings: 'mutatingadmissionpolicybindings' },
-      compile: compiled.of,
-    })
+  constructor(parts: MutatingPolicyParts) {
+    this.#authorizer = parts.authorizer
+    this.#policies = new BoundPolicies('mutating', parts)
   }
 
   active = (): boolean => this.#policies.all().length > 0

@@ -36,15 +36,10 @@ export class PolicyAdmission implements AdmissionLink {
   readonly #log: Logger
   readonly #policies: BoundPolicies<CompiledPolicy>
 
-  constructor({ store, registry, authorizer, compiled, log }: PolicyParts) {
-    this.#authorizer = authorizer
-    this.#log = log
-    this.#policies = new BoundPolicies({
-      store,
-      registry,
-      kinds: { policies: 'validatingadmissionpolicies', bindings: 'validatingadmissionpolicybindings' },
-      compile: compiled.of,
-    })
+  constructor(parts: PolicyParts) {
+    this.#authorizer = parts.authorizer
+    this.#log = parts.log
+    this.#policies = new BoundPolicies('validating', parts)
   }
 
   active = (): boolean => this.#policies.all().length > 0

@@ -7,7 +7,11 @@ import { badValue, bound, scalarMisfit, wrongType } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { Shape } from '../vocabulary.ts'
 
-const fitsText = (shape: Shape): boolean => shape.type === 'string' || shape.type === 'version'
+const ON_TEXT = {
+  readAs: 'value',
+  looksAt: 'a string',
+  fits: ({ type }: Shape) => type === 'string' || type === 'version',
+} as const
 
 const onText =
   (holds: (text: string) => boolean, longest = MAX_SEEN_CHARS) =>
@@ -17,9 +21,7 @@ const onText =
 const comparing = (name: string, doc: string, holds: (text: string, wanted: string) => boolean): Operator => ({
   name,
   doc,
-  readAs: 'value',
-  looksAt: 'a string',
-  fits: fitsText,
+  ...ON_TEXT,
   bind: (value) => {
     if (typeof value !== 'string') return wrongType('a string', value)
     if (value === '') return badValue('the text is empty, so everything would match')
@@ -30,9 +32,7 @@ const comparing = (name: string, doc: string, holds: (text: string, wanted: stri
 const matches: Operator = {
   name: 'matches',
   doc: 'The regex (RE2 syntax) is found in the text; ^ and $ anchor it.',
-  readAs: 'value',
-  looksAt: 'a string',
-  fits: fitsText,
+  ...ON_TEXT,
   bind: (value) => {
     if (typeof value !== 'string') return wrongType('a regex as a string', value)
     if (value.length > MAX_REGEX_CHARS) return badValue(`the regex is longer than ${MAX_REGEX_CHARS} characters`)

@@ -7,14 +7,13 @@ import { badValue, bound, wrongType } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { Shape } from '../vocabulary.ts'
 
-const fitsTime = (shape: Shape): boolean => shape.type === 'time'
+const ON_TIME = { looksAt: 'a time', fits: ({ type }: Shape) => type === 'time' } as const
 
 const aged = (name: string, doc: string, holds: (age: number, wanted: number) => boolean): Operator => ({
   name,
   doc,
   readAs: 'age',
-  looksAt: 'a time',
-  fits: fitsTime,
+  ...ON_TIME,
   bind: (value) => {
     if (typeof value !== 'string') return wrongType('a duration such as "5m"', value)
     const wanted = value.length > 40 ? undefined : durationMs(value)
@@ -31,8 +30,7 @@ const placed = (name: string, doc: string, holds: (at: number, wanted: number) =
     name,
     doc,
     readAs: 'instant',
-    looksAt: 'a time',
-    fits: fitsTime,
+    ...ON_TIME,
     bind: (value) => {
       if (typeof value !== 'string') return wrongType('a time such as "2026-01-31T08:00:00Z"', value)
       const wanted = instantMs(value)

@@ -9,7 +9,11 @@ import type { Shape } from '../vocabulary.ts'
 
 const VENDOR = { suffix: 'vendor' } as const
 
-const fitsVersion = (shape: Shape): boolean => shape.type === 'version'
+const ON_VERSION = {
+  readAs: 'value',
+  looksAt: 'a version',
+  fits: ({ type }: Shape) => type === 'version',
+} as const
 
 const ordering = (name: string, doc: string, holds: (order: number) => boolean): Operator => {
   const compare = (seen: unknown, other: unknown): Verdict => {
@@ -19,9 +23,7 @@ const ordering = (name: string, doc: string, holds: (order: number) => boolean):
   return {
     name,
     doc,
-    readAs: 'value',
-    looksAt: 'a version',
-    fits: fitsVersion,
+    ...ON_VERSION,
     bind: (value) => {
       if (typeof value !== 'string') return wrongType('a version such as "1.32.4"', value)
       if (!parseVersion(value, VENDOR)) return badValue('not a version; write one like 1.32.4')
@@ -36,9 +38,7 @@ const seenVersion = (seen: unknown) => (typeof seen === 'string' ? parseVersion(
 const satisfies: Operator = {
   name: 'semverSatisfies',
   doc: 'The version is in this range, such as ">=1.30 <1.33 || ^2".',
-  readAs: 'value',
-  looksAt: 'a version',
-  fits: fitsVersion,
+  ...ON_VERSION,
   bind: (value) => {
     if (typeof value !== 'string') return wrongType('a range such as ">=1.30 <1.33"', value)
     const range = parseRange(value, VENDOR)

@@ -68,15 +68,7 @@ export function fn(
 }
 
 /** The first parameter is what stands before the dot. */
-export function method(
-  name: string,
-  params: readonly CelType[],
-  result: CelType,
-  impl: Implementation,
-  cost?: Cost,
-): Overload {
-  return { ...fn(name, params, result, impl, cost), member: true }
-}
+export const method = (...given: Parameters<typeof fn>): Overload => ({ ...fn(...given), member: true })
 
 export const NO_OVERLOAD = new CelError('no such overload')
 

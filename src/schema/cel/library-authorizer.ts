@@ -1,7 +1,7 @@
 // `authorizer` in admission expressions: checks whether a user may do something, as the server itself would.
 import { method, type Overload } from './functions.ts'
 import { BOOL, objectOf, opaque, STRING, type CelType } from './types.ts'
-import { CelObject, CelOpaque, type CelValue } from './values.ts'
+import { CelBox, CelObject, CelOpaque, type CelValue } from './values.ts'
 
 export interface AccessQuestion {
   readonly group: string
@@ -78,14 +78,8 @@ class CelCheck extends CelOpaque {
   }
 }
 
-class CelDecision extends CelOpaque {
+class CelDecision extends CelBox<AccessAnswer> {
   readonly type = DECISION
-  readonly answer: AccessAnswer
-
-  constructor(answer: AccessAnswer) {
-    super()
-    this.answer = answer
-  }
 
   equals(other: CelOpaque): boolean {
     return other === this
@@ -126,8 +120,8 @@ export const AUTHORIZER_FUNCTIONS: readonly Overload[] = [
   method('name', [R, S], R, (c: CelCheck, name: string) => c.with({ name })),
   method('check', [R, S], DECISION, check, () => CHECK_COST),
   method('check', [PATH_CHECK, S], DECISION, check, () => CHECK_COST),
-  method('allowed', [DECISION], BOOL, (d: CelDecision) => d.answer.allowed),
-  method('reason', [DECISION], S, (d: CelDecision) => d.answer.reason),
+  method('allowed', [DECISION], BOOL, (d: CelDecision) => d.of.allowed),
+  method('reason', [DECISION], S, (d: CelDecision) => d.of.reason),
   method('errored', [DECISION], BOOL, () => false),
   method('error', [DECISION], S, () => ''),
 ]

@@ -16,36 +16,24 @@ import {
   parseIp,
 } from './ip-address.ts'
 import { BOOL, INT, opaque, STRING } from './types.ts'
-import { CelError, CelOpaque, type CelValue } from './values.ts'
+import { CelBox, CelError, type CelOpaque, type CelValue } from './values.ts'
 
 export const IP = opaque('net.IP')
 export const CIDR = opaque('net.CIDR')
 
-class CelIp extends CelOpaque {
+class CelIp extends CelBox<IpAddress> {
   readonly type = IP
-  readonly ip: IpAddress
-
-  constructor(ip: IpAddress) {
-    super()
-    this.ip = ip
-  }
 
   equals(other: CelOpaque): boolean {
-    return other instanceof CelIp && other.ip.bits === this.ip.bits && other.ip.value === this.ip.value
+    return other instanceof CelIp && other.of.bits === this.of.bits && other.of.value === this.of.value
   }
 }
 
-class CelCidr extends CelOpaque {
+class CelCidr extends CelBox<IpBlock> {
   readonly type = CIDR
-  readonly block: IpBlock
-
-  constructor(block: IpBlock) {
-    super()
-    this.block = block
-  }
 
   equals(other: CelOpaque): boolean {
-    return other instanceof CelCidr && formatCidr(other.block) === formatCidr(this.block)
+    return other instanceof CelCidr && formatCidr(other.of) === formatCidr(this.of)
   }
 }
 
@@ -71,7 +59,7 @@ function isCanonical(text: string): CelValue {
 
 function containsIpText(cidr: CelCidr, text: string): CelValue {
   const ip = parseIp(text)
-  return ip === undefined ? noIp(text) : containsIp(cidr.block, ip)
+  return ip === undefined ? noIp(text) : containsIp(cidr.of, ip)
 }
 
 const containsBlock = (outer: IpBlock, inner: IpBlock): boolean =>
@@ -79,7 +67,7 @@ const containsBlock = (outer: IpBlock, inner: IpBlock): boolean =>
 
 function containsCidrText(cidr: CelCidr, text: string): CelValue {
   const block = parseCidr(text)
-  return block === undefined ? noCidr(text) : containsBlock(cidr.block, block)
+  return block === undefined ? noCidr(text) : containsBlock(cidr.of, block)
 }
 
 /** Twice the bytes of a block, and once more the text. */
@@ -88,14 +76,14 @@ const containsTextCost = ([, text = null]: readonly CelValue[]): number =>
   traversal(32) + traversal(typeof text === 'string' ? text.length : 0)
 
 const S = STRING
-const ask = (name: string, is: (ip: IpAddress) => boolean): Overload => method(name, [IP], BOOL, (a: CelIp) => is(a.ip))
+const ask = (name: string, is: (ip: IpAddress) => boolean): Overload => method(name, [IP], BOOL, (a: CelIp) => is(a.of))
 
 export const IP_FUNCTIONS: readonly Overload[] = [
   fn('ip', [S], IP, makeIp, readsFirst()),
   fn('isIP', [S], BOOL, (s: string) => parseIp(s) !== undefined, readsFirst()),
   fn('ip.isCanonical', [S], BOOL, isCanonical, readsFirst(2)),
-  fn('string', [IP], S, (a: CelIp) => formatIp(a.ip)),
-  method('family', [IP], INT, (a: CelIp) => (a.ip.bits === 32 ? 4n : 6n)),
+  fn('string', [IP], S, (a: CelIp) => formatIp(a.of)),
+  method('family', [IP], INT, (a: CelIp) => (a.of.bits === 32 ? 4n : 6n)),
   ask('isUnspecified', isUnspecified),
   ask('isLoopback', isLoopback),
   ask('isLinkLocalMulticast', isLinkLocalMulticast),
@@ -103,12 +91,12 @@ export const IP_FUNCTIONS: readonly Overload[] = [
   ask('isGlobalUnicast', isGlobalUnicast),
   fn('cidr', [S], CIDR, makeCidr, readsFirst()),
   fn('isCIDR', [S], BOOL, (s: string) => parseCidr(s) !== undefined, readsFirst()),
-  fn('string', [CIDR], S, (c: CelCidr) => formatCidr(c.block)),
-  method('containsIP', [CIDR, IP], BOOL, (c: CelCidr, a: CelIp) => containsIp(c.block, a.ip), containsCost),
+  fn('string', [CIDR], S, (c: CelCidr) => formatCidr(c.of)),
+  method('containsIP', [CIDR, IP], BOOL, (c: CelCidr, a: CelIp) => containsIp(c.of, a.of), containsCost),
   method('containsIP', [CIDR, S], BOOL, containsIpText, containsTextCost),
-  method('containsCIDR', [CIDR, CIDR], BOOL, (c: CelCidr, d: CelCidr) => containsBlock(c.block, d.block), containsCost),
+  method('containsCIDR', [CIDR, CIDR], BOOL, (c: CelCidr, d: CelCidr) => containsBlock(c.of, d.of), containsCost),
   method('containsCIDR', [CIDR, S], BOOL, containsCidrText, containsTextCost),
-  method('ip', [CIDR], IP, (c: CelCidr) => new CelIp(c.block.address)),
-  method('masked', [CIDR], CIDR, (c: CelCidr) => new CelCidr(masked(c.block))),
-  method('prefixLength', [CIDR], INT, (c: CelCidr) => BigInt(c.block.prefix)),
+  method('ip', [CIDR], IP, (c: CelCidr) => new CelIp(c.of.address)),
+  method('masked', [CIDR], CIDR, (c: CelCidr) => new CelCidr(masked(c.of))),
+  method('prefixLength', [CIDR], INT, (c: CelCidr) => BigInt(c.of.prefix)),
 ]

@@ -3,22 +3,16 @@ import { formatQuantity, parseQuantity, type Quantity, QUANTITY_MESSAGE } from '
 import { fn, method, type Overload, readsFirst } from './functions.ts'
 import { intResult } from './operators.ts'
 import { BOOL, DOUBLE, INT, opaque, STRING } from './types.ts'
-import { CelError, CelOpaque, type CelValue } from './values.ts'
+import { CelBox, CelError, type CelOpaque, type CelValue } from './values.ts'
 
 export const QUANTITY = opaque('kubernetes.Quantity')
 const NANO = 1_000_000_000n
 
-class CelQuantity extends CelOpaque {
+class CelQuantity extends CelBox<Quantity> {
   readonly type = QUANTITY
-  readonly quantity: Quantity
-
-  constructor(quantity: Quantity) {
-    super()
-    this.quantity = quantity
-  }
 
   get nanos(): bigint {
-    return this.quantity.nanos
+    return this.of.nanos
   }
 
   equals(other: CelOpaque): boolean {
@@ -26,7 +20,7 @@ class CelQuantity extends CelOpaque {
   }
 
   plus(nanos: bigint): CelQuantity {
-    return new CelQuantity({ ...this.quantity, nanos: this.nanos + nanos })
+    return new CelQuantity({ ...this.of, nanos: this.nanos + nanos })
   }
 
   /** Whole values that fit 64 bits. */
@@ -55,7 +49,7 @@ const Q = QUANTITY
 export const QUANTITY_FUNCTIONS: readonly Overload[] = [
   fn('quantity', [STRING], Q, parse, readsFirst()),
   fn('isQuantity', [STRING], BOOL, (s: string) => parseQuantity(s) !== undefined, readsFirst()),
-  fn('string', [Q], STRING, (q: CelQuantity) => formatQuantity(q.quantity)),
+  fn('string', [Q], STRING, (q: CelQuantity) => formatQuantity(q.of)),
   method('sign', [Q], INT, sign),
   method('isInteger', [Q], BOOL, (q: CelQuantity) => q.integer !== undefined),
   method('asInteger', [Q], INT, asInteger),

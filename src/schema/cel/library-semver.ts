@@ -2,7 +2,7 @@
 import { compareVersions, parseVersion, type Version } from '#lib/semver.ts'
 import { fn, method, type Overload, readsFirst } from './functions.ts'
 import { BOOL, INT, opaque, STRING } from './types.ts'
-import { CelError, CelOpaque, type CelValue } from './values.ts'
+import { CelBox, CelError, type CelOpaque, type CelValue } from './values.ts'
 
 export const SEMVER = opaque('kubernetes.Semver')
 
@@ -14,17 +14,11 @@ const STRICT = new RegExp(
 )
 const MAX_CHARS = 256
 
-class CelSemver extends CelOpaque {
+class CelSemver extends CelBox<Version> {
   readonly type = SEMVER
-  readonly version: Version
-
-  constructor(version: Version) {
-    super()
-    this.version = version
-  }
 
   equals(other: CelOpaque): boolean {
-    return other instanceof CelSemver && compareVersions(this.version, other.version) === 0
+    return other instanceof CelSemver && compareVersions(this.of, other.of) === 0
   }
 }
 
@@ -53,8 +47,8 @@ function make(text: string, lenient: boolean): CelValue {
   )
 }
 
-const part = (i: 0 | 1 | 2) => (s: CelSemver) => BigInt(s.version.numbers[i])
-const order = (a: CelSemver, b: CelSemver): number => compareVersions(a.version, b.version)
+const part = (i: 0 | 1 | 2) => (s: CelSemver) => BigInt(s.of.numbers[i])
+const order = (a: CelSemver, b: CelSemver): number => compareVersions(a.of, b.of)
 const V = SEMVER
 
 export const SEMVER_FUNCTIONS: readonly Overload[] = [

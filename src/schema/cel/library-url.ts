@@ -1,7 +1,7 @@
 // URLs in CEL, parsed as Go does: absolute, or a path from the root; escapes are kept as written.
 import { fn, method, type Overload, readsFirst } from './functions.ts'
 import { BOOL, listOf, mapOf, opaque, STRING } from './types.ts'
-import { BuiltMap, CelError, CelList, CelOpaque, type CelValue } from './values.ts'
+import { CelBox, BuiltMap, CelError, CelList, type CelOpaque, type CelValue } from './values.ts'
 
 export const URL_TYPE = opaque('kubernetes.URL')
 
@@ -13,17 +13,11 @@ interface Parts {
   readonly query: string
 }
 
-class CelUrl extends CelOpaque {
+class CelUrl extends CelBox<Parts> {
   readonly type = URL_TYPE
-  readonly parts: Parts
-
-  constructor(parts: Parts) {
-    super()
-    this.parts = parts
-  }
 
   equals(other: CelOpaque): boolean {
-    return other instanceof CelUrl && other.parts.text === this.parts.text
+    return other instanceof CelUrl && other.of.text === this.of.text
   }
 }
 
@@ -94,7 +88,7 @@ function make(text: string): CelValue {
 }
 
 const get = (name: string, read: (p: Parts) => string): Overload =>
-  method(name, [URL_TYPE], STRING, (u: CelUrl) => read(u.parts))
+  method(name, [URL_TYPE], STRING, (u: CelUrl) => read(u.of))
 
 export const URL_FUNCTIONS: readonly Overload[] = [
   fn('url', [STRING], URL_TYPE, make, readsFirst()),
@@ -104,5 +98,5 @@ export const URL_FUNCTIONS: readonly Overload[] = [
   get('getHostname', (p) => hostname(p.host)),
   get('getPort', (p) => portOf(p.host)),
   get('getEscapedPath', (p) => p.path),
-  method('getQuery', [URL_TYPE], mapOf(STRING, listOf(STRING)), (u: CelUrl) => queryMap(u.parts.query)),
+  method('getQuery', [URL_TYPE], mapOf(STRING, listOf(STRING)), (u: CelUrl) => queryMap(u.of.query)),
 ]

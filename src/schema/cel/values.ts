@@ -84,6 +84,16 @@ export abstract class CelOpaque {
   abstract equals(other: CelOpaque): boolean
 }
 
+/** A library value around what it was parsed into. */
+export abstract class CelBox<T> extends CelOpaque {
+  readonly of: T
+
+  constructor(of: T) {
+    super()
+    this.of = of
+  }
+}
+
 /** A list, either computed or a view of data. */
 export class CelList {
   readonly type: CelType & { readonly kind: 'list' }
