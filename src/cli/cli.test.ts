@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { buildProgram, run } from './program.ts'
-import { candidates } from './commands/completion.ts'
+import { run } from './program.ts'
 import { printable } from '#lib/printable.ts'
 import { reportError } from './exit.ts'
 import type { Io } from './io.ts'
@@ -82,44 +81,6 @@ describe('version', () => {
     expect((await kubenode('version')).out).toMatch(/^kubenode \S+ \(kubenode\.io\/v1alpha1, Node 26\./))
 
   test('an unknown form is refused', async () => expect((await kubenode('version', '-o', 'xml')).code).toBe(2))
-})
-
-describe('completion', () => {
-  const words = (...typed: string[]) => candidates(buildProgram(recorder().io), typed).map((c) => c.word)
-
-  test.each([
-    [[''], ['apiserver', 'completion', 'lint', 'version']],
-    [['li'], ['lint']],
-    [
-      ['completion', ''],
-      ['bash', 'fish', 'zsh'],
-    ],
-    [
-      ['lint', '-'],
-      ['--help', '--output'],
-    ],
-    [
-      ['lint', '-o', ''],
-      ['github', 'json', 'text'],
-    ],
-    [['lint', '-o', 'json', ''], []],
-  ])('after %j come %j', (typed, want) => {
-    const got = words(...typed)
-    expect(want.filter((w) => !got.includes(w))).toEqual([])
-    if (typed.at(-1) !== '') expect(got).toEqual(want)
-  })
-
-  test.each(['bash', 'zsh', 'fish'])('the script for %s asks the program itself', async (shell) => {
-    const { code, out } = await kubenode('completion', shell)
-    expect(code).toBe(0)
-    expect(out).toContain('__complete --')
-  })
-
-  test('the hidden command answers word and help', async () => {
-    expect((await kubenode('__complete', '--', 'vers')).out).toBe(
-      'version\tprint the versions of kubenode and its environment\n',
-    )
-  })
 })
 
 describe('lint', () => {

@@ -9,6 +9,8 @@ export const EXIT_OK = 0
 export const EXIT_DIFFERENT = 1
 /** Bad input or an error; nothing was written. */
 export const EXIT_ERROR = 2
+/** Ctrl-C, as shells report it: 128 and the number of the signal. */
+export const EXIT_INTERRUPTED = 130
 
 /** Ends a command with a code after it printed its own findings. */
 export class Exit extends Error {

@@ -3,7 +3,11 @@ import { useCompileCache } from './compile-cache.ts'
 import { surviveLostOutput } from './lost-output.ts'
 
 useCompileCache()
-const [{ processIo }, { run }] = await Promise.all([import('./io.ts'), import('./program.ts')])
+const [{ processIo }, { run }, { EXIT_INTERRUPTED }] = await Promise.all([
+  import('./io.ts'),
+  import('./program.ts'),
+  import('./exit.ts'),
+])
 
 surviveLostOutput(process)
 
@@ -13,9 +17,18 @@ if (process.env['KUBENODE_UNTIL_STDIN_ENDS'] !== undefined) {
   process.stdin.on('error', () => process.kill(process.pid, 'SIGTERM'))
 }
 
+// Ctrl-C ends a command at once, on a line of its own. Programs that drain listen themselves, and so do questions.
+process.on('SIGINT', () => {
+  if (process.listenerCount('SIGINT') > 1) return
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K\n')
+  process.exit(EXIT_INTERRUPTED)
+})
+
 // Timers are unreferenced: without this, a program that waits with no open connection would exit.
 const awake = setInterval(() => undefined, 2 ** 30)
 process.exitCode = await run(process.argv.slice(2), processIo())
+// The prompt does not wait for a server that did not answer in time.
+if (process.argv[2] === '__complete') process.exit()
 clearInterval(awake)
 // The listener alone must not keep an idle process alive.
 process.stdin.destroy()

@@ -1,5 +1,5 @@
 // The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import * as agent from './agent/commands.ts'
 import * as approve from './commands/approve.ts'
 import * as apiserver from './commands/apiserver.ts'
@@ -7,7 +7,10 @@ import * as artifact from './commands/artifact.ts'
 import * as bootstrap from './commands/bootstrap.ts'
 import * as completion from './commands/completion.ts'
 import * as edits from './commands/edits.ts'
+import * as explore from './explore/commands.ts'
+import * as get from './get/commands.ts'
 import * as freeze from './commands/freeze.ts'
+import * as help from './commands/help.ts'
 import * as image from './commands/image.ts'
 import * as init from './commands/init.ts'
 import * as inspect from './commands/inspect.ts'
@@ -26,7 +29,10 @@ import * as version from './commands/version.ts'
 import * as whyNot from './commands/why-not.ts'
 import { readEnvironment } from './environment.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
+import { hoisted } from './hoist.ts'
 import type { Io } from './io.ts'
+import { COLORS, hasColors, paintOf } from './paint.ts'
+import { VERSION } from './version.ts'
 import { cliErrors } from './cli-errors.ts'
 
 const COMMANDS = [
@@ -37,7 +43,10 @@ const COMMANDS = [
   bootstrap,
   completion,
   edits,
+  explore,
   freeze,
+  get,
+  help,
   image,
   init,
   inspect,
@@ -59,14 +68,41 @@ const COMMANDS = [
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')
     .description('Runs the nodes of many Kubernetes clusters from git.')
+    .version(`kubenode ${VERSION}`, '-V, --version', 'print the version')
+    .addOption(
+      new Option('--color <when>', 'color the output: auto is on a terminal without NO_COLOR')
+        .choices(COLORS)
+        .default('auto'),
+    )
+    .option('-q, --quiet', 'print no progress and no hints, only results and errors')
     .showSuggestionAfterError()
     .showHelpAfterError('(run kubenode --help, or kubenode COMMAND --help)')
-    .helpCommand('help [command]', 'show what a command does')
-  for (const { register } of COMMANDS) register(program, io)
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => paintOf(true)('strong', title) })
+  const shown = ioFor(program, io)
+  for (const { register } of COMMANDS) register(program, shown)
   prepare(program, io)
   readEnvironment(program, io.env)
   return program
 }
+
+/** The options of the program say how a command prints; they are known once the command line is read. */
+const ioFor = (program: Command, io: Io): Io => ({
+  ...io,
+  err: (text) => (program.opts<ProgramOptions>().quiet === true ? undefined : io.err(text)),
+  problem: (text) => io.err(text),
+  get color() {
+    return program.opts<ProgramOptions>().color
+  },
+})
+
+interface ProgramOptions {
+  readonly color: (typeof COLORS)[number]
+  readonly quiet?: boolean
+}
+
+/** Of the help in a pipe. */
+const HELP_WIDTH = 80
 
 /** Output through Io, and no process.exit from inside. */
 function prepare(command: Command, io: Io): void {
@@ -74,6 +110,10 @@ function prepare(command: Command, io: Io): void {
   command.configureOutput({
     writeOut: (s) => io.out(s),
     writeErr: (s) => io.err(s),
+    getOutHelpWidth: () => io.width?.() ?? HELP_WIDTH,
+    getErrHelpWidth: () => io.errWidth?.() ?? HELP_WIDTH,
+    getOutHasColors: () => hasColors(io),
+    getErrHasColors: () => hasColors({ ...io, isTerminal: io.errWidth?.() !== undefined }),
     outputError: (s, write) => write(numbered(s)),
   })
   for (const child of command.commands) prepare(child, io)
@@ -90,7 +130,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT_OK
   }
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await program.parseAsync(hoisted(program, argv), { from: 'user' })
     return EXIT_OK
   } catch (e) {
     // commander has printed its message already; its own codes are 0 for help and version, 1 for misuse.

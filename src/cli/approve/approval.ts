@@ -26,15 +26,21 @@ const MOST_GROUPS = 64
 const nameOf = (of: string, ...rest: readonly string[]): string =>
   `${of.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 
+/** How long an approval is valid, in milliseconds. */
+export function approvedFor(length: string): number {
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(approveErrors.KN1333({ length: JSON.stringify(length) }))
+  return ms
+}
+
 export function approvalOf(
   { object, digest }: { readonly object: KubeObject; readonly digest: string },
   { name, groups }: Person,
   { reason, for: length }: ApproveWish,
   now: number,
 ): Approval {
-  const ms = durationMs(length)
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(approveErrors.KN1333({ length: JSON.stringify(length) }))
+  const ms = approvedFor(length)
   const of = { kind: object.kind as ApprovableKind, name: object.metadata.name ?? '' }
   const { namespace } = object.metadata
   const until = timestamp(now + ms)

@@ -24,18 +24,21 @@ export function register(program: Command, io: Io): void {
     .option('--reason <text>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf }, { requestsOf }, { whoAmI }, { kindCalled }, { findObject }] = await Promise.all([
-      import('../approve/approval.ts'),
-      import('../approve/requests.ts'),
-      import('../who-am-i.ts'),
-      import('../inspect/target.ts'),
-      import('../inspect/find-object.ts'),
-    ])
+    const [{ approvalOf, approvedFor }, { requestsOf }, { whoAmI }, { kindCalled }, { findObject }] = await Promise.all(
+      [
+        import('../approve/approval.ts'),
+        import('../approve/requests.ts'),
+        import('../who-am-i.ts'),
+        import('../inspect/target.ts'),
+        import('../inspect/find-object.ts'),
+      ],
+    )
     const [word = '', name = '', ...rest] = what.split('/')
     const { kind } = kindCalled(word)
     const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
     if (type === undefined || name === '' || rest.length > 0)
       throw new KubeNodeError(approveErrors.KN1334({ what: JSON.stringify(what) }))
+    approvedFor(options.for)
     const client = await connect(options, io)
     const object = await findObject<OperationPermit | Release | FleetSource>(client, type, name, word)
     const who = await whoAmI(client)

@@ -1,17 +1,13 @@
-// `kubenode get | describe | why | trace`: shows KubeNode objects on a server, and never changes one.
-import { Option } from 'commander'
+// `kubenode describe | why | trace`: shows KubeNode objects on a server, and never changes one.
 import type { Command } from 'commander'
-import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import type { Related } from '../inspect/why.ts'
+import type { Named } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
-import { outputOption } from '../output.ts'
-import { inspectErrors } from '../inspect/inspect-errors.ts'
+import { hasColors, lineTone, paintOf } from '../paint.ts'
 
 export interface ServerOptions {
   readonly kubeconfig?: string
@@ -23,59 +19,32 @@ export const withServer = (command: Command): Command =>
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out, in a pod its own account')
     .option('--context <name>', 'context of the kubeconfig')
 
+export interface NamespaceOptions {
+  readonly namespace?: string
+}
+
+/** For commands that name objects which may have a namespace. */
+export const withNamespace = (command: Command): Command =>
+  command.option(
+    '-n, --namespace <name>',
+    'namespace of the objects; that of the context, or kubenode-system when left out',
+  )
+
 export const connect = async (options: ServerOptions, io: Io): Promise<KubeClient> =>
   (await connectionTo(options, io)).client
 
 export async function connectionTo(
   { kubeconfig, context }: ServerOptions,
   io: Io,
-): Promise<{ readonly client: KubeClient; readonly server: string }> {
+): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
   const { talkingClientOf, chosenConnection } = await import('../run/connect.ts')
   const { config, warnings } = await chosenConnection({ file: kubeconfig, context, env: io.env })
   for (const w of warnings) io.err(shownLine(w))
-  return { client: talkingClientOf(config, (line) => io.err(shownLine(line))), server: config.server }
-}
-
-interface GetOptions extends ServerOptions {
-  readonly output?: string
-  readonly selector?: string
-}
-
-interface Table {
-  readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[]
-  readonly rows: readonly { readonly cells: readonly unknown[] }[]
-}
-
-const isTable = (v: unknown): v is Table => isObject(v) && v['kind'] === 'Table' && Array.isArray(v['rows'])
-
-/** Columns as wide as their widest cell. */
-export function alignedRows(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((r) => r[i]?.length ?? 0)))
-  return rows
-    .map((r) =>
-      r
-        .map((cell, i) => (i === r.length - 1 ? cell : cell.padEnd((widths[i] ?? 0) + 3)))
-        .join('')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-async function getTable(client: KubeClient, path: string, isWide: boolean): Promise<string | undefined> {
-  const { status, text } = await client.raw({
-    method: 'GET',
-    path,
-    headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' },
-  })
-  const answer: unknown = JSON.parse(text)
-  if (status !== 200 || !isTable(answer)) {
-    const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
-    if (status === 404) return undefined
-    throw new KubeNodeError(inspectErrors.KN1314({ answer: said }))
+  return {
+    client: talkingClientOf(config, (line) => io.err(shownLine(line))),
+    server: config.server,
+    namespace: config.namespace,
   }
-  const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
-  const rows = answer.rows.map((r) => shown.map(({ i }) => printableLine(String(r.cells[i] ?? ''))))
-  return rows.length === 0 ? '' : `${alignedRows([shown.map((c) => c.name.toUpperCase()), ...rows])}\n`
 }
 
 /** Objects related to an object: its jobs, the slices it is in, its machine. */
@@ -118,92 +87,23 @@ async function eventLines(client: KubeClient, object: KubeObject): Promise<reado
 }
 
 export function register(program: Command, io: Io): void {
-  withServer(program.command('get'))
-    .description('list or show KubeNode objects')
-    .argument('<kind>', 'kind, plural or short name')
-    .argument('[name]', 'name of one object')
-    .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
-    .addOption(new Option('-l, --selector <labels>', 'filter by labels'))
-    .action((word: string, name: string | undefined, options: GetOptions) => get(word, name, options, io))
-
-  withServer(program.command('describe'))
+  withNamespace(withServer(program.command('describe')))
     .description('show all about one object: spec, status, events')
     .argument('<what...>', 'kind/name')
-    .action((words: string[], options: ServerOptions) => describe(words, options, io))
+    .action((words: string[], options: ShowOptions) => describe(words, options, io))
 
-  withServer(program.command('why'))
-    .description('explain what an object waits for, since when, and what unblocks it')
-    .argument('<what...>', 'kind/name')
-    .action((words: string[], options: ServerOptions) => why(words, options, io))
+  withNamespace(withServer(program.command('why')))
+    .description('explain what objects wait for, since when, what unblocks them, and what to do first')
+    .argument('<what...>', 'kind/name; several')
+    .action((words: string[], options: ShowOptions) => why(words, options, io))
 
-  withServer(program.command('trace'))
+  withNamespace(withServer(program.command('trace')))
     .description('show which commit an object comes from, and who wrote which of its fields')
     .argument('<what...>', 'kind/name')
-    .action((words: string[], options: ServerOptions) => trace(words, options, io))
+    .action((words: string[], options: ShowOptions) => trace(words, options, io))
 }
 
-/** What `get` is to show: objects of a kind, or one of them. */
-interface Wanted {
-  readonly type: ResourceType
-  readonly kindWord: string
-  readonly name: string | undefined
-  readonly selector: string | undefined
-}
-
-async function get(word: string, given: string | undefined, options: GetOptions, io: Io): Promise<void> {
-  const { kindCalled } = await import('../inspect/target.ts')
-  const [kindWord = '', slashName] = word.split('/', 2)
-  const wanted: Wanted = {
-    type: kindCalled(kindWord),
-    kindWord,
-    name: given ?? slashName,
-    selector: options.selector,
-  }
-  const client = await connect(options, io)
-  if (options.output === undefined || options.output === 'wide')
-    return showTable(client, wanted, { isWide: options.output === 'wide', io })
-  await showObjects(client, wanted, { output: options.output, io })
-}
-
-async function showTable(
-  client: KubeClient,
-  { type, kindWord, name, selector }: Wanted,
-  { isWide, io }: { readonly isWide: boolean; readonly io: Io },
-): Promise<void> {
-  const { findObject } = await import('../inspect/find-object.ts')
-  const { collectionPath, objectPath, qualifiedPlural } = await import('#schema/resource.ts')
-  const path =
-    name === undefined
-      ? collectionPath(type)
-      : objectPath(type, { name, namespace: type.namespaced ? SYSTEM_NAMESPACE : undefined })
-  const query = selector === undefined ? '' : `?labelSelector=${encodeURIComponent(selector)}`
-  const table = await getTable(client, `${path}${query}`, isWide)
-  if (table === undefined) {
-    if (name !== undefined) await findObject(client, type, name, kindWord)
-    throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }))
-  }
-  if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
-  io.out(table)
-}
-
-async function showObjects(
-  client: KubeClient,
-  { type, kindWord, name, selector }: Wanted,
-  { output, io }: { readonly output: string; readonly io: Io },
-): Promise<void> {
-  const { findObject } = await import('../inspect/find-object.ts')
-  const { qualifiedPlural } = await import('#schema/resource.ts')
-  const items =
-    name === undefined
-      ? (await client.list(type, selector === undefined ? {} : { labelSelector: selector })).items
-      : [await findObject(client, type, name, kindWord)]
-  if (output === 'name') {
-    for (const o of items) io.out(`${qualifiedPlural(type)}/${o.metadata.name ?? ''}\n`)
-    return
-  }
-  const whole: unknown = name === undefined ? { apiVersion: 'v1', kind: 'List', items } : items[0]
-  io.out(output === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole))
-}
+interface ShowOptions extends ServerOptions, NamespaceOptions {}
 
 interface Found {
   readonly client: KubeClient
@@ -211,14 +111,23 @@ interface Found {
 }
 
 /** Words are read before any request. */
-async function find(words: readonly string[], options: ServerOptions, io: Io): Promise<Found> {
-  const [{ named }, { findObject }] = await Promise.all([
-    import('../inspect/target.ts'),
-    import('../inspect/find-object.ts'),
-  ])
-  const { type, name, noun } = named(words)
-  const client = await connect(options, io)
-  return { client, object: await findObject(client, type, name, noun) }
+async function find(words: readonly string[], options: ShowOptions, io: Io): Promise<Found> {
+  const { named } = await import('../inspect/target.ts')
+  const [found] = await findAll([named(words)], options, io)
+  if (found === undefined) throw new Error('one object was asked for')
+  return found
+}
+
+async function findAll(all: readonly Named[], options: ShowOptions, io: Io): Promise<readonly Found[]> {
+  const { findObject, shownNamespace } = await import('../inspect/find-object.ts')
+  const { client, namespace: ofContext } = await connectionTo(options, io)
+  const namespace = shownNamespace(options.namespace, ofContext)
+  return Promise.all(
+    all.map(async ({ type, name, noun }) => ({
+      client,
+      object: await findObject(client, type, { name, namespace }, noun),
+    })),
+  )
 }
 
 async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
@@ -226,7 +135,7 @@ async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
   return whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
 }
 
-async function describe(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+async function describe(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const found = await find(words, options, io)
   const { client, object } = found
   const { stringify } = await import('yaml')
@@ -239,11 +148,20 @@ async function describe(words: readonly string[], options: ServerOptions, io: Io
   )
 }
 
-async function why(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
-  io.out(shownLines(await linesWhy(await find(words, options, io))))
+async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
+  const [{ namedAll }, { firstStep }] = await Promise.all([
+    import('../inspect/target.ts'),
+    import('../inspect/first-step.ts'),
+  ])
+  const found = await findAll(namedAll(words), options, io)
+  const stories = await Promise.all(found.map(linesWhy))
+  const paint = paintOf(hasColors(io))
+  const shown = (line: string): string => `${paint(lineTone(line), printableLine(line))}\n`
+  io.out(stories.map((lines) => lines.map(shown).join('')).join('\n'))
+  io.out(`\n${paint('strong', printableLine(firstStep(stories)))}\n`)
 }
 
-async function trace(words: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const { traceLines } = await import('../inspect/trace.ts')
   const { object } = await find(words, options, io)
   io.out(shownLines(traceLines(object)))

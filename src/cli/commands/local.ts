@@ -9,7 +9,7 @@ import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { type Io, showProblem } from '../io.ts'
 import { runningProgram } from '../trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -111,14 +111,15 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
     import('#local/status.ts'),
     import('#lib/duration.ts'),
   ])
+  const waitMs = parseDuration(timeout)
   const { lines, missing } = await fleetStatus({
     data: dataFolder(data, io),
-    waitMs: wait ? parseDuration(timeout) : 0,
+    waitMs: wait ? waitMs : 0,
     connect: connector,
     onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
   })
   io.out(shownLines(lines))
-  for (const reason of missing) io.err(shownLine(reason))
+  for (const reason of missing) showProblem(io, shownLine(reason))
   if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
 }
 

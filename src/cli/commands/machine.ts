@@ -116,7 +116,8 @@ async function adoptNode(name: string, options: AdoptOptions, io: Io): Promise<v
 }
 
 async function readmitMachines(names: readonly string[], options: ReadmitOptions, io: Io): Promise<void> {
-  const { readmit } = await import('../machines/readmit.ts')
+  const { readmit, readmittedFor } = await import('../machines/readmit.ts')
+  readmittedFor(options.for)
   const client = await connect(options, io)
   reportFailed(await readmit({ client, names, now: systemClock.now(), ...options }, io))
 }

@@ -5,9 +5,10 @@ import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } fro
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
-import { sayIfSlow } from '../say-if-slow.ts'
+import { hasColors } from '../paint.ts'
+import { withProgress } from '../progress.ts'
 import { VERSION } from '../version.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
@@ -75,8 +76,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
   const render = (id: string) =>
-    sayIfSlow(
-      (line) => io.err(line),
+    withProgress(
+      io,
       `rendering commit ${id.slice(0, 12)}`,
       renderCommit(id, { repository, renderer: processRenderer(cage), path: options.path }),
     )
@@ -95,7 +96,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   else io.out(textOf(commit, base, shown, hasColors(io)))
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
-  for (const p of problems) io.err(shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
+  for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
@@ -117,9 +118,6 @@ const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
 const MAX_FIELDS = 12
 const MAX_VALUE_CHARS = 60
-
-/** https://no-color.org */
-const hasColors = ({ isTerminal, env }: Io): boolean => isTerminal && (env['NO_COLOR'] ?? '') === ''
 
 export function textOf(
   commit: string,

@@ -3,12 +3,12 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
-import { printableLine, shownJson, shownLine, shownLines } from '#lib/printable.ts'
+import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import type { RuleFile } from '../rules/rule-files.ts'
 import { outputOption } from '../output.ts'
-import { sayIfSlow } from '../say-if-slow.ts'
+import { withProgress } from '../progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 interface Options {
@@ -64,7 +64,7 @@ async function load({ dir, weakCage }: Options, io: Io): Promise<readonly RuleFi
     if (cage.isWeak) io.err(weakCageNote)
     return cage
   })
-  return sayIfSlow((line) => io.err(line), `reading the rules of ${printableLine(dir)}`, files)
+  return withProgress(io, `reading the rules of ${dir}`, files)
 }
 
 interface Shown {

@@ -15,26 +15,45 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 /** Limit of names searched for a suggestion. */
 const MOST_NAMES = 500
 
-const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>
-  type.namespaced ? { namespace: SYSTEM_NAMESPACE } : {}
+/** As kubectl: what the user says, else what the context says; but KubeNode keeps nothing in `default`, so the last resort is its own namespace. */
+export const shownNamespace = (said: string | undefined, ofContext: string | undefined): string =>
+  said ?? ofContext ?? SYSTEM_NAMESPACE
+
+const namespaceOf = (type: ResourceType, namespace = SYSTEM_NAMESPACE): { readonly namespace?: string } =>
+  type.namespaced ? { namespace } : {}
+
+/** A name, where its namespace may be another than that of our own programs. */
+export type Place = string | { readonly name: string; readonly namespace: string | undefined }
+
+const placed = (place: Place) => (typeof place === 'string' ? { name: place, namespace: undefined } : place)
+
+const isNamespace = (text: string | undefined): boolean =>
+  text === undefined || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
 
 /** A word that cannot be a name names nothing, and never becomes part of an address. */
 export const lookUp = async <T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
-  name: string,
-): Promise<T | undefined> => (NAME.test(name) ? client.get(type, { name, ...namespaceOf(type) }) : undefined)
+  place: Place,
+): Promise<T | undefined> => {
+  const { name, namespace } = placed(place)
+  return NAME.test(name) && isNamespace(namespace)
+    ? client.get(type, { name, ...namespaceOf(type, namespace) })
+    : undefined
+}
 
 /** `noun` is the user's word for the kind. */
 export async function findObject<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
-  name: string,
+  place: Place,
   noun = type.kind.toLowerCase(),
 ): Promise<T> {
-  const object = await lookUp(client, type, name)
+  const { name, namespace } = placed(place)
+  const object = await lookUp(client, type, place)
   if (object !== undefined) return object
-  throw absent(noun, name, await namesOf(client, type), type.plural)
+  const known = isNamespace(namespace) ? await namesOf(client, type, namespace) : []
+  throw absent(noun, name, known, type.plural)
 }
 
 /** The held object in the user's words: `set/base`. */
@@ -53,9 +72,9 @@ export function absent(noun: string, name: string, known: readonly string[], plu
 }
 
 /** Without the right to list, or the kind, there is no suggestion. */
-export async function namesOf(client: KubeClient, type: ResourceType): Promise<readonly string[]> {
+export async function namesOf(client: KubeClient, type: ResourceType, namespace?: string): Promise<readonly string[]> {
   try {
-    const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type) })
+    const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type, namespace) })
     return items.map((o) => o.metadata.name ?? '')
   } catch (e) {
     if (isApiError(e)) return []

@@ -8,7 +8,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
 import { inspectErrors } from './inspect-errors.ts'
 
-const nodes = coreKind('Node')
+export const nodes = coreKind('Node')
 
 const namesOf = (k: ApiKind): readonly string[] => [
   k.kind.toLowerCase(),
@@ -55,6 +55,15 @@ export function kindCalled(word: string): ResourceType {
   )
 }
 
+/** The short noun of each kind that has one, else its name: `set`, `release`. */
+export const nounsByKind = (): readonly string[] =>
+  KINDS.filter((k) => k.kind !== 'Machine').map(
+    (k) => Object.entries(NOUNS).find(([, kind]) => kind === k.kind)?.[0] ?? k.kind.toLowerCase(),
+  )
+
+/** The words that `kubenode get` suggests: one for each kind. */
+export const kindWords = (): readonly string[] => ['nodes', ...KINDS.map((k) => k.plural)]
+
 export interface Named {
   readonly type: ResourceType
   readonly name: string
@@ -69,3 +78,7 @@ export function named(words: readonly string[]): Named {
   if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first }))
   return { type: kindCalled(kind), name, noun: kind }
 }
+
+/** Several `kind/name`, or two words for one. */
+export const namedAll = (words: readonly string[]): readonly Named[] =>
+  words[0]?.includes('/') === true ? words.map((word) => named([word])) : [named(words)]

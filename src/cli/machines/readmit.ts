@@ -25,12 +25,18 @@ export interface ReadmitWish extends MachineChoice {
 
 const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1363({ why }), { cause })
 
+/** How long they may come back, in milliseconds. */
+export function readmittedFor(length: string): number {
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw wrong(`--for ${JSON.stringify(length)} is not a time up to 7d`)
+  return ms
+}
+
 export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
   if (asked.list === true) return listWaiting(asked, io)
   const wish = asked.allWaiting === undefined ? asked : await withWaiting(asked, asked.allWaiting)
-  const ms = durationMs(wish.for)
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw wrong(`--for ${JSON.stringify(wish.for)} is not a time up to 7d`)
+  const ms = readmittedFor(wish.for)
   const { machines, missing } = await namedMachines(wish, wrong)
   for (const line of missing) io.err(shownLine(line))
   let failed = missing.length

@@ -24,6 +24,8 @@ import { approveErrors } from '../approve/approve-errors.ts'
 import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { editsErrors } from '../edits/edits-errors.ts'
+import { exploreErrors } from '../explore/explore-errors.ts'
+import { getErrors } from '../get/get-errors.ts'
 import { holdErrors } from '../hold/hold-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
 import { initErrors } from '../init/init-errors.ts'
@@ -50,6 +52,8 @@ const CLI_TABLES: readonly Entries[] = [
   artifactErrors,
   cliErrors,
   editsErrors,
+  exploreErrors,
+  getErrors,
   holdErrors,
   imageErrors,
   initErrors,

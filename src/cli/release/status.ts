@@ -62,6 +62,9 @@ function commands(name: string, { clusters = [], phase }: Status): readonly stri
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
 
+/** Nothing of it can be stopped any more. */
+export const isOver = ({ phase }: Pick<Status, 'phase'>): boolean => ENDED.has(phase ?? '') || phase === 'Succeeded'
+
 /** Only failed clusters are retried. */
 export const canBeRetried = ({ clusters = [], phase }: Pick<Status, 'clusters' | 'phase'>): boolean =>
   !ENDED.has(phase ?? '') && clusters.some((c) => c.phase === 'Failed')

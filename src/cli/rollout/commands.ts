@@ -7,9 +7,10 @@ import { weakCageOption } from '../weak-cage.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type ServerOptions, alignedRows, connect, withServer } from '../commands/inspect.ts'
+import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
+import { alignedRows } from '../get/rows.ts'
 import type { Io } from '../io.ts'
 import type { SetChange } from './commit.ts'
 import type { HoldWish } from './holds.ts'
@@ -50,8 +51,9 @@ function registerHolds(program: Command, io: Io): void {
   withReason(
     program
       .command('pause')
+      .alias('suspend')
       .description(
-        'start no new operations of set/NAME, canary/NAME, machine/NAME, machineset/NAME, remedier/NAME or job/NAME',
+        'start nothing new of set/NAME, canary/NAME, machine/NAME, machineset/NAME, remedier/NAME, job/NAME, or on the hub source/NAME, release/NAME',
       )
       .argument('<what>', 'what to pause'),
     '4h',
@@ -140,6 +142,12 @@ function registerRollback(program: Command, io: Io): void {
     ])
     const { reason, now: isNow = false } = options
     if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1376())
+    // A mistyped argument is reported before the server is asked.
+    const [{ holdFor }, target] = [await import('./holds.ts'), { kind: 'MachineComponentSet', name } as const]
+    holdFor(
+      { target, effect: 'Pin', to: name, reason: reason ?? '', for: options.for, author: 'unknown' },
+      systemClock.now(),
+    )
     const client = await connect(options, io)
     const { set, revisions } = await setAndRevisions(client, name)
     const to = revisionCalled(set, revisions, options.to)
@@ -148,7 +156,6 @@ function registerRollback(program: Command, io: Io): void {
     if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
     else await printWayBack(set, change, to.number, options, io)
     if (!isNow || reason === undefined) return
-    const target = { kind: 'MachineComponentSet', name } as const
     const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })
     io.err(shownLine(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that`))
   })

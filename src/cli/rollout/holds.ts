@@ -1,6 +1,7 @@
 // The holds behind pause, retry, abort and pin: named after the held object, so that a second one updates the first and resume finds it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -19,11 +20,16 @@ const NOUNS: Readonly<Record<string, Target['kind']>> = {
   machineset: 'MachineSet',
   remedier: 'NodeRemedier',
   job: 'RemedyOperationJob',
+  source: 'FleetSource',
+  release: 'Release',
 }
+
+/** Kinds of the hub, which live in a namespace. */
+const NAMESPACED: ReadonlySet<string> = new Set(['FleetSource', 'Release'])
 
 export function heldTarget(what: string): Target {
   const [noun = '', name = '', ...rest] = what.split('/')
-  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
+  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : Object.values(NOUNS).find((k) => k.toLowerCase() === noun)
   if (kind === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(
       rolloutErrors.KN1370({
@@ -33,7 +39,7 @@ export function heldTarget(what: string): Target {
           .join(', '),
       }),
     )
-  return { kind, name }
+  return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }
 
 export interface HoldWish {

@@ -30,6 +30,10 @@ export const rolloutErrors = errorTable({
     text: 'cannot roll back now without a reason',
     next: 'give one with --reason; it is shown to others while the set is pinned',
   },
+  KN1378: {
+    text: 'cannot abort release/{name}: it is {phase}',
+    next: 'revert its commit to take it back',
+  },
   KN1398: {
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
     next: 'kubenode why release/{name}',

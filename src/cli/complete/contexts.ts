@@ -1,0 +1,25 @@
+// The contexts of kubeconfig files, for completion: read, never used. A file that cannot be read has none.
+import { readFile, stat } from 'node:fs/promises'
+import { parseDocuments } from '#lib/documents.ts'
+import { isObject } from '#lib/json.ts'
+
+/** Larger files are no kubeconfigs. */
+const MAX_BYTES = 1024 * 1024
+const MAX_NAME_CHARS = 253
+
+export async function contextsIn(files: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(files.map((file) => contextsOf(file).catch(() => [])))
+  return [...new Set(found.flat())]
+}
+
+async function contextsOf(file: string): Promise<readonly string[]> {
+  const { size } = await stat(file)
+  if (size > MAX_BYTES) return []
+  const [document] = parseDocuments(await readFile(file, 'utf8'), { refuseAliases: true }).documents
+  const value: unknown = document?.value
+  const contexts = isObject(value) && Array.isArray(value['contexts']) ? (value['contexts'] as readonly unknown[]) : []
+  return contexts.flatMap((c) => (isObject(c) && isName(c['name']) ? [c['name']] : []))
+}
+
+const isName = (name: unknown): name is string =>
+  typeof name === 'string' && name.length <= MAX_NAME_CHARS && /^[\x21-\x7e]+$/.test(name)

@@ -1,0 +1,92 @@
+// What the words typed so far are: the command, its arguments, its options, and the word that is being completed. Pure.
+import type { Command, Option } from 'commander'
+
+export interface Typed {
+  readonly command: Command
+  /** The words of the command: `rollout status`. */
+  readonly path: string
+  readonly arguments: readonly string[]
+  /** Values of options by their long name: `--context`. */
+  readonly options: ReadonlyMap<string, string>
+  /** The option whose value is being typed. */
+  readonly pending: Option | undefined
+  /** Typed of the value or word, and what stands before it in the same word: `--context=`. */
+  readonly word: string
+  readonly prefix: string
+}
+
+const takesValue = (option: Option | undefined): option is Option =>
+  option?.required === true || option?.optional === true
+
+export function typedOf(program: Command, words: readonly string[]): Typed {
+  let command = program
+  const path: string[] = []
+  const given: string[] = []
+  const options = new Map<string, string>()
+  let pending: Option | undefined
+  const optionOf = (flag: string): Option | undefined =>
+    [...command.options, ...program.options, ...serverOptions(program)].find((o) => o.long === flag || o.short === flag)
+  for (const word of words.slice(0, -1)) {
+    if (pending !== undefined) {
+      options.set(pending.long ?? '', word)
+      pending = undefined
+    } else if (word.startsWith('-') && word !== '-') {
+      const [flag, value] = split(word)
+      const option = optionOf(flag)
+      if (!takesValue(option)) continue
+      if (value === undefined) pending = option
+      else options.set(option.long ?? '', value)
+    } else {
+      const found: Command | undefined =
+        given.length > 0 ? undefined : command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+      if (found === undefined) given.push(word)
+      else {
+        command = found
+        path.push(found.name())
+      }
+    }
+  }
+  const typed = words.at(-1) ?? ''
+  const [flag = '', value] = typed.startsWith('--') ? split(typed) : []
+  const inline = value === undefined ? undefined : optionOf(flag)
+  const isInline = pending === undefined && takesValue(inline) && value !== undefined
+  return {
+    command,
+    path: path.join(' '),
+    arguments: given,
+    options,
+    pending: isInline ? inline : pending,
+    word: isInline ? value : typed,
+    prefix: isInline ? `${flag}=` : '',
+  }
+}
+
+const split = (word: string): readonly [string, string?] => {
+  const at = word.indexOf('=')
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
+}
+
+/** Options of the server may stand before the command. */
+const serverOptions = (program: Command): readonly Option[] =>
+  program.commands.find((c) => c.name() === 'get')?.options.filter((o) => o.long !== '--output') ?? []
+
+/** The words of a line of bash up to the cursor; the last one is being typed. What bash itself splits at `=` and `:` stays one word. */
+export function shellWords(line: string): readonly string[] {
+  const words: string[] = []
+  let word = ''
+  let quote = ''
+  let isOpen = false
+  for (let i = 0; i < line.length; i++) {
+    const c = line[i] ?? ''
+    if (c === '\\' && quote !== "'") word += line[++i] ?? ''
+    else if (quote !== '') {
+      if (c === quote) quote = ''
+      else word += c
+    } else if (c === '"' || c === "'") [quote, isOpen] = [c, true]
+    else if (/\s/.test(c)) {
+      if (word !== '' || isOpen) words.push(word)
+      ;[word, isOpen] = ['', false]
+    } else word += c
+  }
+  return [...words, word]
+}

@@ -1,0 +1,423 @@
+// Every command and every option with a right and a wrong use. The tree itself is walked: a command or an option without a row fails.
+import type { Command, Option } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { buildProgram, run } from './program.ts'
+
+const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+
+/** By its flags, a value that is read. True: it takes none. */
+const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]>> = {
+  '-A, --all-namespaces': true,
+  '--address <ip>': '10.0.0.1',
+  '--address <socket>': 'a',
+  '--agent <dir>': 'a-folder',
+  '--all': true,
+  '--all-waiting <count>': '1',
+  '--also <port=dir>': '1=a',
+  '--arch <arch>': 'amd64',
+  '--arch <list>': 'amd64,arm64',
+  '--artifact <file>': 'a.file',
+  '--artifact-base <url>': 'https://example.org/a',
+  '--artifact-ca <file>': 'a.file',
+  '--artifacts <dir>': 'a-folder',
+  '--artifacts-cert <file>': 'a.file',
+  '--artifacts-folder <dir>': 'a-folder',
+  '--artifacts-host <names>': 'a',
+  '--artifacts-key <file>': 'a.file',
+  '--artifacts-listen <address:port>': '127.0.0.1:1',
+  '--artifacts-oci <reference>': 'a/b:1',
+  '--as <version>': 'a',
+  '--base <rev>': 'HEAD',
+  '--branch <name>': 'a-name',
+  '--ca <file>': 'a.file',
+  '--cache <dir>': 'a-folder',
+  '--call-allow <places>': 'a',
+  '--certificate-life <duration>': '1h',
+  '--check': true,
+  '--cloud-init': true,
+  '--cluster <name>': 'a-name',
+  '--commit <rev>': 'HEAD',
+  '--component <name>': 'a-name',
+  '--components <dir>': 'a-folder',
+  '--context <name>': 'a-name',
+  '-d, --dir <folder>': 'a-folder',
+  '--data <dir>': 'a-folder',
+  '--delete-crds': true,
+  '--detailed-exitcode': true,
+  '--diff': true,
+  '--digest <digest>': 'd',
+  '--docker-config <file>': 'a.file',
+  '--dry-run': true,
+  '--dry-run [where]': 'server',
+  '--even-if-absent': true,
+  '--expires <time>': '2027-01-01T00:00:00Z',
+  '--export': true,
+  '-f, --output <file>': 'a.file',
+  '--field-selector <fields>': 'metadata.name=a',
+  '--file <file=target>': 'a=/b',
+  '--file <file>': 'a.file',
+  '--for <duration>': '1h',
+  '--force': true,
+  '--from <file>': 'a.file',
+  '--git <url>': 'https://example.org/a',
+  '--health-listen <address:port>': '127.0.0.1:1',
+  '--host': true,
+  '--host <address>': '127.0.0.1',
+  '--host-ca <file>': 'a.file',
+  '--host-server <url>': 'https://example.org/a',
+  '--hub': true,
+  '--ignore <checks>': 'a-check',
+  '--image <reference>': 'a/b:1',
+  '--insecure [host]': 'a',
+  '--inspection-allow <origins>': 'a',
+  '--join-script <file>': 'a.file',
+  '--join-script <sha256>': '00000000',
+  '--keep <keyId>': '0123456789abcdef',
+  '--keep-agents': true,
+  '--keep-namespace': true,
+  '--key <file>': 'a.file',
+  '--key <json>': 'a',
+  '--kubeconfig <file>': 'a.file',
+  '-l, --selector <labels>': 'a=b',
+  '--leave <target>': '/b',
+  '--list': true,
+  '--local-fleet <dir>': 'a-folder',
+  '--local-repository <folder>': 'a-folder',
+  '--log-level <level>': 'debug',
+  '--metrics-client-ca <file>': 'a.file',
+  '--metrics-insecure': true,
+  '--metrics-listen <address:port>': '127.0.0.1:1',
+  '--metrics-port <n>': '1',
+  '--metrics-tls-cert <file>': 'a.file',
+  '--metrics-tls-key <file>': 'a.file',
+  '-n, --namespace <name>': 'a-name',
+  '--name <name>': 'a-name',
+  '--name <ref>': 'a/b:1',
+  '--namespace <name>': 'a-name',
+  '--new-key <file>': 'a.file',
+  '--no-headers': true,
+  '--no-install': true,
+  '--no-loops': true,
+  '--no-start': true,
+  '--no-wait': true,
+  '--node <file>': 'a.file',
+  '--node <files...>': 'a',
+  '--node-folder <folder>': 'a-folder',
+  '--nodes <n>': '1',
+  '--now': true,
+  '-o, --output <form>': ['json', 'nonsense'],
+  '-o, --output <yaml>': 'yaml',
+  '--offline': true,
+  '--old-key <file>': 'a.file',
+  '--os <os>': 'linux',
+  '--out <dir>': 'a-folder',
+  '--out <file>': 'a.file',
+  '--output <path>': 'a',
+  '--path <dir>': 'a-folder',
+  '--port <n>': '1',
+  '--pre': true,
+  '--prefix <dir>': 'a-folder',
+  '--prometheus-url <url>': 'https://example.org/a',
+  '--providers <file>': 'a.file',
+  '--proxy <url>': 'https://example.org/a',
+  '--proxy-api': true,
+  '--proxy-except <hosts>': '10.0.0.0/8',
+  '--reason <text>': 'why',
+  '--recipe <name>': 'kubelet',
+  '--record-rights': true,
+  '--registry <prefix>': 'a',
+  '--render <place>': 'job',
+  '--render-image <reference>': 'a/b:1',
+  '--replicas <count>': '1',
+  '--render-placement <json>': '{}',
+  '--repo <dir>': 'a-folder',
+  '--requires <component=range>': 'a=>=1',
+  '--reset': true,
+  '--roles <list>': 'sync',
+  '--roles <roles>': 'sync',
+  '--root <dir>': 'a-folder',
+  '--sequence <n>': '1',
+  '--shared-identity': true,
+  '--show-labels': true,
+  '--show-managed-fields': true,
+  '--sign-with <file>': 'a.file',
+  '--statement <file>': 'a.file',
+  '--statements <dir>': 'a-folder',
+  '--take <path[=target]>': 'a=/b',
+  '--threshold <n>': '1',
+  '--timeout <duration>': '1h',
+  '--to <revision>': '1',
+  '--token': true,
+  '--token-file <file>': 'a.file',
+  '--trust <file>': 'a.file',
+  '--undo': true,
+  '--unit <name>': 'a-name',
+  '--unpacked': true,
+  '--unprotect': true,
+  '--until-done': true,
+  '--url <url>': 'https://example.org/a',
+  '--username <name>': 'git',
+  '--values <file>': 'a.file',
+  '-w, --watch': true,
+  '--wait': true,
+  '--weak-cage <policy>': 'allow',
+  '--webhook-client-ca <file>': 'a.file',
+  '--webhook-host <host>': 'a',
+  '--webhook-listen <address>': '127.0.0.1',
+  '--webhook-port <n>': '1',
+  '--webhook-service <name>': 'a-name',
+  '-y, --yes': true,
+  '--yes <cluster>': 'a',
+}
+
+/** Right arguments of each command; a command that has commands below it takes none. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  agent: [],
+  'agent bundle': [],
+  'agent join': ['a.tgz'],
+  'agent leave': [],
+  'agent trust': ['trust.json'],
+  'agent run': [],
+  apiserver: [],
+  'apiserver backup': [],
+  'apiserver restore': [],
+  'apiserver check': [],
+  approve: ['release/a'],
+  artifact: [],
+  'artifact pack': ['a-folder'],
+  'artifact sign': ['a.json'],
+  'artifact verify': ['a.json'],
+  'artifact from-deb': ['a.deb'],
+  'artifact from-tar': ['a.tar'],
+  'artifact from-image': ['a.tar'],
+  'artifact keys': [],
+  'artifact keys new': [],
+  'artifact keys rotate': [],
+  'artifact keys trust': [],
+  bootstrap: [],
+  completion: ['bash'],
+  'put-back': ['set/a'],
+  'allow-edit': ['set/a'],
+  events: ['machine/a', 'node/b'],
+  tree: ['machine/a'],
+  watch: ['set/a'],
+  reconcile: ['source/a'],
+  freeze: ['machine/a'],
+  thaw: ['machine/a'],
+  get: ['machines', 'a', 'b'],
+  help: ['rollout', 'status'],
+  image: [],
+  'image build': [],
+  'image push': ['a-layout', 'a/b:1'],
+  'image sign': ['a/b:1'],
+  'image verify': ['a/b:1'],
+  'image load': ['a-layout'],
+  init: ['a-folder'],
+  describe: ['machine', 'a'],
+  why: ['machine/a', 'set/b'],
+  trace: ['machine/a'],
+  install: [],
+  upgrade: [],
+  check: [],
+  uninstall: [],
+  lint: ['a.yaml', 'b.yaml'],
+  local: [],
+  'local up': [],
+  'local status': [],
+  import: ['a', 'b'],
+  adopt: ['a'],
+  machine: [],
+  'machine readmit': ['a'],
+  'machine revoke': ['a'],
+  'machine join-command': ['a'],
+  plan: [],
+  release: [],
+  'release status': ['a'],
+  'release retry': ['a'],
+  'release abort': ['a'],
+  'release history': ['a'],
+  'render-job': ['a-folder'],
+  pause: ['set/a'],
+  resume: ['set/a'],
+  rollback: ['a'],
+  rollout: [],
+  'rollout status': ['a'],
+  'rollout history': ['a'],
+  'rollout retry': ['a'],
+  canary: [],
+  'canary status': ['a'],
+  'canary promote': ['a'],
+  'canary abort': ['a'],
+  rules: [],
+  'rules test': [],
+  'rules lint': [],
+  'rules coverage': [],
+  'rules simulate': [],
+  run: [],
+  unprotect: [],
+  version: [],
+  'why-not': ['node/a'],
+  repair: ['node/a'],
+}
+
+interface Node {
+  readonly path: string
+  readonly command: Command
+}
+
+const commandsBelow = (command: Command, path: readonly string[] = []): readonly Node[] =>
+  command.commands
+    .filter((c) => !c.name().startsWith('__'))
+    .flatMap((c) => [{ path: [...path, c.name()].join(' '), command: c }, ...commandsBelow(c, [...path, c.name()])])
+
+const TREE = commandsBelow(buildProgram(io))
+const LEAVES = TREE.filter(({ command }) => command.commands.length === 0 || command.options.length > 0)
+const PAIRS = LEAVES.flatMap(({ path, command }) => command.options.map((option) => ({ path, option })))
+
+const rowOf = (option: Option): string | true => {
+  const row = OPTIONS[option.flags]
+  return typeof row === 'object' ? (row[0] ?? '') : (row ?? '')
+}
+/** A form has a choice of its own in each command. */
+const valueOf = (option: Option): string | true => option.argChoices?.[0] ?? rowOf(option)
+const words = (option: Option): readonly string[] => {
+  const value = valueOf(option)
+  const flag = option.long ?? option.short ?? ''
+  return value === true ? [flag] : [flag, value]
+}
+
+/** Reads a command line and runs nothing. */
+async function read(path: string, argv: readonly string[]): Promise<Record<string, unknown> | undefined> {
+  const program = buildProgram(io)
+  const command = path.split(' ').reduce<Command>((c, w) => c.commands.find((x) => x.name() === w) ?? c, program)
+  let options: Record<string, unknown> | undefined
+  command.action(() => void (options = command.opts()))
+  await program.parseAsync([...path.split(' '), ...argv], { from: 'user' })
+  return options
+}
+
+const mandatory = (path: string, but?: Option): readonly string[] =>
+  (LEAVES.find((n) => n.path === path)?.command.options ?? [])
+    .filter((o) => o.mandatory && o.flags !== but?.flags)
+    .flatMap(words)
+
+/** Runs a command line; without a kubeconfig and in an empty world. */
+async function refused(argv: readonly string[]) {
+  let err = ''
+  const code = await run(argv, { ...io, cwd: '/nonexistent', err: (t) => void (err += t) })
+  return { code, err }
+}
+
+test('every command has a row, and no row is of a command that is gone', () => {
+  expect(Object.keys(ARGUMENTS).toSorted()).toEqual(TREE.map((n) => n.path).toSorted())
+})
+
+test('every option has a row, and no row is of an option that is gone', () => {
+  const known = new Set(PAIRS.map((p) => p.option.flags))
+  expect(Object.keys(OPTIONS).toSorted()).toEqual([...known].toSorted())
+})
+
+describe('a command', () => {
+  test.each(LEAVES.map((n) => n.path))('%s reads its arguments', async (path) => {
+    expect(await read(path, [...(ARGUMENTS[path] ?? []), ...mandatory(path)])).toBeDefined()
+  })
+
+  test.each(TREE.map((n) => n.path))('%s refuses what it does not know', async (path) => {
+    const { code, err } = await refused([
+      ...path.split(' '),
+      ...(ARGUMENTS[path] ?? []),
+      ...mandatory(path),
+      '--no-such-option',
+    ])
+    expect([code, err]).toEqual([2, expect.stringMatching(/^KN1002: unknown option '--no-such-option'|^Usage: /)])
+  })
+
+  const needing = LEAVES.filter((n) => n.command.registeredArguments.some((a) => a.required)).map((n) => n.path)
+  test.each(needing)('%s refuses to run without its argument', async (path) => {
+    const { code, err } = await refused([...path.split(' '), ...mandatory(path)])
+    expect([code, err]).toEqual([2, expect.stringMatching(/^KN1002: missing required argument/)])
+  })
+
+  const bounded = LEAVES.filter((n) => !n.command.registeredArguments.some((a) => a.variadic)).map((n) => n.path)
+  test.each(bounded)('%s refuses one argument too many', async (path) => {
+    const { code, err } = await refused([
+      ...path.split(' '),
+      ...(ARGUMENTS[path] ?? []),
+      'one-more',
+      'two-more',
+      ...mandatory(path),
+    ])
+    expect([code, err]).toEqual([2, expect.stringMatching(/^KN1002: too many arguments/)])
+  })
+})
+
+describe('an option', () => {
+  const named = PAIRS.map(({ path, option }) => [path, option.flags, option] as const)
+
+  test.each(named)('%s %s is read', async (path, _flags, option) => {
+    const options = await read(path, [...(ARGUMENTS[path] ?? []), ...mandatory(path, option), ...words(option)])
+    expect(options?.[option.attributeName()]).toBeDefined()
+  })
+
+  // A value where none belongs, a value that is none of the choices, or none where one belongs.
+  const wrong = named.filter(([, , o]) => !o.optional || o.argChoices !== undefined)
+  test.each(wrong)('%s %s is refused when it is used wrongly', async (path, _flags, option) => {
+    const flag = option.long ?? ''
+    const row = OPTIONS[option.flags]
+    const isFlag = !option.required && !option.optional
+    const use = isFlag
+      ? [`${flag}=x`]
+      : option.argChoices !== undefined || typeof row === 'object'
+        ? [`${flag}=nonsense`]
+        : [flag]
+    const { code, err } = await refused([
+      ...path.split(' '),
+      ...(ARGUMENTS[path] ?? []),
+      ...mandatory(path, option),
+      ...use,
+    ])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^KN1002: (unknown option|option .* (argument missing|is invalid))/),
+    ])
+  })
+
+  const lengths = PAIRS.filter(({ option }) => option.flags.includes('<duration>')).map(
+    ({ path, option }) => [path, option.long ?? ''] as const,
+  )
+  test.each(lengths)('%s %s refuses what is no duration before it asks any server', async (path, flag) => {
+    const { code, err } = await refused([
+      ...path.split(' '),
+      ...(ARGUMENTS[path] ?? []),
+      ...mandatory(path),
+      ...beside(path),
+      flag,
+      'soon',
+    ])
+    expect([code, err]).toEqual([2, expect.stringMatching(/^KN(?!1000|1002|1312)\d+: .*soon/)])
+  })
+})
+
+/** What else makes the value matter. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  rollback: ['--now', '--reason', 'x'],
+}
+const beside = (path: string): readonly string[] => BESIDE[path] ?? []
+
+describe('options of the program', () => {
+  test.each([['--color=sometimes'], ['--quiet=x'], ['--no-such']])('%s is refused', async (flag) => {
+    expect(await refused([flag, 'version'])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^KN1002: /) as string,
+    })
+  })
+
+  test.each([
+    ['--context', 'a', 'get', 'machines'],
+    ['--kubeconfig=/x', '-n', 'a', 'release', 'status'],
+    ['--color', 'never', '--context', 'a', 'get', 'machines'],
+  ])('of the server are read before the command too: %s %s %s %s', async (...argv) => {
+    // Read, and only then missing its kubeconfig.
+    expect((await refused(argv)).err).toMatch(argv.includes('-n') ? /^KN1002: unknown option '-n'/ : /^KN13/)
+  })
+})

@@ -1,0 +1,51 @@
+// Events of objects as rows, the newest last, as kubectl sorts them.
+import { formatDuration } from '#lib/duration.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+/** More than anyone reads; older ones are left out. */
+const MOST_ROWS = 500
+
+const eventType = coreKind('Event')
+
+/** Undefined: those of our own kinds and of Nodes. */
+export async function eventsOf(
+  client: KubeClient,
+  objects: readonly KubeObject[] | undefined,
+): Promise<readonly KubeObject[]> {
+  if (objects === undefined) return (await client.list(eventType)).items.filter(isOurs)
+  const pages = await Promise.all(
+    objects.map((o) => client.list(eventType, { fieldSelector: `involvedObject.uid=${o.metadata.uid ?? ''}` })),
+  )
+  return pages.flatMap((p) => p.items)
+}
+
+const about = (event: KubeObject): Readonly<Record<string, unknown>> =>
+  isObject(event['involvedObject']) ? event['involvedObject'] : {}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const isOurs = (event: KubeObject): boolean =>
+  textOf(about(event)['kind']) === 'Node' || textOf(about(event)['apiVersion']).startsWith('kubenode.io/')
+
+const stampOf = (event: KubeObject): string =>
+  textOf(event['lastTimestamp']) || textOf(event['eventTime']) || (event.metadata.creationTimestamp ?? '')
+
+export function eventRows(events: readonly KubeObject[], now: number): readonly (readonly string[])[] {
+  const sorted = events.toSorted((a, b) => Date.parse(stampOf(a)) - Date.parse(stampOf(b)))
+  return sorted.slice(-MOST_ROWS).map((event) => {
+    const { kind, name } = about(event)
+    const at = Date.parse(stampOf(event))
+    const count = typeof event['count'] === 'number' && event['count'] > 1 ? ` (${event['count']} times)` : ''
+    return [
+      `${Number.isNaN(at) ? '' : formatDuration(Math.max(0, now - at))}${count}`,
+      textOf(event['type']),
+      `${textOf(kind).toLowerCase()}/${textOf(name)}`,
+      textOf(event['reason']),
+      textOf(event['message']),
+    ].map(printableLine)
+  })
+}

@@ -1,0 +1,17 @@
+// The numbered errors of `kubenode tree`, `watch` and `reconcile`.
+import { errorTable } from '#lib/error-table.ts'
+
+export const exploreErrors = errorTable({
+  KN1620: {
+    text: 'cannot show what belongs to {what}',
+    next: 'name machine/NAME, node/NAME, release/NAME or set/NAME',
+  },
+  KN1621: {
+    text: 'cannot follow {what}',
+    next: 'name set/NAME, or release/NAME on the hub',
+  },
+  KN1622: {
+    text: 'cannot reconcile {what}: sync reads sources',
+    next: 'name source/NAME, or leave it out for every source',
+  },
+})

@@ -1,0 +1,101 @@
+// `kubenode watch`: one calm picture of rollouts and releases, redrawn in place on a terminal; in a pipe a line for each change and nothing else.
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type Release, release } from '#api/kinds/release.ts'
+import { systemClock } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+import { createScreen } from '#local/screen.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import { EXIT_DIFFERENT, Exit } from '../exit.ts'
+import { findObject } from '../inspect/find-object.ts'
+import type { Named } from '../inspect/target.ts'
+import type { Io } from '../io.ts'
+import { newestReleases, releaseLines } from '../release/status.ts'
+import { setLines } from '../rollout/status.ts'
+
+const EVERY_MS = 2_000
+
+interface Followed {
+  readonly wanted: readonly Named[]
+  readonly namespace: string
+  readonly isUntilDone: boolean
+}
+
+export async function followRollouts(client: KubeClient, followed: Followed, io: Io): Promise<void> {
+  const screen = createScreen((text) => io.out(text), {
+    isTerminal: io.isTerminal,
+    size: () => ({ columns: io.width?.() ?? 100, rows: process.stdout.rows || 50 }),
+  })
+  while (io.signal?.aborted !== true) {
+    const seen = await read(client, followed)
+    const { state, lines } = pictureOf(seen, systemClock.now())
+    screen.show(lines.map(printableLine))
+    if (followed.isUntilDone && state !== 'InProgress') {
+      screen.end()
+      if (state === 'Failed') throw new Exit(EXIT_DIFFERENT)
+      return
+    }
+    await systemClock.sleep(EVERY_MS, io.signal).catch(() => undefined)
+  }
+}
+
+export interface Seen {
+  readonly sets: readonly MachineComponentSet[]
+  readonly releases: readonly Release[]
+}
+
+async function read(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
+  if (wanted.length === 0) {
+    const [sets, releases] = await Promise.all([
+      listed(() => client.list(machineComponentSet)),
+      listed(() => client.list(release, { namespace })),
+    ])
+    return { sets, releases: newestReleases(releases) }
+  }
+  const named = (kind: string) => wanted.filter(({ type }) => type.kind === kind)
+  const [sets, releases] = await Promise.all([
+    Promise.all(named('MachineComponentSet').map((w) => findObject(client, machineComponentSet, w.name, w.noun))),
+    Promise.all(named('Release').map((w) => findObject(client, release, { name: w.name, namespace }, w.noun))),
+  ])
+  return { sets, releases }
+}
+
+/** A hub has no sets, and a cluster no releases. */
+async function listed<T>(list: () => Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
+  try {
+    return (await list()).items
+  } catch (e) {
+    if (isApiError(e) && e.status === 404) return []
+    throw e
+  }
+}
+
+export interface Picture {
+  readonly state: 'InProgress' | 'Done' | 'Failed'
+  readonly lines: readonly string[]
+}
+
+/** Phases that end without a person. */
+const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
+const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
+
+export function pictureOf({ sets, releases }: Seen, now: number): Picture {
+  const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
+  const state = phases.some((p) => FAILED.has(p))
+    ? 'Failed'
+    : phases.some((p) => CONTINUES.has(p))
+      ? 'InProgress'
+      : 'Done'
+  const parts = [...releases.map((r) => releaseLines(r, now)), ...sets.map((s) => [barOf(s), ...setLines(s, [])])]
+  return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
+}
+
+const BAR = 30
+
+/** How many machines have what the set declares. */
+function barOf({ metadata, status }: MachineComponentSet): string {
+  const { total = 0, updated = 0, failed = 0 } = status?.counts ?? {}
+  const part = (n: number) => (total === 0 ? 0 : Math.round((n / total) * BAR))
+  const [done, bad] = [part(updated), Math.min(BAR - part(updated), part(failed))]
+  return `${metadata.name ?? ''} [${'='.repeat(done)}${'!'.repeat(bad)}${' '.repeat(BAR - done - bad)}] ${updated}/${total}`
+}

@@ -1,0 +1,57 @@
+// What one `kubenode get` asks for, and the objects that answer it.
+import { KubeNodeError } from '#lib/errors.ts'
+import { printable } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { qualifiedPlural } from '#schema/resource.ts'
+import type { NamespaceOptions, ServerOptions } from '../commands/inspect.ts'
+import { findObject } from '../inspect/find-object.ts'
+import { inspectErrors } from '../inspect/inspect-errors.ts'
+import type { Io } from '../io.ts'
+import type { Form } from './form.ts'
+import type { Wanted } from './wanted.ts'
+
+export interface GetOptions extends ServerOptions, NamespaceOptions {
+  readonly output?: Form
+  readonly selector?: string
+  readonly fieldSelector?: string
+  readonly allNamespaces?: boolean
+  readonly watch?: boolean
+  readonly headers: boolean
+  readonly showLabels?: boolean
+  readonly showManagedFields?: boolean
+}
+
+/** `namespace` undefined: all of them. */
+export interface Asked {
+  readonly client: KubeClient
+  readonly namespace: string | undefined
+  readonly options: GetOptions
+  readonly form: Form
+  readonly io: Io
+}
+
+/** The objects themselves, for the forms that no table has. */
+export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Promise<readonly KubeObject[]> {
+  const { client, namespace } = asked
+  if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]
+  try {
+    return (await client.list(type, listOptions(asked, type.namespaced))).items
+  } catch (e) {
+    if (!isApiError(e) || e.status !== 404) throw e
+    throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }), { cause: e })
+  }
+}
+
+export function listOptions({ namespace, options }: Asked, isNamespaced: boolean) {
+  const { selector, fieldSelector } = options
+  return {
+    ...(isNamespaced && namespace !== undefined && { namespace }),
+    ...(selector !== undefined && { labelSelector: selector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  }
+}
+
+/** On a terminal nothing in an object steers it; in a pipe a program gets the value as it is. */
+export const forReader = (io: Io, text: string): string => (io.isTerminal ? printable(text) : text)

@@ -1,0 +1,59 @@
+// `kubenode get`: lists and shows KubeNode objects with the words and options of kubectl, and never changes one.
+import type { Command } from 'commander'
+import { KubeNodeError } from '#lib/errors.ts'
+import { connectionTo, withNamespace, withServer } from '../commands/inspect.ts'
+import type { Io } from '../io.ts'
+import type { Asked, GetOptions } from './asked.ts'
+import { TABLE, formOption } from './form.ts'
+import { getErrors } from './get-errors.ts'
+import type { Wanted } from './wanted.ts'
+
+export function register(program: Command, io: Io): void {
+  withNamespace(withServer(program.command('get')))
+    .description('list, show or watch KubeNode objects')
+    .argument('[what...]', 'KIND, KIND,KIND, KIND NAME… or KIND/NAME…, by plural, singular or short name')
+    .addOption(formOption())
+    .option('-A, --all-namespaces', 'the objects of all namespaces')
+    .option('-l, --selector <labels>', 'filter by labels, such as zone=a,!old')
+    .option('--field-selector <fields>', 'filter by fields, such as metadata.name=n-1')
+    .option('-w, --watch', 'then show each change, until Ctrl-C')
+    .option('--no-headers', 'leave the first line of a table out')
+    .option('--show-labels', 'show labels in the last column of a table')
+    .option('--show-managed-fields', 'with json and yaml, show who wrote which field')
+    .action((words: string[], options: GetOptions) => get(words, options, io))
+}
+
+async function get(words: readonly string[], options: GetOptions, io: Io): Promise<void> {
+  const [{ wantedOf }, { shownNamespace }] = await Promise.all([
+    import('./wanted.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const wanted = wantedOf(words)
+  refuseTogether(wanted, options)
+  const { client, namespace } = await connectionTo(options, io)
+  const asked: Asked = {
+    client,
+    namespace: options.allNamespaces === true ? undefined : shownNamespace(options.namespace, namespace),
+    options,
+    form: options.output ?? TABLE,
+    io,
+  }
+  const { showTables, showData } = await import('./show.ts')
+  const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
+  await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
+  if (options.watch !== true) return
+  const [only] = wanted
+  const { watchObjects } = await import('./watch.ts')
+  if (only !== undefined) await watchObjects(only, asked)
+}
+
+function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
+  const refuse = (one: string, other: string): never => {
+    throw new KubeNodeError(getErrors.KN1602({ one, other }))
+  }
+  const isNamed = wanted.some((w) => w.name !== undefined)
+  if (isNamed && options.selector !== undefined) refuse('a name', '--selector')
+  if (isNamed && options.fieldSelector !== undefined) refuse('a name', '--field-selector')
+  if (isNamed && options.allNamespaces === true) refuse('a name', '--all-namespaces')
+  if (options.watch === true && wanted.length > 1) refuse('--watch', 'several kinds or names')
+}

@@ -1,0 +1,21 @@
+// The numbered errors of `kubenode get`.
+import { errorTable } from '#lib/error-table.ts'
+
+export const getErrors = errorTable({
+  KN1600: {
+    text: 'cannot get both {kind} and {what}: one form names a kind and then objects, the other names KIND/NAME each time',
+    next: 'use one of them',
+  },
+  KN1601: {
+    text: 'cannot print {what} with {template}: {why}',
+    next: 'correct the template; the object is shown by -o json',
+  },
+  KN1602: {
+    text: 'cannot combine {one} with {other}',
+    next: 'leave one of them out',
+  },
+  KN1603: {
+    text: 'which kind? kubenode get shows {kinds}',
+    next: 'name one, such as kubenode get machines',
+  },
+})

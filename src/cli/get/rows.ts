@@ -1,0 +1,57 @@
+// Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; in a pipe nothing is cut. Pure.
+
+const GAP = 3
+/** A narrower column says nothing; rows then wrap. */
+const MIN_WIDTH = 6
+
+export const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+
+const total = (widths: readonly number[]): number => widths.reduce((sum, w) => sum + w + GAP, -GAP)
+
+/** The first column names the object and is never cut. */
+function narrowed(widths: readonly number[], most: number): readonly number[] {
+  const out = [...widths]
+  for (let over = total(out) - most; over > 0; over = total(out) - most) {
+    const rest = out.slice(1)
+    const widest = Math.max(...rest)
+    if (rest.length === 0 || widest <= MIN_WIDTH) return out
+    const second = Math.max(MIN_WIDTH, ...rest.filter((w) => w < widest))
+    const equal = rest.filter((w) => w === widest).length
+    const less = Math.max(1, Math.min(widest - second, Math.ceil(over / equal)))
+    for (const [i, w] of out.entries()) if (i > 0 && w === widest) out[i] = Math.max(MIN_WIDTH, w - less)
+  }
+  return out
+}
+
+export function widthsOf(rows: readonly (readonly string[])[], most?: number): readonly number[] {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((r) => r[i]?.length ?? 0)))
+  return most === undefined ? widths : narrowed(widths, most)
+}
+
+export interface RowStyle {
+  /** On a terminal: cells wider than their column are shortened. */
+  readonly isCut?: boolean
+  /** Paints a cell by the head of its column; the text itself stays. */
+  readonly paint?: (column: number, text: string) => string
+}
+
+/** One row. Where nothing may be cut, a cell wider than its column pushes the others. */
+export function alignedRow(row: readonly string[], widths: readonly number[], style: RowStyle = {}): string {
+  const { isCut = false, paint = (_, text) => text } = style
+  const last = row.findLastIndex((cell) => cell !== '')
+  return row
+    .slice(0, last + 1)
+    .map((cell, i) => {
+      const width = widths[i] ?? 0
+      const shown = isCut && i > 0 ? cut(cell, width) : cell
+      const gap = i === last ? '' : ' '.repeat(Math.max(0, width - shown.length) + GAP)
+      return `${paint(i, shown)}${gap}`
+    })
+    .join('')
+}
+
+export function alignedRows(rows: readonly (readonly string[])[], most?: number, style: RowStyle = {}): string {
+  const widths = widthsOf(rows, most)
+  return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
+}

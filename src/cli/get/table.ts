@@ -1,0 +1,69 @@
+// The table that the server prints of objects: columns of the kind, with their namespace and labels where they are asked for.
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { inspectErrors } from '../inspect/inspect-errors.ts'
+
+export interface TableShape {
+  readonly isWide: boolean
+  readonly showsNamespace: boolean
+  readonly showsLabels: boolean
+  /** Before each name, where several kinds are printed: `machine.kubenode.io/`. */
+  readonly prefix: string
+}
+
+export interface Table {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** Watching begins here. */
+  readonly resourceVersion: string
+}
+
+interface Answer {
+  readonly metadata?: { readonly resourceVersion?: string }
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[]
+  readonly rows: readonly { readonly cells: readonly unknown[]; readonly object?: unknown }[]
+}
+
+const isTable = (v: unknown): v is Answer => isObject(v) && v['kind'] === 'Table' && Array.isArray(v['rows'])
+
+const ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
+
+/** Undefined: the server has no such object, or no such kind. */
+export async function tableAt(client: KubeClient, path: string, shape: TableShape): Promise<Table | undefined> {
+  const { status, text } = await client.raw({ method: 'GET', path, headers: { accept: ACCEPT } })
+  const answer: unknown = JSON.parse(text)
+  if (status === 404) return undefined
+  if (status !== 200 || !isTable(answer)) {
+    const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
+    throw new KubeNodeError(inspectErrors.KN1314({ answer: said }))
+  }
+  return tableOf(answer, shape)
+}
+
+function tableOf({ columnDefinitions, rows, metadata }: Answer, shape: TableShape): Table {
+  const { isWide, showsNamespace, showsLabels, prefix } = shape
+  const shown = columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
+  const head = [
+    ...(showsNamespace ? ['NAMESPACE'] : []),
+    ...shown.map((c) => c.name.toUpperCase()),
+    ...(showsLabels ? ['LABELS'] : []),
+  ]
+  return {
+    head,
+    rows: rows.map(({ cells, object }) => {
+      const { namespace, labels } = metadataOf(object)
+      const own = shown.map(({ i }, at) => `${at === 0 ? prefix : ''}${String(cells[i] ?? '')}`)
+      return [...(showsNamespace ? [namespace] : []), ...own, ...(showsLabels ? [labels] : [])].map(printableLine)
+    }),
+    resourceVersion: metadata?.resourceVersion ?? '',
+  }
+}
+
+function metadataOf(object: unknown): { readonly namespace: string; readonly labels: string } {
+  const metadata = isObject(object) && isObject(object['metadata']) ? object['metadata'] : {}
+  const { namespace, labels } = metadata
+  const pairs = isObject(labels) ? Object.entries(labels).map(([k, v]) => `${k}=${String(v)}`) : []
+  return { namespace: typeof namespace === 'string' ? namespace : '', labels: pairs.join(',') || '<none>' }
+}

@@ -1,0 +1,29 @@
+// Which objects the words of `kubenode get` name: KIND, KIND,KIND, KIND NAME…, or KIND/NAME…, as kubectl reads them. Pure.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { kindCalled, kindWords, named } from '../inspect/target.ts'
+import { getErrors } from './get-errors.ts'
+
+export interface Wanted {
+  readonly type: ResourceType
+  /** The user's word for the kind. */
+  readonly noun: string
+  /** Undefined: every object of the kind. */
+  readonly name: string | undefined
+}
+
+export function wantedOf(words: readonly string[]): readonly Wanted[] {
+  const [first, ...rest] = words
+  if (first === undefined) throw new KubeNodeError(getErrors.KN1603({ kinds: kindWords().join(', ') }))
+  const [slash] = words.filter((w) => w.includes('/'))
+  if (slash !== undefined) {
+    const [kind] = words.filter((w) => !w.includes('/'))
+    if (kind !== undefined) throw new KubeNodeError(getErrors.KN1600({ kind, what: slash }))
+    return words.map((word) => named([word]))
+  }
+  const kinds = first.split(',').filter((w) => w !== '')
+  return kinds.flatMap((noun): readonly Wanted[] => {
+    const type = kindCalled(noun)
+    return rest.length === 0 ? [{ type, noun, name: undefined }] : rest.map((name) => ({ type, noun, name }))
+  })
+}

@@ -1,0 +1,103 @@
+// `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; nothing is printed twice.
+import { isGone } from '#kube/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { objectPath, qualifiedPlural } from '#schema/resource.ts'
+import { printableLine } from '#lib/printable.ts'
+import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
+import { columnCells, dataText, withoutManagers } from './data-text.ts'
+import { alignedRow, widthsOf } from './rows.ts'
+import { listPath, painterOf, shapeOf } from './show.ts'
+import { tableAt } from './table.ts'
+import type { Wanted } from './wanted.ts'
+
+const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
+
+export async function watchObjects(wanted: Wanted, asked: Asked): Promise<void> {
+  const { client, options, io } = asked
+  const { type, name } = wanted
+  const { namespace, labelSelector } = listOptions(asked, type.namespaced)
+  const fieldSelector = name === undefined ? options.fieldSelector : `metadata.name=${name}`
+  const selectors = {
+    ...(namespace !== undefined && { namespace }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  }
+  const print = await printerOf(wanted, asked)
+  /** The version of each object that was printed last. */
+  const known = new Map<string, KubeObject>()
+  let isFirst = true
+  while (!isOver(io)) {
+    const page = await client.list(type, selectors)
+    const listed = new Set(page.items.map(keyOf))
+    for (const [key, gone] of known) {
+      if (listed.has(key)) continue
+      known.delete(key)
+      await print(gone, 'DELETED')
+    }
+    for (const object of page.items) {
+      const isNew = known.get(keyOf(object))?.metadata.resourceVersion !== object.metadata.resourceVersion
+      known.set(keyOf(object), object)
+      // What the list before showed is not repeated.
+      if (isNew && !isFirst) await print(object, 'MODIFIED')
+    }
+    isFirst = false
+    try {
+      const watch = { ...selectors, resourceVersion: page.resourceVersion, ...(io.signal && { signal: io.signal }) }
+      for await (const event of client.watch(type, watch)) {
+        if (event.type === 'BOOKMARK') continue
+        if (event.type === 'DELETED') known.delete(keyOf(event.object))
+        else known.set(keyOf(event.object), event.object)
+        await print(event.object, event.type)
+      }
+    } catch (e) {
+      if (isOver(io)) return
+      if (!isGone(e)) throw e
+    }
+  }
+}
+
+const isOver = ({ signal }: Asked['io']): boolean => signal?.aborted === true
+
+type Print = (object: KubeObject, change: 'ADDED' | 'MODIFIED' | 'DELETED') => void | Promise<void>
+
+async function printerOf(wanted: Wanted, asked: Asked): Promise<Print> {
+  const { form, io, options } = asked
+  const { type } = wanted
+  if (form.kind === 'table') return rowPrinter(wanted, asked)
+  if (form.kind === 'columns') {
+    const head = form.columns.map((c) => printableLine(c.head))
+    const before = (await objectsOf(wanted, asked)).map((o) => columnCells(form.columns, o).map(printableLine))
+    const widths = widthsOf([head, ...before], io.width?.())
+    const style = { isCut: io.isTerminal, paint: painterOf(head, io) }
+    return (o) =>
+      io.out(`${alignedRow(columnCells(form.columns, withoutManagers(o)).map(printableLine), widths, style)}\n`)
+  }
+  if (form.kind === 'name') return (o) => io.out(`${qualifiedPlural(type)}/${printableLine(o.metadata.name ?? '')}\n`)
+  return (o) => {
+    const text = dataText(form, [options.showManagedFields === true ? o : withoutManagers(o)], true)
+    io.out(`${form.kind === 'yaml' ? '---\n' : ''}${forReader(io, text)}`)
+  }
+}
+
+/** Only the server knows how a row of a kind looks: it is asked for the row of each changed object. */
+async function rowPrinter(wanted: Wanted, asked: Asked): Promise<Print> {
+  const { client, io } = asked
+  const { type } = wanted
+  const shape = shapeOf(wanted, asked)
+  const list = await tableAt(client, listPath(type, asked), shape)
+  const widths = widthsOf(list === undefined ? [] : [list.head, ...list.rows], io.width?.())
+  const style = { isCut: io.isTerminal, paint: painterOf(list?.head ?? [], io) }
+  const nameAt = shape.showsNamespace ? 1 : 0
+  const rows = new Map((list?.rows ?? []).map((row) => [row.slice(0, nameAt + 1).join('/'), row]))
+  return async (object, change) => {
+    const { name = '', namespace } = object.metadata
+    const key = shape.showsNamespace ? `${namespace ?? ''}/${name}` : name
+    const path = objectPath(type, { name, namespace: type.namespaced ? namespace : undefined })
+    const [fresh] = change === 'DELETED' ? [] : ((await tableAt(client, path, shape))?.rows ?? [])
+    const row = fresh ?? rows.get(key)
+    if (row === undefined) return
+    if (change === 'DELETED') rows.delete(key)
+    else rows.set(key, row)
+    io.out(`${alignedRow(row, widths, style)}${change === 'DELETED' ? '   (deleted)' : ''}\n`)
+  }
+}

@@ -1,0 +1,34 @@
+// People write `kubenode --context prod get machines` as they do with kubectl: options of the server before the command mean what they mean after it. Pure.
+import type { Command } from 'commander'
+
+/** Each takes a value. */
+const MOVED: ReadonlySet<string> = new Set(['--kubeconfig', '--context', '--namespace', '-n'])
+const STAYS_WITH_VALUE = '--color'
+
+const isMoved = (word: string): boolean => MOVED.has(word.split('=', 1)[0] ?? '')
+
+export function hoisted(program: Command, argv: readonly string[]): readonly string[] {
+  const [kept, moved]: [string[], string[]] = [[], []]
+  let at = 0
+  for (let word = argv[at]; word?.startsWith('-') === true && word !== '--'; word = argv[at]) {
+    const hasValue = !word.includes('=') && (isMoved(word) || word === STAYS_WITH_VALUE)
+    const words = argv.slice(at, at + (hasValue ? 2 : 1))
+    ;(isMoved(word) ? moved : kept).push(...words)
+    at += words.length
+  }
+  if (moved.length === 0) return argv
+  const end = at + pathLength(program, argv.slice(at))
+  return [...kept, ...argv.slice(at, end), ...moved, ...argv.slice(end)]
+}
+
+/** How many of the first words name commands. */
+function pathLength(program: Command, words: readonly string[]): number {
+  let command: Command | undefined = program
+  let length = 0
+  for (const word of words) {
+    command = command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+    if (command === undefined) break
+    length++
+  }
+  return length
+}

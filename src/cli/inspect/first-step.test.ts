@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { firstStep } from './first-step.ts'
+
+const waits = [
+  'machine/m-1 is Ready',
+  'Waiting for 2m: RateExceeded',
+  '  observed: 20 in 10m',
+  '  unblocks when: the rate limit resets',
+]
+const blocked = [
+  'set/base is Progressing',
+  'Blocked for 4m: RevisionFailed',
+  '  observed: beacon 1.2.0 failed on m-2',
+  '  unblocks when: a commit changes the version',
+]
+const held = [
+  'release/a is Progressing',
+  'Cluster a: waiting for 4m: PruneGuard',
+  '  digest to approve: ddd',
+  '  kubenode approve release/a --reason WHY',
+]
+const fine = ['node/n-1', 'Up to date; nothing pending.']
+
+test.each([
+  ['nothing is wrong', [fine], 'what to do first: nothing, no object is blocked'],
+  ['one waits', [fine, waits], 'what to do first: wait until the rate limit resets (machine/m-1)'],
+  [
+    'what is blocked comes before what waits',
+    [waits, blocked],
+    'what to do first: wait until a commit changes the version (set/base)',
+  ],
+  [
+    'a command is what a person can do',
+    [held, waits],
+    'what to do first: kubenode approve release/a --reason WHY (release/a)',
+  ],
+])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))

@@ -1,0 +1,55 @@
+// Of everything that several objects wait for, the one line that says what to do first. Pure.
+
+interface Step {
+  readonly object: string
+  /** Lower comes first: what is blocked does not end by itself, what waits may, what progresses does. */
+  readonly rank: number
+  readonly text: string
+}
+
+const RANKS: readonly (readonly [RegExp, number])[] = [
+  [/^Blocked\b|: blocked\b/, 0],
+  [/ step \d+ failed on |^Component .* is (Failed|RolledBack)\b| is (False|Unknown) for /, 1],
+  [/^Waiting\b|: waiting\b|^Gate /, 2],
+  [/^In progress\b|: in progress\b/, 3],
+]
+
+const UNBLOCKS = /^\s+unblocks when: (.*)$/
+const COMMAND = /^\s*(kubenode [a-z].*)$/
+
+/** The first line of a story names its object. A command beats a condition: it is what a person can do. */
+function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
+  const object = head.split(' ', 1)[0] ?? ''
+  return lines.flatMap((line, i) => {
+    const rank = RANKS.find(([pattern]) => pattern.test(line.trimStart()))?.[1]
+    if (rank === undefined) return []
+    // What belongs to a line is indented below it.
+    const depth = indentOf(line)
+    const below = lines.slice(i + 1)
+    const end = below.findIndex((l) => indentOf(l) <= depth && !COMMAND.test(l))
+    const own = end < 0 ? below : below.slice(0, end)
+    const command = own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand(line, object)
+    const unblocks = own.map((l) => UNBLOCKS.exec(l)?.[1]).find((c) => c !== undefined)
+    return [{ object, rank, text: command ?? (unblocks === undefined ? line.trim() : `wait until ${unblocks}`) }]
+  })
+}
+
+/** What a person held, a person lets continue. */
+const holdCommand = (line: string, object: string): string | undefined =>
+  /\bHoldPause\b/.test(line)
+    ? `kubenode resume ${object}`
+    : /\bHoldFreeze\b/.test(line)
+      ? `kubenode thaw ${object}`
+      : undefined
+
+const indentOf = (line: string): number => line.length - line.trimStart().length
+
+export function firstStep(stories: readonly (readonly string[])[]): string {
+  const steps = stories.flatMap(stepsOf)
+  const first = steps.reduce<Step | undefined>(
+    (best, s) => (best === undefined || s.rank < best.rank ? s : best),
+    undefined,
+  )
+  if (first === undefined) return 'what to do first: nothing, no object is blocked'
+  return `what to do first: ${first.text} (${first.object})`
+}

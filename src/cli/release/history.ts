@@ -1,0 +1,26 @@
+// The Releases of tracks as rows, the newest first. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { formatDuration } from '#lib/duration.ts'
+
+/** More than a person reads; older ones are in git. */
+const MOST_ROWS = 200
+
+export function historyRows(
+  all: readonly Release[],
+  track: string | undefined,
+  now: number,
+): readonly (readonly string[])[] {
+  const made = ({ metadata }: Release): number => Date.parse(metadata.creationTimestamp ?? '') || 0
+  return all
+    .filter((r) => track === undefined || r.spec.track === track)
+    .toSorted((a, b) => (a.spec.track < b.spec.track ? -1 : a.spec.track > b.spec.track ? 1 : made(b) - made(a)))
+    .slice(0, MOST_ROWS)
+    .map((r) => [
+      r.spec.track,
+      r.metadata.name ?? '',
+      r.spec.commit.slice(0, 12),
+      r.status?.phase ?? 'Pending',
+      formatDuration(Math.max(0, now - made(r))),
+      r.spec.revertOf?.slice(0, 12) ?? '',
+    ])
+}
