@@ -16,7 +16,6 @@ import {
   str,
   time,
   type Field,
-  type Props,
 } from './build.ts'
 import { check } from './extras.ts'
 import { phaseNames, type PhaseTable } from './phases.ts'
@@ -273,7 +272,7 @@ export const secretRef = (doc: string) =>
   })
 
 /** Conditions as Kubernetes has them; which types a kind uses is in the catalogue. */
-const conditions = (): Field<readonly Condition[]> =>
+export const conditions = (): Field<readonly Condition[]> =>
   mapList(
     'The current conditions, one entry per type.',
     obj('One condition.', {
@@ -294,7 +293,7 @@ const conditions = (): Field<readonly Condition[]> =>
     { keys: ['type'], max: 16 },
   )
 
-const observedGeneration = (): Field<number> =>
+export const observedGeneration = (): Field<number> =>
   int('The generation of the spec that this status refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const WAITS = 'What the object waits for; absent if it does not wait.'
@@ -311,14 +310,6 @@ export const waitingFor = (doc = WAITS) => obj(doc, waitingFields())
 /** Of something that holds keep waiting by themselves. */
 export const waitingForHold = () =>
   obj(WAITS, { ...waitingFields(), hold: optional(objectName('The hold that it waits for.')) })
-
-/** What every part reports of its objects. */
-export const status = <P extends Props>(doc: string, own: P) =>
-  obj(doc, { observedGeneration: optional(observedGeneration()), ...own, conditions: optional(conditions()) })
-
-/** Of an object that can wait for others. */
-export const statusWithWait = <P extends Props>(doc: string, own: P) =>
-  status(doc, { ...own, waitingFor: optional(waitingFor()) })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
 

@@ -127,7 +127,8 @@ const specWithTtl = s.rule(spec, {
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',
 })
 
-const status = f.statusWithWait('The observed state of the cluster.', {
+const status = s.obj('The observed state of the cluster.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Cluster')),
   endpoint: s.optional(f.url('URL of its API server.')),
   kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig.')),
@@ -172,6 +173,8 @@ const status = f.statusWithWait('The observed state of the cluster.', {
   ),
   expiresAt: s.optional(s.time('When the time to live expires.')),
   lastSeen: s.optional(s.time('When the cluster last answered; updated at most once a minute.')),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const cluster = defineKind({

@@ -56,7 +56,8 @@ const result = s.obj('One machine of the canary.', {
   message: s.optional(f.sentence('Why, for people.')),
 })
 
-const status = f.statusWithWait('The observed state of the canary.', {
+const status = s.obj('The observed state of the canary.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Canary')),
   machines: s.optional(s.list('The selected machines.', f.objectName('A machine.'), { max: MAX_CANARY_MACHINES })),
   results: s.optional(
@@ -75,6 +76,8 @@ const status = f.statusWithWait('The observed state of the canary.', {
   permits: s.optional(s.list('Open permits.', f.objectName('Name of a permit.'), { max: 16 })),
   observeUntil: s.optional(s.time('When the observation ends.')),
   promotedBy: s.optional(s.str('The set that now declares the version.', { max: 253 })),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const componentCanary = defineKind({

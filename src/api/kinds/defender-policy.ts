@@ -140,7 +140,8 @@ const spec = s.obj('The permitted disruption.', {
   ),
 })
 
-const status = f.status('The observed state of the policy.', {
+const status = s.obj('The observed state of the policy.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   targets: s.optional(f.count('Number of targets that the policy applies to.')),
   decisions: s.optional(
     s.obj('Decisions in the last hour.', {
@@ -150,6 +151,7 @@ const status = f.status('The observed state of the policy.', {
     }),
   ),
   breaker: s.optional(s.choice('State of the breaker.', ['Closed', 'Open', 'HalfOpen'])),
+  conditions: s.optional(f.conditions()),
 })
 
 export const defenderPolicy = defineKind({

@@ -158,7 +158,8 @@ const spec = s.obj('The repository to follow, and how.', {
   ),
 })
 
-const status = f.statusWithWait('The observed state of the repository.', {
+const status = s.obj('The observed state of the repository.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   signer: s.optional(f.sentence('The signer of the commit.')),
@@ -183,6 +184,8 @@ const status = f.statusWithWait('The observed state of the repository.', {
     ),
   ),
   renderErrors: s.optional(s.list('Render errors; truncated.', f.sentence('One error.', 1_024), { max: 10 })),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const fleetSource = defineKind({

@@ -151,7 +151,8 @@ const slice = s.rule(
   },
 )
 
-const status = f.statusWithWait('Progress of the rollout.', {
+const status = s.obj('Progress of the rollout.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Set')),
   revisions: s.optional(
     s.obj('The current revisions.', {
@@ -219,6 +220,8 @@ const status = f.statusWithWait('Progress of the rollout.', {
       { keys: ['component'], max: MAX_COMPONENTS },
     ),
   ),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machineComponentSet = defineKind({

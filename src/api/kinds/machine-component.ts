@@ -304,8 +304,10 @@ spec = s.rule(spec, {
   holds: (s) => s.type !== 'OS' || s.disruption === 'Reboot',
 })
 
-const status = f.status('The observed state of the version.', {
+const status = s.obj('The observed state of the version.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   machines: s.optional(s.int('Number of machines that are to run this version.', { min: 0, max: 1_000_000 })),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machineComponent = defineKind({

@@ -37,7 +37,8 @@ const spec = s.obj('The desired state of the set.', {
   ),
 })
 
-const status = f.statusWithWait('The observed state of the set.', {
+const status = s.obj('The observed state of the set.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Set')),
   replicas: s.optional(f.count('Number of machines.')),
   readyReplicas: s.optional(f.count('Number of machines that are Ready.')),
@@ -47,6 +48,8 @@ const status = f.statusWithWait('The observed state of the set.', {
     f.count('Number of machines created from an older template. Template changes apply to new machines only.'),
   ),
   selector: s.optional(s.str('The selector as text, for the scale subresource.', { max: 4096 })),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machineSet = defineKind({

@@ -185,7 +185,8 @@ const spec = s.rule(
   },
 )
 
-const status = f.status('The observed state of the machine.', {
+const status = s.obj('The observed state of the machine.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Machine')),
   nodeRef: s.optional(
     s.obj('The Node of this machine.', {
@@ -230,6 +231,7 @@ const status = f.status('The observed state of the machine.', {
       max: 20,
     }),
   ),
+  conditions: s.optional(f.conditions()),
 })
 
 export const machine = defineKind({

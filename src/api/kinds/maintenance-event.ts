@@ -27,9 +27,11 @@ const spec = s.unserved(
   'announcements of providers have no effect',
 )
 
-const status = f.status('The observed state of the event.', {
+const status = s.obj('The observed state of the event.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   job: s.optional(f.objectName('The RemedyOperationJob for the event.')),
   acknowledgedAt: s.optional(s.time('When the event was acknowledged to the provider.')),
+  conditions: s.optional(f.conditions()),
 })
 
 export const maintenanceEvent = defineKind({

@@ -87,7 +87,8 @@ const recent = s.obj('One node for which the rule is true.', {
   waitingFor: s.optional(f.sentence('Why there is no job.')),
 })
 
-const status = f.status('The observed state of the rule.', {
+const status = s.obj('The observed state of the rule.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   activeRevision: s.optional(f.revisionName('The ControllerRevision of the active rule: the last valid revision.')),
   counts: s.optional(
     s.obj('Nodes and repairs.', {
@@ -103,6 +104,7 @@ const status = f.status('The observed state of the rule.', {
   matching: s.optional(
     s.mapList('Nodes for which the rule is true; at most 200.', recent, { keys: ['node'], max: 200 }),
   ),
+  conditions: s.optional(f.conditions()),
 })
 
 export const nodeRemedier = defineKind({

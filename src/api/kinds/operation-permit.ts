@@ -102,7 +102,8 @@ const verdict = s.obj('The decision of one gate about one target.', {
   retryAfter: s.optional(s.int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
 })
 
-const status = f.status("The Defender's answer.", {
+const status = s.obj("The Defender's answer.", {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Permit')),
   decidedAt: s.optional(s.time('When it was granted or denied.')),
   expiresAt: s.optional(s.time('When the lease expires unless it is renewed.')),
@@ -112,6 +113,7 @@ const status = f.status("The Defender's answer.", {
   verdicts: s.optional(s.list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
   gates: s.optional(s.list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
   approvals: s.optional(s.list('Approvals that were used.', f.objectName('Name of an Approval.'), { max: 8 })),
+  conditions: s.optional(f.conditions()),
 })
 
 export const operationPermit = defineKind({

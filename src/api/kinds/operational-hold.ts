@@ -65,9 +65,11 @@ const spec = s.rule(
   },
 )
 
-const status = f.status('The observed state of the hold.', {
+const status = s.obj('The observed state of the hold.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   active: s.optional(s.choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
   message: s.optional(f.sentence('Its current effect.')),
+  conditions: s.optional(f.conditions()),
 })
 
 export const operationalHold = defineKind({

@@ -124,7 +124,8 @@ const spec = s.obj('The stages.', {
   keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = f.status('The observed state of the pipeline.', {
+const status = s.obj('The observed state of the pipeline.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   clusters: s.optional(
     s.mapList(
       'Number of clusters per stage.',
@@ -135,6 +136,7 @@ const status = f.status('The observed state of the pipeline.', {
       { keys: ['stage'], max: MAX_STAGES },
     ),
   ),
+  conditions: s.optional(f.conditions()),
 })
 
 export const releasePipeline = defineKind({

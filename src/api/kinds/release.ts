@@ -72,7 +72,8 @@ const clusterStatus = s.obj('One cluster.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
-const status = f.statusWithWait('Progress of the release.', {
+const status = s.obj('Progress of the release.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Release')),
   startedAt: s.optional(s.time('When the first stage opened.')),
   finishedAt: s.optional(s.time('When it ended.')),
@@ -85,6 +86,8 @@ const status = f.statusWithWait('Progress of the release.', {
     }),
   ),
   revertCommit: s.optional(f.commitId('The commit that reverts it.')),
+  waitingFor: s.optional(f.waitingFor()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const release = defineKind({

@@ -50,7 +50,8 @@ const step = s.obj('One operation and its result.', {
   output: s.optional(s.str('The end of its output.', { max: MAX_OUTPUT_CHARS })),
 })
 
-const status = f.status('Progress of the repair.', {
+const status = s.obj('Progress of the repair.', {
+  observedGeneration: s.optional(f.observedGeneration()),
   phase: s.optional(f.phase('Job')),
   outcome: s.optional(f.phase('Outcome', 'The result; set once, together with phase Done.')),
   permitRef: s.optional(f.objectName('The OperationPermit.')),
@@ -71,6 +72,7 @@ const status = f.status('Progress of the repair.', {
   message: s.optional(f.sentence('The cause of the current phase.')),
   nextJob: s.optional(f.objectName('The job of the next rung or attempt.')),
   waitingFor: s.optional(f.waitingForHold()),
+  conditions: s.optional(f.conditions()),
 })
 
 export const remedyOperationJob = defineKind({
