@@ -1,4 +1,4 @@
-// What is planned for components that run as pods: how each stands, when to look again, and which pods are replaced. Pure.
+// What is planned for components that run as pods: how each stands, when to check it next, and which pods are replaced. Pure.
 import type { MachineAction } from './actions.ts'
 import { type Seen, isFirstInstall } from './seen.ts'
 import { type WorkloadLook, isSettled, lookAtWorkload } from './workloads.ts'
