@@ -2,16 +2,21 @@
 // which Secrets turn into tokens. A thief of one program's key becomes no other program.
 import { API_GROUP } from '#api/kind.ts'
 import {
+  AGENTS_NAMESPACE,
   DECLARE_HOST_VERB,
   DECLARE_VERB,
   DEFAULT_NAMESPACE,
+  JOIN_NAMESPACE,
   OWN_NAMESPACES,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
   SYSTEM_NAMESPACE_PREFIXES,
   SOURCE_USER_PREFIX,
+  joinAccountName,
 } from '#api/names.ts'
+import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { MAX_SECRETS } from '#api/ordinary-pods.ts'
+import { isShortToken } from './agent-accounts.ts'
 import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
 import { makesRender } from './render-policy.ts'
 import {
@@ -72,6 +77,21 @@ const isProbe = all(
   `object.spec.?volumes.orValue([]).size() == 0`,
 )
 
+/** Of a host that joins; those of agents are held by a policy of their own. */
+const isAgentToken = all(
+  `request.userInfo.username in [${usersOf('approver')}]`,
+  `${RESOURCE} == 'serviceaccounts'`,
+  `variables.sub == 'token'`,
+  any(
+    `${REQUEST_NAMESPACE} == ${quoted(AGENTS_NAMESPACE)}`,
+    all(
+      `${REQUEST_NAMESPACE} == ${quoted(JOIN_NAMESPACE)}`,
+      `${part('name')}.startsWith(${quoted(joinAccountName(''))})`,
+      isShortToken(JOIN_TOKEN_SECONDS),
+    ),
+  ),
+)
+
 const accounts: AdmissionPolicy = {
   name: 'kubenode-accounts',
   rules: [
@@ -90,6 +110,7 @@ const accounts: AdmissionPolicy = {
         `request.userInfo.username in [${WORKLOAD_CONTROLLERS.map(quoted).join(', ')}]`,
         kubeletAsks,
         isProbe,
+        isAgentToken,
         makesRender,
         isSameSpec,
         isInstaller,

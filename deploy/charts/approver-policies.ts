@@ -7,7 +7,10 @@ import {
   BOOTSTRAP_GROUP,
   DOOR_USER,
   FIELD_MANAGERS,
+  JOIN_ACCOUNTS_GROUP,
   LABELS,
+  TOKEN_SIGNER,
+  joinAccountUser,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_USAGES } from '#identity/agent-request.ts'
@@ -175,14 +178,15 @@ const approvalsOfRequests: AdmissionPolicy = {
     {
       expression: any(
         askedBy('system:bootstrap:', BOOTSTRAP_GROUP),
+        askedBy(joinAccountUser(''), JOIN_ACCOUNTS_GROUP),
         askedBy(agentUser(''), AGENTS_GROUP),
         `object.spec.?username.orValue('') == ${quoted(DOOR_USER)}`,
       ),
       message: 'the approver approves only what join tokens, agents and the door ask for',
     },
     {
-      expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
-      message: `the approver approves only requests for ${AGENT_SIGNER}`,
+      expression: `object.spec.signerName == (${askedBy(joinAccountUser(''), JOIN_ACCOUNTS_GROUP)} ? ${quoted(TOKEN_SIGNER)} : ${quoted(AGENT_SIGNER)})`,
+      message: `the approver approves only requests for ${AGENT_SIGNER}, and of hosts with a join account for ${TOKEN_SIGNER}`,
     },
     {
       expression: all(

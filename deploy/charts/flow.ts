@@ -2,7 +2,13 @@
 // each waits in its own queues. The embedded server has this built in.
 import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { AGENTS_GROUP, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  AGENT_ACCOUNTS_GROUP,
+  AGENTS_GROUP,
+  BOOTSTRAP_GROUP,
+  JOIN_ACCOUNTS_GROUP,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { accountOf, PROGRAMS, userOf } from './system.ts'
 
 const API_VERSION = 'flowcontrol.apiserver.k8s.io/v1'
@@ -62,7 +68,7 @@ const FLOWS: readonly Flow[] = [
   {
     name: 'kubenode-agents',
     precedence: 1_000,
-    subjects: [group(AGENTS_GROUP), group(BOOTSTRAP_GROUP)],
+    subjects: [AGENTS_GROUP, AGENT_ACCOUNTS_GROUP, BOOTSTRAP_GROUP, JOIN_ACCOUNTS_GROUP].map(group),
     resourceRules: everything,
     nonResourceRules: everyPath,
   },

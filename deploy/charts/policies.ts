@@ -5,14 +5,18 @@ import type { Construct } from 'constructs'
 import {
   AGENT_SIGNER,
   AGENTS_GROUP,
+  AGENTS_NAMESPACE,
+  AGENT_VERB,
   BOOTSTRAP_GROUP,
   SYSTEM_NAMESPACE,
   TAINTS,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentLeaseName,
   agentNodeGroup,
   agentUser,
   ANNOTATIONS,
+  joinAccountUser,
   machineUidGroup,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -34,6 +38,7 @@ import {
   type AdmissionPolicy,
   type Named,
 } from './policy.ts'
+import { accountUid, agentAccounts, isAgent } from './agent-accounts.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
@@ -99,6 +104,8 @@ const JOB_KEPT: Readonly<Record<string, string>> = {
   waitingFor: '{}',
   conditions: '[]',
 }
+const isOwn = (name: string): string => all(`variables.machine != ''`, `${name} == variables.machine`)
+
 const statusKept = (fields: Readonly<Record<string, string>>): string =>
   all(
     ...Object.entries(fields).map(
@@ -107,30 +114,39 @@ const statusKept = (fields: Readonly<Record<string, string>>): string =>
     ),
   )
 
+const LEASE_PREFIX = agentLeaseName('')
+const isHeartbeat = `request.resource.resource == 'leases' && variables.inNamespace == ${quoted(SYSTEM_NAMESPACE)} && variables.name.startsWith(${quoted(LEASE_PREFIX)})`
+
+/** The Role of an account names its Machine and its Node. Asked once for each; the request for a list of names would cost as much as the budget of a policy. */
+const actsAs = (group: string, resource: string, name: string): string =>
+  `authorizer.group(${quoted(group)}).resource(${quoted(resource)}).namespace(${quoted(AGENTS_NAMESPACE)}).name(${name}).check(${quoted(AGENT_VERB)}).allowed()`
+
+/** Marked with its uid when it was created, or by a controller: for these frequent writes no Role is asked. */
+const isMarkedAsOwn = all(
+  operations('UPDATE'),
+  `request.resource.resource in ['leases', 'remedyoperationjobs']`,
+  `variables.uid != ''`,
+  'variables.uidBefore == variables.uid',
+)
+
 const agentWrites: AdmissionPolicy = {
   name: 'kubenode-agents',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }],
   matchConditions: [
     {
       name: 'an-agent',
-      expression: any(inGroup(AGENTS_GROUP), `request.userInfo.username.startsWith(${quoted(USER_PREFIX)})`),
+      expression: isAgent,
     },
   ],
   variables: [
     { name: 'sub', expression: part('subResource') },
     // `namespace` alone is a reserved word of CEL.
     { name: 'inNamespace', expression: part('namespace') },
-    {
-      name: 'machine',
-      expression: `request.userInfo.username.startsWith(${quoted(USER_PREFIX)}) ? request.userInfo.username.substring(${USER_PREFIX.length}) : ''`,
-    },
-    {
-      name: 'nodes',
-      expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(NODE_PREFIX)})).map(g, g.substring(${NODE_PREFIX.length}))`,
-    },
+    // Of an agent that is a service account; it names the uid and nothing else.
+    { name: 'account', expression: accountUid },
     {
       name: 'uids',
-      expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(UID_PREFIX)})).map(g, g.substring(${UID_PREFIX.length}))`,
+      expression: `variables.account != '' ? [variables.account] : request.userInfo.groups.filter(g, g.startsWith(${quoted(UID_PREFIX)})).map(g, g.substring(${UID_PREFIX.length}))`,
     },
     { name: 'uid', expression: `variables.uids.size() == 1 ? variables.uids[0] : ''` },
     {
@@ -140,9 +156,49 @@ const agentWrites: AdmissionPolicy = {
     { name: 'key', expression: `variables.keys.size() == 1 ? variables.keys[0] : ''` },
     { name: 'revoked', expression: valueOf('oldObject', 'annotations', ANNOTATIONS.revoked) },
     { name: 'record', expression: valueOf('oldObject', 'annotations', ANNOTATIONS.agentKey) },
+    {
+      name: 'recordedKey',
+      expression: `variables.record.contains('"key":"') ? variables.record.split('"key":"')[1].split('"')[0] : ''`,
+    },
     { name: 'uidBefore', expression: uidOn('oldObject') },
     { name: 'uidNow', expression: uidOn('object') },
     { name: 'name', expression: `object == null ? '' : object.metadata.?name.orValue('')` },
+    // What an account claims to be with this request: it counts where its Role says so.
+    {
+      name: 'claimed',
+      expression: [
+        `variables.account == '' ? '' : (${isHeartbeat} ? variables.name.substring(${LEASE_PREFIX.length})`,
+        `(request.resource.resource == 'machines' ? variables.name`,
+        `(request.resource.resource == 'remedyoperationjobs' ? oldObject.?spec.?machine.orValue('')`,
+        `(request.resource.resource == 'events' ? object.?reportingInstance.orValue('') : ''))))`,
+      ].join(' : '),
+    },
+    {
+      name: 'claimedNode',
+      expression: [
+        `variables.account == '' ? '' : (request.resource.resource == 'nodes' || (request.resource.resource == 'leases' && variables.inNamespace == 'kube-node-lease') ? variables.name`,
+        `(request.resource.resource == 'events' && object.?regarding.?kind.orValue('') == 'Node' ? object.?regarding.?name.orValue('') : ''))`,
+      ].join(' : '),
+    },
+    {
+      name: 'machine',
+      expression: `request.userInfo.username.startsWith(${quoted(USER_PREFIX)}) ? request.userInfo.username.substring(${USER_PREFIX.length}) : (variables.claimed != '' && (${any(
+        isMarkedAsOwn,
+        all(
+          `request.resource.resource == 'machines'`,
+          'oldObject != null',
+          `oldObject.metadata.?uid.orValue('') == variables.uid`,
+        ),
+        all(`request.resource.resource != 'machines'`, actsAs(API_GROUP, 'machines', 'variables.claimed')),
+      )}) ? variables.claimed : '')`,
+    },
+    {
+      name: 'nodes',
+      expression: `variables.account != '' ? (variables.claimedNode != '' && (${any(
+        isMarkedAsOwn,
+        actsAs('', 'nodes', 'variables.claimedNode'),
+      )}) ? [variables.claimedNode] : []) : request.userInfo.groups.filter(g, g.startsWith(${quoted(NODE_PREFIX)})).map(g, g.substring(${NODE_PREFIX.length}))`,
+    },
     { name: 'isOwnNode', expression: `variables.nodes.size() == 1 && variables.name == variables.nodes[0]` },
     {
       name: 'isNode',
@@ -157,16 +213,16 @@ const agentWrites: AdmissionPolicy = {
   ],
   validations: [
     {
-      expression: `variables.machine != ''`,
+      expression: any(`variables.account != ''`, `variables.machine != ''`),
       message: 'an agent is known by the name of its Machine',
     },
     {
       expression: any(
-        all(isResource(API_GROUP, 'machines', 'status'), operations('UPDATE'), 'variables.name == variables.machine'),
+        all(isResource(API_GROUP, 'machines', 'status'), operations('UPDATE'), isOwn('variables.name')),
         all(
           isResource(API_GROUP, 'remedyoperationjobs', 'status'),
           operations('UPDATE'),
-          'oldObject.spec.machine == variables.machine',
+          isOwn('oldObject.spec.machine'),
         ),
         all(
           isResource('coordination.k8s.io', 'leases'),
@@ -174,13 +230,19 @@ const agentWrites: AdmissionPolicy = {
           any(
             all(
               `variables.inNamespace == ${quoted(SYSTEM_NAMESPACE)}`,
-              `variables.name == ${quoted(agentLeaseName(''))} + variables.machine`,
+              `variables.machine != ''`,
+              `variables.name == ${quoted(LEASE_PREFIX)} + variables.machine`,
             ),
             all(`variables.inNamespace == 'kube-node-lease'`, 'variables.isOwnNode'),
           ),
         ),
         'variables.isNode',
-        all(isResource('certificates.k8s.io', 'certificatesigningrequests'), operations('CREATE')),
+        // An account gets tokens, and asks for no certificates.
+        all(
+          isResource('certificates.k8s.io', 'certificatesigningrequests'),
+          operations('CREATE'),
+          `variables.account == ''`,
+        ),
         writesEvent,
       ),
       message:
@@ -203,7 +265,15 @@ const agentWrites: AdmissionPolicy = {
       expression: any(
         `request.resource.resource != 'machines'`,
         `variables.revoked == ''`,
+        // A token names no key. Accounts are deleted at a revocation; until then what counts is whether a later key is on record.
         all(
+          `variables.account != ''`,
+          'variables.record.contains(variables.uid)',
+          'variables.recordedKey.size() == 64',
+          `!variables.revoked.contains(variables.recordedKey.substring(0, ${KEY_LENGTH}))`,
+        ),
+        all(
+          `variables.account == ''`,
           `variables.key.size() == ${KEY_LENGTH}`,
           'variables.record.contains(variables.uid)',
           'variables.record.contains(variables.key)',
@@ -321,6 +391,8 @@ const allowedEdits: AdmissionPolicy = {
 const REQUEST_CHARACTERS = 12_288
 const NAME_CHARACTERS = 253
 
+const isJoining = `request.userInfo.username.startsWith(${quoted(joinAccountUser(''))})`
+
 const certificates: AdmissionPolicy = {
   name: 'kubenode-certificates',
   rules: [
@@ -332,13 +404,20 @@ const certificates: AdmissionPolicy = {
     },
   ],
   matchConditions: [
-    { name: 'an-agent-or-one-to-be', expression: any(inGroup(AGENTS_GROUP), inGroup(BOOTSTRAP_GROUP)) },
+    {
+      name: 'an-agent-or-one-to-be',
+      expression: any(inGroup(AGENTS_GROUP), inGroup(BOOTSTRAP_GROUP), isJoining),
+    },
   ],
   variables: [],
   validations: [
     {
-      expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
+      expression: any(isJoining, `object.spec.signerName == ${quoted(AGENT_SIGNER)}`),
       message: `agents ask ${AGENT_SIGNER} for certificates, and nobody else`,
+    },
+    {
+      expression: any(`!(${isJoining})`, `object.spec.signerName == ${quoted(TOKEN_SIGNER)}`),
+      message: `a host that joins with a service account asks ${TOKEN_SIGNER}, and nobody else`,
     },
     {
       // A request waits for a day, and what it carries is kept as long. The label and the proof are those of the door.
@@ -364,6 +443,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   keptNamespaces,
   keptDefinitions,
   ...accountPolicies,
+  agentAccounts,
   ...eventPolicies,
   ...leasePolicies,
   ...leavingPolicies,

@@ -63,7 +63,10 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       ...joined('--call-allow', s.callAllow),
     ]
   },
-  approver: (s) => given('--certificate-life', s.certificateLife),
+  approver: (s) => [
+    ...given('--certificate-life', s.certificateLife),
+    ...(s.agents.identity === 'certificate' ? [] : ['--agent-identity', s.agents.identity]),
+  ],
   defender: (s) => [
     ...(s.roles.includes('hub' satisfies ClusterRole) ? ['--hub'] : []),
     ...(s.webhook.enabled

@@ -1,14 +1,8 @@
 // A revoked key writes nothing, also on a kube-apiserver, which knows no revocation of certificates: its agent's writes are compared with a list. The list is a
 // parameter, and a missing one refuses nothing: to lose it must not take all agents down.
-import {
-  agentKeyGroup,
-  agentUser,
-  AGENTS_GROUP,
-  machineUidGroup,
-  REVOKED_AGENTS,
-  SYSTEM_NAMESPACE,
-} from '#api/names.ts'
-import { all, any, inGroup, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import { agentKeyGroup, machineUidGroup, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import { accountUid, isAgent } from './agent-accounts.ts'
 import { CLEANERS } from './lease-policies.ts'
 
 const UID_PREFIX = machineUidGroup('')
@@ -25,11 +19,12 @@ const revokedAgents: AdmissionPolicy = {
   matchConditions: [
     {
       name: 'an-agent',
-      expression: any(inGroup(AGENTS_GROUP), `request.userInfo.username.startsWith(${quoted(agentUser(''))})`),
+      expression: isAgent,
     },
   ],
   variables: [
-    { name: 'uids', expression: groupsAfter(UID_PREFIX) },
+    { name: 'account', expression: accountUid },
+    { name: 'uids', expression: `variables.account != '' ? [variables.account] : ${groupsAfter(UID_PREFIX)}` },
     { name: 'keys', expression: groupsAfter(KEY_PREFIX) },
     { name: 'revoked', expression: `params.?data.orValue({})` },
   ],
@@ -38,7 +33,10 @@ const revokedAgents: AdmissionPolicy = {
       // An entry has the keys that were recorded after the revocation: the same as acceptsKey in src/identity/agent-key.ts.
       expression: any(
         '!variables.uids.exists(u, u in variables.revoked)',
+        // A token names no key: it counts while there is a later one, and the account before it was deleted.
+        all(`variables.account != ''`, `variables.revoked[variables.uids[0]].contains(' ')`),
         all(
+          `variables.account == ''`,
           'variables.uids.size() == 1',
           'variables.keys.size() == 1',
           `variables.keys[0].size() == ${KEY_LENGTH}`,

@@ -2,13 +2,17 @@
 import { AGENT_CONFIG_NAME } from '#api/agent-config/agent-config-map.ts'
 import {
   ABANDONED_HOSTS,
+  AGENT_ACCOUNTS_GROUP,
   AGENT_SIGNER,
+  AGENT_VERB,
   AGENTS_GROUP,
+  AGENTS_NAMESPACE,
   ARTIFACTS_SECRET,
   BOOTSTRAP_GROUP,
   CLUSTERS_NAMESPACE,
   DECLARE_VERB,
   DOOR_USER,
+  JOIN_ACCOUNTS_GROUP,
   JOIN_NAMESPACE,
   METRICS_READER,
   metricsSecretName,
@@ -17,6 +21,7 @@ import {
   RENDER_NAMESPACE,
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
+  TOKEN_SIGNER,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -66,6 +71,7 @@ const core = on('')
 const apps = on('apps')
 const leases = on('coordination.k8s.io')
 const certificates = on('certificates.k8s.io')
+const rbac = on('rbac.authorization.k8s.io')
 const events = on('events.k8s.io')(['events'], ['create', 'patch'])
 
 const NODE_LEASES = 'kube-node-lease'
@@ -234,7 +240,7 @@ const approver: RoleEntry = {
     ours(['machines'], [...LOOK, 'patch']),
     certificates(['certificatesigningrequests'], ['list', 'watch']),
     certificates(['certificatesigningrequests/approval'], ['update']),
-    certificates(['signers'], ['approve'], [AGENT_SIGNER]),
+    certificates(['signers'], ['approve'], [AGENT_SIGNER, TOKEN_SIGNER]),
     events,
   ],
 }
@@ -245,6 +251,44 @@ const joinTokens: RoleEntry = {
   namespace: KUBE_SYSTEM,
   subjects: programs('approver'),
   rules: [core(['secrets'], ['get', 'create', 'delete'])],
+}
+
+const AGENT_RIGHTS: readonly PolicyRule[] = [ours(['machines'], [AGENT_VERB]), core(['nodes'], [AGENT_VERB])]
+
+/** Agents without certificates: an account with the identity of its Machine, which the approver can give because it has it of all, and sealed tokens. */
+const agentAccounts: RoleEntry = {
+  name: 'kubenode:approver',
+  namespace: AGENTS_NAMESPACE,
+  subjects: programs('approver'),
+  rules: [
+    core(['serviceaccounts'], ['get', 'list', 'create', 'delete']),
+    core(['serviceaccounts/token'], ['create']),
+    core(['configmaps'], ['get', 'create', 'update', 'delete']),
+    // A policy holds what they give to the verb below.
+    rbac(['roles', 'rolebindings'], ['get', 'create', 'delete']),
+    ...AGENT_RIGHTS,
+  ],
+}
+
+/** Hosts that join with such an account. */
+const joinAccounts: RoleEntry = {
+  name: 'kubenode:approver:accounts',
+  namespace: JOIN_NAMESPACE,
+  subjects: programs('approver'),
+  rules: [core(['serviceaccounts'], ['get', 'create', 'delete']), core(['serviceaccounts/token'], ['create'])],
+}
+
+/** Sealed to the key of one host each: of no use to other readers. By name only. */
+const agentTokens: RoleEntry = {
+  name: 'kubenode:agents:tokens',
+  namespace: AGENTS_NAMESPACE,
+  subjects: [
+    { kind: 'Group', name: AGENT_ACCOUNTS_GROUP },
+    { kind: 'Group', name: JOIN_ACCOUNTS_GROUP },
+    { kind: 'User', name: programUser('artifacts') },
+    { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
+  ],
+  rules: [core(['configmaps'], ['get'])],
 }
 
 /** Never listed: the one that a Cluster names. */
@@ -318,7 +362,10 @@ const defenderNodeLeases: RoleEntry = {
   rules: [leases(['leases'], ['get'])],
 }
 
-const AGENTS: readonly Subject[] = [{ kind: 'Group', name: AGENTS_GROUP }]
+const AGENTS: readonly Subject[] = [
+  { kind: 'Group', name: AGENTS_GROUP },
+  { kind: 'Group', name: AGENT_ACCOUNTS_GROUP },
+]
 
 /** Roles cannot tell one agent from another: the admission policies hold each to what is its own. Nothing that an agent can read holds a secret. */
 const agents: RoleEntry = {
@@ -331,9 +378,15 @@ const agents: RoleEntry = {
     ours(['machines/status', 'remedyoperationjobs/status'], ['patch']),
     core(['nodes'], ['get', 'create']),
     core(['nodes/status'], ['patch']),
-    certificates(['certificatesigningrequests'], ['create', 'get']),
     events,
   ],
+}
+
+/** Agents that are service accounts get tokens instead. */
+const agentCertificates: RoleEntry = {
+  name: 'kubenode:agents:certificates',
+  subjects: [{ kind: 'Group', name: AGENTS_GROUP }],
+  rules: [certificates(['certificatesigningrequests'], ['create', 'get'])],
 }
 
 /** Sealed values: whose they are not, they are of no use to. By name only. */
@@ -355,7 +408,10 @@ const agentLeases = (namespace: string): RoleEntry => ({
 /** A join token may request a certificate and check whether it was issued. */
 const bootstrappers: RoleEntry = {
   name: 'kubenode:bootstrappers',
-  subjects: [{ kind: 'Group', name: BOOTSTRAP_GROUP }],
+  subjects: [
+    { kind: 'Group', name: BOOTSTRAP_GROUP },
+    { kind: 'Group', name: JOIN_ACCOUNTS_GROUP },
+  ],
   rules: [certificates(['certificatesigningrequests'], ['create', 'get'])],
 }
 
@@ -409,6 +465,9 @@ export const ROLES: readonly RoleEntry[] = [
   controllers,
   approver,
   joinTokens,
+  agentAccounts,
+  joinAccounts,
+  agentTokens,
   handOver('approver', ['get', 'create', 'delete']),
   handOver('controllers', ['get', 'update']),
   probes,
@@ -417,6 +476,7 @@ export const ROLES: readonly RoleEntry[] = [
   defenderNodeLeases,
   webhookKey,
   agents,
+  agentCertificates,
   agentLeases(SYSTEM_NAMESPACE),
   agentValues,
   agentLeases(NODE_LEASES),

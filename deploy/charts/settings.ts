@@ -18,6 +18,7 @@ import {
 } from '#api/build.ts'
 import type { Finding } from '#api/extras.ts'
 import { dnsLabel, duration, objectName, port, url } from '#api/fields.ts'
+import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
 
 export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
@@ -183,6 +184,18 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     [],
   ),
   trust: optional(freeform('The signed trust document that hosts start from.', { maxBytes: 262_144 })),
+  agents: fallback(
+    obj('Identities of agents.', {
+      identity: fallback(
+        choice(
+          'What agents become that join from now on; serviceAccount where the cluster signs no certificates for them, such as EKS. Agents that have joined keep what they have.',
+          AGENT_IDENTITIES,
+        ),
+        'certificate',
+      ),
+    }),
+    {},
+  ),
   certificateLife: optional(duration('How long certificates of agents are valid.')),
   prometheus: optional(url('Prometheus for inspections of rollouts.')),
   inspectionAllow: fallback(

@@ -3,6 +3,7 @@ import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import {
+  AGENTS_NAMESPACE,
   metricsSecretName,
   OWN_NAMESPACES,
   programAccount,
@@ -32,6 +33,11 @@ export class SystemChart extends Chart {
     const labels = version === undefined ? PART_OF : commonLabels(version)
     for (const name of OWN_NAMESPACES)
       new k8s.KubeNamespace(this, name, { metadata: { name, labels: { ...labels, ...RESTRICTED } } })
+    // Beside the policy of this namespace: a cluster without policies would refuse pods there all the same.
+    new k8s.KubeResourceQuota(this, 'no-pods', {
+      metadata: { name: 'no-pods', namespace: AGENTS_NAMESPACE, labels },
+      spec: { hard: { 'count/pods': k8s.Quantity.fromString('0') } },
+    })
     // Without data: that belongs to the approver, and applying this file again leaves it alone.
     new k8s.KubeConfigMap(this, 'revoked-agents', {
       metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE, labels },

@@ -214,6 +214,10 @@ export const agentErrors = errorTable({
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
     next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
   },
+  KN8064: {
+    text: 'there is no token for the key of machine {machine}',
+    next: 'retried automatically; if the machine was revoked, or its host handed back, run kubenode machine readmit {machine} --token, then the line of kubenode machine join-command {machine} on this host',
+  },
   KN8070: {
     text: 'cannot copy {path}: its content changed meanwhile',
     next: 'retried automatically',

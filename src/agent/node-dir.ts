@@ -43,6 +43,8 @@ export const leaveRequestFile = (d: NodeDir): string => join(d.path, 'leave.json
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
 /** Private key and certificate, so that one rename changes both: readable only by the agent. */
+/** Key and token of an agent that is a service account. */
+export const tokenFile = (d: NodeDir): string => join(d.state, 'identity', 'agent-token.json')
 export const pairFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.pem')
 export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
 /** The document from the join bundle; a candidate like a fetched one. */

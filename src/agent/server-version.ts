@@ -1,12 +1,12 @@
 // The version of the API server, read only when a component must be compatible with it.
 import https from 'node:https'
 import { isObject } from '#lib/json.ts'
-import type { Pair } from './join/identity.ts'
+import { isTokenPair, type Credential } from './join/identity.ts'
 
 export interface ServerPlace {
   readonly server: string
   readonly ca: string
-  readonly pair: () => Pair
+  readonly pair: () => Credential
   /** Variables of a proxy. */
   readonly proxy?: Readonly<Record<string, string>> | undefined
 }
@@ -17,10 +17,13 @@ const MAX_CHARS = 16_384
 /** Undefined when it cannot be read; never rejects. */
 export const readServerVersion = ({ server, ca, pair, proxy }: ServerPlace): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const { key, certificate } = pair()
+    const own = pair()
+    const identity = isTokenPair(own)
+      ? { headers: { authorization: `Bearer ${own.token}` } }
+      : { key: own.key, cert: own.certificate }
     const url = new URL('/version', server)
     const agent = proxy === undefined ? false : new https.Agent({ proxyEnv: proxy })
-    const request = https.get(url, { ca, key, cert: certificate, agent, timeout: TIMEOUT_MS }, (response) => {
+    const request = https.get(url, { ca, ...identity, agent, timeout: TIMEOUT_MS }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (part: string) => {

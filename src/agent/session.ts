@@ -4,12 +4,22 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { lifeOf, machineUidIn, type Identity, type IdentityDeps, type Life, type Pair } from './join/identity.ts'
+import type { ConnectionConfig, Identity as ConnectionIdentity } from '#kube/http/connection.ts'
+import {
+  isTokenPair,
+  lifeOf,
+  uidOf,
+  writeCredential,
+  type Credential,
+  type Identity,
+  type IdentityDeps,
+  type Life,
+} from './join/identity.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
+import { knockForToken, tokenDoor } from './join/token-door.ts'
 import { keepRenewing } from './join/rotation.ts'
 import { apiProxy } from './join/host-proxy.ts'
 import { readServerVersion } from './server-version.ts'
@@ -37,6 +47,8 @@ export interface Session {
 
 /** How long a connection keeps its key pair before it reads it again. */
 const PAIR_GOOD_FOR_MS = 60_000
+/** It is in memory: read before each of the rarer requests. */
+const TOKEN_GOOD_FOR_MS = 1_000
 
 /** One connection that hangs blocks no other. */
 const AT_ONCE = 2
@@ -54,11 +66,22 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   }
   const join = { ...deps, connect: (c: ConnectionConfig) => new HttpKubeClient(c, options) }
   const { identity, pair: first } = await joinCluster(join)
-  let pair: Pair = first
-  const asUs = async () => ({
-    clientCertificate: { cert: pair.certificate, key: pair.key },
-    goodForMs: PAIR_GOOD_FOR_MS,
-  })
+  let pair: Credential = first
+  const door = tokenDoor(identity, options)
+  signal.addEventListener('abort', () => door?.close(), { once: true })
+  const asUs = async (isRefused: boolean): Promise<ConnectionIdentity> => {
+    if (!isTokenPair(pair))
+      return { clientCertificate: { cert: pair.certificate, key: pair.key }, goodForMs: PAIR_GOOD_FOR_MS }
+    if (isRefused) {
+      const found = await knockForToken(door, pair, signal)
+      if (found !== undefined && found.token !== pair.token) {
+        await writeCredential({ files, dir }, found)
+        pair = found
+        log.info('token replaced', { after: 'the API server refused the one before' })
+      }
+    }
+    return { token: pair.token, goodForMs: TOKEN_GOOD_FOR_MS }
+  }
   const proxy = apiProxy(identity)
   const place = { server: identity.server, ca: { data: identity.ca }, ...(proxy !== undefined && { proxy }) }
   const client = new HttpKubeClient({ ...place, identity: asUs }, options)
@@ -69,13 +92,13 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   return {
     identity,
     client,
-    machineUid: () => machineUidIn(pair.certificate),
+    machineUid: () => uidOf(pair),
     sealing: await sealingKey({ files, dir }),
-    certificateLife: () => lifeOf(pair.certificate),
+    certificateLife: () => (isTokenPair(pair) ? undefined : lifeOf(pair.certificate)),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair, proxy }),
     // Its sleep throws when the signal aborts.
     keep: (onRenewed = () => undefined) => {
-      const renewed = (next: Pair): void => {
+      const renewed = (next: Credential): void => {
         pair = next
         onRenewed()
       }

@@ -5,8 +5,10 @@ export interface JoinBundle {
   readonly server: string
   /** PEM of the CA, in base64, as in kubeconfigs. */
   readonly caData: string
-  /** `<id>.<secret>`. */
+  /** `<id>.<secret>`, or the token of a join account. */
   readonly token: string
+  /** What the agent becomes; a certificate when nothing is said. */
+  readonly form?: 'certificate' | 'serviceAccount'
   readonly machine: string
   /** Of the Machine: its certificate is for this one and for none of the same name after it. */
   readonly uid?: string

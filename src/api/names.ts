@@ -12,6 +12,8 @@ export const CLUSTERS_NAMESPACE = 'kubenode-clusters'
 export const WEBHOOK_NAMESPACE = 'kubenode-webhook'
 /** and join tokens on their way by the approver and the controllers. What components are given is in the system namespace, for the controllers. */
 export const JOIN_NAMESPACE = 'kubenode-join'
+/** Accounts of agents on clusters that sign no certificates for them, by the uid of their Machines. No pod can be created there, and the approver alone makes tokens. */
+export const AGENTS_NAMESPACE = 'kubenode-agents'
 /** Where Jobs render commits: nothing there has rights, a token or the network, and sync alone makes Jobs there. No commit declares anything there. */
 export const RENDER_NAMESPACE = 'kubenode-render'
 
@@ -22,6 +24,7 @@ export const OWN_NAMESPACES = [
   CLUSTERS_NAMESPACE,
   WEBHOOK_NAMESPACE,
   JOIN_NAMESPACE,
+  AGENTS_NAMESPACE,
   RENDER_NAMESPACE,
 ] as const
 /** The account of the pods that render. */
@@ -137,6 +140,8 @@ export const ANNOTATIONS = {
   machineUid: 'kubenode.io/machine-uid',
   /** On a Machine: fingerprint of the public key of its agent, written by the approver alone. */
   agentKey: 'kubenode.io/agent-key',
+  /** On the ConfigMap with the sealed token of an agent: when the token was made. */
+  tokenIssued: 'kubenode.io/token-issued',
   /** On a Machine: which keys of its agent a person revoked, when and why. While it is there, only a key that the approver recorded later is accepted. */
   revoked: 'kubenode.io/revoked',
   /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */
@@ -200,6 +205,31 @@ const KEY_DIGITS = 40
 
 /** The key of the certificate itself, so that admission policies can compare it with the one on record. Shortened: a subject part has at most 64 letters. */
 export const agentKeyGroup = (fingerprint: string): string => `kubenode:agent-key:${fingerprint.slice(0, KEY_DIGITS)}`
+
+/** The key to which tokens for the agent are sealed: X25519, in 43 characters of base64url. */
+export const tokenKeyGroup = (publicKey: string): string => `kubenode:token-key:${publicKey}`
+
+const ACCOUNT_PREFIX = 'system:serviceaccount'
+const accountsGroup = (namespace: string): string => `system:serviceaccounts:${namespace}`
+
+/** The other form of an agent's identity: a service account. It is deleted with its Machine, and its tokens with it. */
+export const agentAccountName = (uid: string): string => `machine-${uid}`
+export const agentAccountUser = (uid: string): string =>
+  `${ACCOUNT_PREFIX}:${AGENTS_NAMESPACE}:${agentAccountName(uid)}`
+/** Accounts of agents, and no others. */
+export const AGENT_ACCOUNTS_GROUP = accountsGroup(AGENTS_NAMESPACE)
+/** With this verb in AGENTS_NAMESPACE an account has the identity of one Machine and one Node: admission policies ask for it, since a service account names neither. */
+export const AGENT_VERB = 'act-as-agent'
+
+/** A host that joins without a bootstrap token; good for the certificate requests that agents make, and nothing else. */
+export const joinAccountName = (uid: string): string => `join-${uid}`
+export const joinAccountUser = (uid: string): string => `${ACCOUNT_PREFIX}:${JOIN_NAMESPACE}:${joinAccountName(uid)}`
+export const JOIN_ACCOUNTS_GROUP = accountsGroup(JOIN_NAMESPACE)
+/** No program signs for it: the answer to such a request is a token. */
+export const TOKEN_SIGNER = 'kubenode.io/agent-token'
+
+/** Below it, at the artifact servers, are the sealed tokens of agents by the uid of their Machines. */
+export const AGENT_TOKENS_PATH = '/agent-tokens/'
 
 /** What an agent's events are reported by: the agent itself, and what it runs to watch the node. No other program reports under these names. */
 export const AGENT_REPORTER = 'kubenode.io/agent'

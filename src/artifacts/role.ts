@@ -5,6 +5,9 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { artifactsErrors } from './artifacts-errors.ts'
 import { ownPair } from './own-authority.ts'
 import { pairIn, type PairFiles } from './pair-files.ts'
@@ -27,6 +30,14 @@ export interface ArtifactsOptions extends ArtifactsConfig {
 /** A mounted Secret follows within two minutes; ours is renewed a month before its end. */
 const FOLLOW_MS = 60_000
 
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+const configMapType = coreKind<ConfigMap>('ConfigMap')
+
+const sealedToken = async (client: KubeClient, uid: string): Promise<string | undefined> =>
+  (await client.get(configMapType, sealedTokenKey(uid)))?.data?.[SEALED_TOKEN_FIELD]
+
 export class ArtifactsPart implements Part {
   readonly name = 'artifact-server'
   readonly #options: ArtifactsOptions
@@ -42,14 +53,18 @@ export class ArtifactsPart implements Part {
   }
 
   async start(): Promise<void> {
-    const { folder, host, port, log } = this.#options
+    const { folder, host, port, log, client } = this.#options
     const why = await stat(folder).then(
       (s) => (s.isDirectory() ? undefined : 'it is no folder'),
       (error: unknown) => messageOf(error),
     )
     if (why !== undefined) throw new KubeNodeError(artifactsErrors.KN14003({ folder, why }), { retry: 'later' })
     this.#pair = await this.#newestPair()
-    this.#server = new ArtifactServer({ ...this.#options, pair: this.#pair })
+    this.#server = new ArtifactServer({
+      ...this.#options,
+      pair: this.#pair,
+      agentToken: (uid) => sealedToken(client, uid),
+    })
     this.port = await this.#server.start().catch((cause: unknown) => {
       throw new KubeNodeError(artifactsErrors.KN14004({ host, port, why: messageOf(cause) }), { cause })
     })

@@ -4,6 +4,8 @@ import https from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
+import { AGENT_TOKENS_PATH } from '#api/names.ts'
+import { DoorRates, placeOf } from '#identity/door/rates.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -26,6 +28,8 @@ export interface ArtifactServerOptions {
   readonly port: number
   readonly clock: Clock
   readonly log: Logger
+  /** The sealed token of a Machine's agent, by uid, where agents are service accounts. */
+  readonly agentToken?: (uid: string) => Promise<string | undefined>
 }
 
 /** A batch of joining hosts, each with one or two. */
@@ -35,16 +39,20 @@ const STALLED_MS = 60_000
 /** The largest artifacts over slow lines. */
 const LONGEST_REQUEST_MS = 3_600_000
 
+const MACHINE_UID = /^[0-9a-f-]{36}$/
+
 const TYPES: Readonly<Record<string, string>> = { json: 'application/json', sh: 'text/plain; charset=utf-8' }
 
 export class ArtifactServer {
   readonly #options: ArtifactServerOptions
   readonly #digests = new Digests()
+  readonly #rates: DoorRates
   readonly #server: https.Server
 
   constructor(options: ArtifactServerOptions) {
     const { pair, clock, log } = options
     this.#options = options
+    this.#rates = new DoorRates(() => clock.monotonic())
     this.#server = https.createServer(
       { ...pair, minVersion: 'TLSv1.2', headersTimeout: SILENT_MS, handshakeTimeout: SILENT_MS },
       (request, response) => {
@@ -87,6 +95,8 @@ export class ArtifactServer {
       response.setHeader('allow', 'GET, HEAD')
       return say(response, 405, 'method not allowed; use GET')
     }
+    if (url.startsWith(AGENT_TOKENS_PATH))
+      return this.#giveToken(url.slice(AGENT_TOKENS_PATH.length), request, response)
     const names = namesIn(url)
     const file = names === undefined ? undefined : await openServed(this.#options.folder, names)
     if (names === undefined || file === undefined) return say(response, 404, 'not found')
@@ -96,6 +106,20 @@ export class ArtifactServer {
       await file.handle.close()
     }
     return undefined
+  }
+
+  /** To any client: only the host with the key opens it. Each costs a request to the API server. */
+  async #giveToken(uid: string, { socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { agentToken } = this.#options
+    const waitSeconds = this.#rates.take(placeOf(socket.remoteAddress ?? ''))
+    if (waitSeconds > 0) {
+      response.setHeader('retry-after', waitSeconds)
+      return say(response, 429, 'too many requests')
+    }
+    const sealed = MACHINE_UID.test(uid) ? await agentToken?.(uid) : undefined
+    if (sealed === undefined) return say(response, 404, 'not found')
+    response.setHeader('cache-control', 'no-store')
+    return say(response, 200, sealed)
   }
 
   async #send(

@@ -1,15 +1,19 @@
 // Which keys a revocation refuses, and which one ends it.
 import { ANNOTATIONS, agentKeyGroup } from '#api/names.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import { describe, expect, test } from 'vitest'
 import {
   type Marked,
   acceptsKey,
   hasAcceptedKey,
+  hasLeft,
   isKeyRevoked,
   keyIn,
   keyRecord,
+  recordOfLeft,
   recordedKey,
   revocation,
+  tokenKeyOf,
 } from './agent-key.ts'
 
 const key = (digit: string): string => digit.repeat(64)
@@ -20,7 +24,7 @@ const record = (m: Marked, digit: string, by?: string): Marked => ({
     ...m.metadata,
     annotations: {
       ...m.metadata.annotations,
-      [ANNOTATIONS.agentKey]: keyRecord(m, key(digit), by === undefined ? undefined : keyIn(groups(by))),
+      [ANNOTATIONS.agentKey]: keyRecord(m, key(digit), { by: by === undefined ? undefined : keyIn(groups(by)) }),
     },
   },
 })
@@ -56,4 +60,19 @@ describe('S26 a key that was revoked', () => {
     expect(['1', '2', '3'].map((d) => isKeyRevoked(back, key(d)))).toEqual([true, true, false])
     expect(recordedKey(back)).toBe(key('3'))
   })
+})
+
+test('S26 who left gets no tokens any more, until its host joins again; the report of before does not count then', () => {
+  const left = (publicKey: string, text: string) => ({
+    metadata: { uid: 'u', annotations: { [ANNOTATIONS.agentKey]: text } },
+    status: { agent: { version: '1.0.0', publicKey, phase: 'Left' } } as NonNullable<Machine['status']>,
+  })
+  const first = left('sealing-key-1', keyRecord(machine(), key('1'), { tokenKey: 'a' }))
+  expect([tokenKeyOf(first), hasLeft(first)]).toEqual(['a', true])
+  const gone = left('sealing-key-1', recordOfLeft(first))
+  expect([tokenKeyOf(gone), hasLeft(gone), recordedKey(gone)]).toEqual([undefined, false, key('1')])
+  const again = left('sealing-key-1', keyRecord(gone, key('2'), { tokenKey: 'b' }))
+  expect([tokenKeyOf(again), hasLeft(again)]).toEqual(['b', false])
+  expect(hasLeft({ ...again, status: left('sealing-key-2', '').status })).toBe(true)
+  expect(tokenKeyOf({ metadata: { ...again.metadata, uid: 'another' } })).toBeUndefined()
 })

@@ -19,14 +19,58 @@ function keysOf({ metadata }: Marked): readonly string[] {
   return [record?.['key'], record?.['by']].filter((k) => typeof k === 'string' && k !== '') as string[]
 }
 
-/** `by`: the requester's key as named in its certificate, if it has one. `seconds`: how long the next certificate may live. */
-export const keyRecord = ({ metadata }: Marked, key: string, by?: string, seconds?: number): string =>
-  JSON.stringify({
-    uid: metadata.uid,
+type Reporting = Marked & Pick<Machine, 'status'>
+
+interface RecordedBeside {
+  /** The requester's key as named in its certificate, if it has one. */
+  readonly by?: string | undefined
+  /** How long the next certificate may live. */
+  readonly seconds?: number | undefined
+  /** The agent is a service account; its tokens are sealed to this key. */
+  readonly tokenKey?: string | undefined
+}
+
+export function keyRecord(machine: Reporting, key: string, { by, seconds, tokenKey }: RecordedBeside = {}): string {
+  // What is reported now is of the agent before.
+  const left = machine.status?.agent?.phase === 'Left' ? markOfLeft(machine) : leftRecord(machine)
+  return JSON.stringify({
+    uid: machine.metadata.uid,
     key,
     ...(by !== undefined && { by }),
     ...(seconds !== undefined && { seconds }),
+    ...(tokenKey !== undefined && { tokenKey }),
+    ...(left !== undefined && { left }),
   })
+}
+
+function ofThisMachine({ metadata }: Marked): Readonly<Record<string, unknown>> | undefined {
+  const record = parsed(metadata.annotations?.[ANNOTATIONS.agentKey])
+  return record?.['uid'] === metadata.uid ? record : undefined
+}
+
+/** Of an agent that is a service account. */
+export function tokenKeyOf(machine: Marked): string | undefined {
+  const tokenKey = ofThisMachine(machine)?.['tokenKey']
+  return typeof tokenKey === 'string' ? tokenKey : undefined
+}
+
+function leftRecord(machine: Marked): string | undefined {
+  const left = ofThisMachine(machine)?.['left']
+  return typeof left === 'string' ? left : undefined
+}
+
+/** Whether the agent that is on record reported that it left its host: the report of an agent before it does not count. */
+export const hasLeft = (machine: Reporting): boolean =>
+  machine.status?.agent?.phase === 'Left' && leftRecord(machine) !== markOfLeft(machine)
+
+/** Each agent makes a key of its own for secret values, and publishes it. */
+const markOfLeft = ({ status }: Reporting): string => shortKey(status?.agent?.publicKey ?? 'none')
+
+/** Who left keeps its key on record, and gets no tokens any more. */
+export function recordOfLeft(machine: Reporting): string {
+  const { tokenKey: _, ...rest } = ofThisMachine(machine) ?? {}
+  return JSON.stringify({ ...rest, left: markOfLeft(machine) })
+}
 
 /** The record with another life, for an agent that asked for too long a one; undefined when it says so already, or when there is none. */
 export function recordWithLife({ metadata }: Marked, seconds: number): string | undefined {

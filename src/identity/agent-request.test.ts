@@ -3,10 +3,14 @@ import {
   AGENTS_GROUP,
   AGENT_SIGNER,
   BOOTSTRAP_GROUP,
+  JOIN_ACCOUNTS_GROUP,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
+  joinAccountUser,
   machineUidGroup,
+  tokenKeyGroup,
 } from '#api/names.ts'
 import { agentRequestProblem, joinersAreAgents } from './agent-request.ts'
 import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
@@ -33,6 +37,28 @@ describe('S25 a request that the approver approves', () => {
     ['with the certificate of the same agent', { username: agentUser('m-1'), groups: GROUPS }],
   ])('%s is an agent', (_, spec) => {
     expect(problemOf({ ...JOIN, ...spec }, AGENT)).toBeUndefined()
+  })
+
+  test('for a token names the account of its Machine and one key for tokens', () => {
+    const key = 'k'.repeat(43)
+    const spec = {
+      ...JOIN,
+      signerName: TOKEN_SIGNER,
+      username: joinAccountUser('uid-1'),
+      groups: [JOIN_ACCOUNTS_GROUP],
+    }
+    const naming = (...keys: readonly string[]) => ({
+      ...AGENT,
+      organizations: [...GROUPS, agentKeyGroup('k'), ...keys.map(tokenKeyGroup)],
+    })
+    expect(problemOf(spec, naming(key))).toBeUndefined()
+    expect(problemOf(spec, naming())).toMatch(/no key for tokens/)
+    expect(problemOf(spec, naming(key, 'j'.repeat(43)))).toMatch(/no key for tokens/)
+    expect(problemOf({ ...spec, username: joinAccountUser('uid-2') }, naming(key))).toMatch(/may not ask/)
+    expect(problemOf({ ...spec, signerName: AGENT_SIGNER }, naming(key))).toMatch(/no other signer/)
+    expect(problemOf({ ...JOIN, signerName: TOKEN_SIGNER }, naming(key))).toMatch(/no other signer/)
+    // A certificate never names such a key.
+    expect(problemOf(JOIN, naming(key))).toMatch(/organizations/)
   })
 
   test('may name its own key, and no other', () => {

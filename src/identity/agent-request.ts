@@ -2,14 +2,19 @@
 // embedded server that signs check it independently: a thief of one program's key still faces the others.
 import {
   AGENTS_GROUP,
+  AGENT_ACCOUNTS_GROUP,
   AGENT_SIGNER,
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
   DOOR_USER,
+  JOIN_ACCOUNTS_GROUP,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
+  joinAccountUser,
   machineUidGroup,
+  tokenKeyGroup,
 } from '#api/names.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
 import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
@@ -21,11 +26,29 @@ export const AGENT_USAGES: readonly string[] = ['client auth', 'digital signatur
 
 const USER_PREFIX = agentUser('')
 const TOKEN_USER = /^system:bootstrap:([a-z0-9]{6})$/
+const JOIN_ACCOUNT_PREFIX = joinAccountUser('')
+const TOKEN_KEY_PREFIX = tokenKeyGroup('')
+/** 32 bytes in base64url. */
+const TOKEN_KEY = /^[\w-]{43}$/
 
 type Spec = CertificateRequest['spec']
 
 /** Of the token that was shown. */
 export const tokenIdIn = (username: string): string | undefined => TOKEN_USER.exec(username)?.[1]
+
+/** Of the Machine whose join account asks. */
+export const joinerUidIn = ({ username = '', groups = [] }: Pick<Spec, 'username' | 'groups'>): string | undefined =>
+  username.startsWith(JOIN_ACCOUNT_PREFIX) && groups.includes(JOIN_ACCOUNTS_GROUP)
+    ? username.slice(JOIN_ACCOUNT_PREFIX.length)
+    : undefined
+
+/** The key to which tokens are sealed; undefined unless exactly one is named. */
+export function tokenKeyIn({ organizations }: Pick<RequestContent, 'organizations'>): string | undefined {
+  const [key, ...others] = organizations
+    .filter((o) => o.startsWith(TOKEN_KEY_PREFIX))
+    .map((o) => o.slice(TOKEN_KEY_PREFIX.length))
+  return key !== undefined && others.length === 0 && TOKEN_KEY.test(key) ? key : undefined
+}
 
 /** The machine that a user name is of; undefined for a name that no Machine could have. */
 export function machineIn(user: string): string | undefined {
@@ -66,7 +89,9 @@ export function joinersAreAgents(
   { name, groups }: { readonly name?: string; readonly groups: readonly string[] },
   { commonName, organizations }: { readonly commonName: string; readonly organizations: readonly string[] },
 ): string | undefined {
-  const asksForAgents = name === DOOR_USER || groups.includes('system:bootstrappers') || groups.includes(AGENTS_GROUP)
+  const asksForAgents =
+    name === DOOR_USER ||
+    ['system:bootstrappers', AGENTS_GROUP, AGENT_ACCOUNTS_GROUP, JOIN_ACCOUNTS_GROUP].some((g) => groups.includes(g))
   if (!asksForAgents) return undefined
   return subjectProblem({ commonNames: [commonName], organizations })
 }
@@ -106,6 +131,8 @@ function requesterProblem(request: Pick<CertificateRequest, 'metadata' | 'spec'>
   if (username === DOOR_USER)
     return keyProvedIn(request, content) === undefined ? 'the door shows no proof of the old key' : undefined
   if (tokenIdIn(username) !== undefined && groups.includes(BOOTSTRAP_GROUP)) return undefined
+  const uid = joinerUidIn(request.spec)
+  if (uid !== undefined && content.organizations.includes(machineUidGroup(uid))) return undefined
   if (username === commonNames[0] && groups.includes(AGENTS_GROUP)) return undefined
   return `${username.slice(0, 80)} may not ask for the identity of an agent`
 }
@@ -116,9 +143,13 @@ export function agentRequestProblem(
   content: RequestContent,
 ): string | undefined {
   const { spec } = request
-  if (spec.signerName !== AGENT_SIGNER) return `agents ask ${AGENT_SIGNER} for certificates, and no other signer`
+  const signer = joinerUidIn(spec) === undefined ? AGENT_SIGNER : TOKEN_SIGNER
+  if (spec.signerName !== signer) return `agents ask ${signer}, and no other signer`
+  const tokenKey = signer === TOKEN_SIGNER ? tokenKeyIn(content) : undefined
+  if (signer === TOKEN_SIGNER && tokenKey === undefined) return 'the request names no key for tokens'
+  const organizations = content.organizations.filter((o) => tokenKey === undefined || o !== tokenKeyGroup(tokenKey))
   return (
-    subjectProblem(content) ??
+    subjectProblem({ ...content, organizations }) ??
     extrasProblem(content) ??
     usageProblem(spec) ??
     lifeProblem(spec) ??

@@ -22,8 +22,15 @@ const field = (token: Secret, name: string): string | undefined => {
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
 }
 
-/** `<id>.<secret>`, as sent to the server. */
+/** The token of a join account, where the cluster signs no certificates for agents. */
+export const ACCOUNT_TOKEN_FIELD = 'token'
+
+/** Whether the agent that joins with it becomes a service account. */
+export const isAccountToken = (token: Secret): boolean => token.data?.[ACCOUNT_TOKEN_FIELD] !== undefined
+
+/** As sent to the server: of an account, or `<id>.<secret>`. */
 export function tokenText(token: Secret): string | undefined {
+  if (isAccountToken(token)) return field(token, ACCOUNT_TOKEN_FIELD)
   const [id, secret] = [field(token, 'token-id'), field(token, 'token-secret')]
   return id === undefined || secret === undefined ? undefined : `${id}.${secret}`
 }

@@ -20,6 +20,7 @@ const CORE_KINDS = {
   Namespace: cluster('', 'Namespace', 'namespaces'),
   Node: cluster('', 'Node', 'nodes'),
   Pod: namespaced('', 'Pod', 'pods'),
+  ServiceAccount: namespaced('', 'ServiceAccount', 'serviceaccounts'),
   Secret: namespaced('', 'Secret', 'secrets'),
   ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
   DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
@@ -27,6 +28,8 @@ const CORE_KINDS = {
   Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),
   CertificateSigningRequest: cluster('certificates.k8s.io', 'CertificateSigningRequest', 'certificatesigningrequests'),
   CustomResourceDefinition: cluster('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions'),
+  Role: namespaced('rbac.authorization.k8s.io', 'Role', 'roles'),
+  RoleBinding: namespaced('rbac.authorization.k8s.io', 'RoleBinding', 'rolebindings'),
   ClusterRole: cluster('rbac.authorization.k8s.io', 'ClusterRole', 'clusterroles'),
   ValidatingWebhookConfiguration: cluster(
     'admissionregistration.k8s.io',

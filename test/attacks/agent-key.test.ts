@@ -5,12 +5,20 @@ import {
   ANNOTATIONS,
   LABELS,
   SYSTEM_NAMESPACE,
+  agentAccountUser,
   agentKeyGroup,
   agentLeaseName,
   machineUidGroup,
 } from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import {
+  accountOfAgent,
+  type Attempt,
+  type AttackWorld,
+  type Who,
+  machineUidOf,
+  tryOnServers,
+} from '#test/support/worlds/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`
@@ -23,12 +31,13 @@ const lease = (name: string, machineUid = '') => ({
 const phase = (value: string) => ({ body: { status: { phase: value } } })
 
 const UID = machineUidGroup('')
-const uidOf = ({ groups }: Who): string => groups.find((g) => g.startsWith(UID))?.slice(UID.length) ?? ''
-/** The key of a deleted Machine of the same name: everything equal except the uid. */
-const deleted = (who: Who): Who => ({
-  ...who,
-  groups: who.groups.map((g) => (g.startsWith(UID) ? machineUidGroup('00000000-0000-0000-0000-00000000dead') : g)),
-})
+const uidOf = machineUidOf
+const DEAD = '00000000-0000-0000-0000-00000000dead'
+/** The key of a deleted Machine of the same name: everything equal except the uid. A token of its account would not even be accepted. */
+const deleted = (who: Who): Who =>
+  who.user === agentAccountUser(uidOf(who))
+    ? accountOfAgent(DEAD)
+    : { ...who, groups: who.groups.map((g) => (g.startsWith(UID) ? machineUidGroup(DEAD) : g)) }
 const broken = { status: { conditions: [{ type: 'KernelDeadlock', status: 'True' }] } }
 /** As all certificates were before they named the uid. */
 const withoutUid = (who: Who): Who => ({ ...who, groups: who.groups.filter((g) => !g.startsWith(UID)) })
@@ -220,12 +229,12 @@ const OF_EVENTS: readonly Attempt[] = [
   {
     name: 'S26 with the key of a deleted Machine changes an event of the new one of its name',
     attempt: changesEvent('repeated', seriesOf(7), deleted),
-    refused: /another Machine|its own Machine/,
+    refused: /another Machine|its own Machine|only its own events/,
   },
   {
     name: 'S26 with the key of a deleted Machine reports an event about the new one of its name',
     attempt: reportsEvent('late', ({ who }) => ({ regarding: machineRef('m-a', uidOf(who.agentA)) }), deleted),
-    refused: /its own Machine and its own Node only/,
+    refused: /its own Machine and its own Node only|only its own events/,
   },
 ]
 
@@ -338,12 +347,7 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S26 with the key of a deleted Machine writes the status of the new one of its name',
     attempt: ({ ask, who }) => ask(deleted(who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9')),
     control: ({ ask, who }) => ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, version('1.0.0')),
-    refused: /an earlier Machine of this name/,
-  },
-  {
-    name: 'S26 with a certificate that names no uid writes the status of its Machine',
-    attempt: ({ ask, who }) => ask(withoutUid(who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9')),
-    refused: /names no uid of its Machine/,
+    refused: /an earlier Machine of this name|its own Machine/,
   },
   {
     name: 'S26 with the key of a deleted Machine keeps the new one alive',
@@ -356,7 +360,7 @@ const ATTEMPTS: readonly Attempt[] = [
     },
     control: ({ ask, who }) =>
       ask(who.agentA, 'PATCH', `${LEASES}/${agentLeaseName('m-a')}`, { body: { spec: { holderIdentity: 'm-a' } } }),
-    refused: /belongs to another Machine/,
+    refused: /belongs to another Machine|its own Leases/,
   },
   {
     name: 'S26 marks a Lease with the uid of another Machine',
@@ -383,12 +387,62 @@ const ATTEMPTS: readonly Attempt[] = [
       return ask(deleted(who.agentA), 'PATCH', '/api/v1/nodes/n-a/status', { body: broken })
     },
     control: ({ ask, who }) => ask(who.agentA, 'PATCH', '/api/v1/nodes/n-a/status', { body: broken }),
-    refused: /belongs to another Machine/,
+    refused: /belongs to another Machine|its own Node/,
   },
   {
     name: 'S26 readmits itself',
     attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.readmit]: '{}' } } }),
     refused: 403,
+  },
+  {
+    name: 'S26 takes the revocation of its key back',
+    attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.revoked]: null } } }),
+    refused: 403,
+  },
+  {
+    name: 'S25 impersonates the administrator',
+    attempt: ({ ask, who: { agentA } }) =>
+      ask(agentA, 'POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+        body: {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectAccessReview',
+          spec: { resourceAttributes: { verb: 'impersonate', group: '', resource: 'users', name: 'admin' } },
+        },
+      }),
+    refused: /"allowed":false/,
+  },
+  {
+    // further refusals of an embedded server are tested in test/contract/apiserver-floods.test.ts
+    name: 'S24 fills the status of its Machine with a megabyte of text',
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x'.repeat(1_000_000) } }),
+    control: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x' } }),
+    refused: /^(413|422) /,
+  },
+  {
+    name: 'S24 fills the status of its Machine with a thousand files',
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, {
+      status: { foreignFiles: Array.from({ length: 1_000 }, (_, i) => `/etc/file-${i}`) },
+    }),
+    refused: /^422 .*foreignFiles/,
+  },
+  {
+    name: 'S24 lets its Node grow by ever more of what a schema does not bound',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', '/api/v1/nodes/n-a/status', {
+        body: {
+          status: { capacity: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`example.org/r${i}`, '1'])) },
+        },
+      }),
+    control: thief('PATCH', '/api/v1/nodes/n-a/status', { status: { capacity: { 'example.org/r': '1' } } }),
+    refused: /an agent reports at most/,
+  },
+]
+
+const OF_CERTIFICATES: readonly Attempt[] = [
+  {
+    name: 'S26 with a certificate that names no uid writes the status of its Machine',
+    attempt: ({ ask, who }) => ask(withoutUid(who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9')),
+    refused: /names no uid of its Machine/,
   },
   {
     name: 'S26 with a revoked key writes the status of its Machine',
@@ -417,30 +471,6 @@ const ATTEMPTS: readonly Attempt[] = [
     afterwards: unrevoked,
     refused: /the key of this agent was revoked/,
   },
-  {
-    name: 'S26 takes the revocation of its key back',
-    attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.revoked]: null } } }),
-    refused: 403,
-  },
-  {
-    name: 'S25 impersonates the administrator',
-    attempt: ({ ask, who: { agentA } }) =>
-      ask(agentA, 'POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
-        body: {
-          apiVersion: 'authorization.k8s.io/v1',
-          kind: 'SelfSubjectAccessReview',
-          spec: { resourceAttributes: { verb: 'impersonate', group: '', resource: 'users', name: 'admin' } },
-        },
-      }),
-    refused: /"allowed":false/,
-  },
-  {
-    // further refusals of an embedded server are tested in test/contract/apiserver-floods.test.ts
-    name: 'S24 fills the status of its Machine with a megabyte of text',
-    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x'.repeat(1_000_000) } }),
-    control: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x' } }),
-    refused: /^(413|422) /,
-  },
   ...Object.entries({
     'a text of its own': { annotations: { note: 'x'.repeat(10_000) } },
     'a machine of a name that none has': { annotations: { [ANNOTATIONS.machine]: 'x'.repeat(10_000) } },
@@ -457,24 +487,8 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: requests('long', {}, 20_000),
     refused: /a certificate request of an agent has at most/,
   },
-  {
-    name: 'S24 fills the status of its Machine with a thousand files',
-    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, {
-      status: { foreignFiles: Array.from({ length: 1_000 }, (_, i) => `/etc/file-${i}`) },
-    }),
-    refused: /^422 .*foreignFiles/,
-  },
-  {
-    name: 'S24 lets its Node grow by ever more of what a schema does not bound',
-    attempt: ({ ask, who }) =>
-      ask(who.agentA, 'PATCH', '/api/v1/nodes/n-a/status', {
-        body: {
-          status: { capacity: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`example.org/r${i}`, '1'])) },
-        },
-      }),
-    control: thief('PATCH', '/api/v1/nodes/n-a/status', { status: { capacity: { 'example.org/r': '1' } } }),
-    refused: /an agent reports at most/,
-  },
 ]
 
-tryOnServers('the key of an agent', [...ATTEMPTS, ...OF_EVENTS])
+const BOTH = [...ATTEMPTS, ...OF_EVENTS]
+tryOnServers('the key of an agent', [...BOTH, ...OF_CERTIFICATES])
+tryOnServers('the token of an agent', BOTH, 'serviceAccount')

@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sync: ['delivery', ...BELOW_PARTS],
   controllers: BELOW_PARTS,
   defender: BELOW_PARTS,
-  artifacts: ['oci', 'runtime', ...BASE],
+  artifacts: ['identity', 'oci', 'runtime', ...BASE],
   agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],
   console: ['sync', 'delivery', ...BELOW_PARTS],
   local: ['*'],

@@ -19,6 +19,17 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/integration/sync.test.ts',
   },
   {
+    right: /^approver: act-as-agent (machines\.kubenode\.io|nodes) in kubenode-agents$/,
+    reason: 'it may give only what it has; the accounts that it makes use it',
+    test: 'test/integration/agent-accounts.test.ts',
+  },
+  {
+    right:
+      /^system:serviceaccounts:kubenode-agents: ((create|patch) events\.events|(list|watch) remedyoperationjobs\.kubenode|get (remedyoperationjobs|componentconfigs)\.kubenode|patch remedyoperationjobs\/status\.kubenode|get configmaps in kubenode-system|get nodes)/,
+    reason: 'the same agent with the same rights as one with a certificate, whose tests use them',
+    test: 'test/attacks/agent-key.test.ts',
+  },
+  {
     right: /^sync: (delete releases|list remedyoperationjobs)\.kubenode\.io$/,
     reason: 'old Releases are many; repairs are read by pipelines that ask for them',
     test: 'test/integration/sync.test.ts',

@@ -3,6 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
 import { isLife } from '#identity/certificate-life.ts'
+import { AGENT_IDENTITIES, type AgentIdentity } from '#identity/token-life.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { parseHostProxy, type HostProxy } from './host-proxy.ts'
@@ -17,6 +18,8 @@ export interface JoinBundle {
   readonly uid?: string
   readonly node: string
   readonly cluster: string
+  /** What the agent becomes; a certificate when nothing is said. */
+  readonly form?: AgentIdentity
   /** False: a kubelet has registered the Node, and keeps it and its Lease. */
   readonly registerNode?: boolean
   /** Lifetime of the certificate; a week by default. */
@@ -53,6 +56,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     ...(typeof value['uid'] === 'string' && value['uid'] !== '' && { uid: value['uid'] }),
     node: typeof value['node'] === 'string' ? value['node'] : machine,
     cluster: text('cluster'),
+    ...formOf(value),
     artifactBase: text('artifactBase'),
     ...(typeof value['artifactCaData'] === 'string' && { artifactCa: pemOf(text('artifactCaData'), 'artifactCaData') }),
     ...(typeof value['nodeAddress'] === 'string' && { nodeAddress: value['nodeAddress'] }),
@@ -62,6 +66,15 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),
     ...trust,
   }
+}
+
+/** An unknown one is of a later version: the agent does not join in another form than the one it was given. */
+function formOf({ form, uid }: Readonly<Record<string, unknown>>): Pick<JoinBundle, 'form'> {
+  if (form === undefined) return {}
+  const known = AGENT_IDENTITIES.find((f) => f === form)
+  if (known === undefined) throw wrong('this version of the agent does not know its form')
+  if (known === 'serviceAccount' && (typeof uid !== 'string' || uid === '')) throw wrong('uid is missing')
+  return { form: known }
 }
 
 /** As in a kubeconfig, base64 of PEM; plain PEM is accepted too. */

@@ -6,11 +6,12 @@ import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { machineUidGroup } from '#api/names.ts'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import type { TrustAnchor } from '#api/trust/trust-document.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
-import { readState, writeDurably } from '../files/durable.ts'
+import { readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { pairFile, identityFile, type NodeDir } from '../node-dir.ts'
+import { pairFile, identityFile, tokenFile, type NodeDir } from '../node-dir.ts'
 import { agentErrors } from '../agent-errors.ts'
 import type { HostProxy } from './host-proxy.ts'
 
@@ -23,6 +24,8 @@ export interface Identity {
   /** Of the Machine that the certificate is for. */
   readonly uid?: string
   readonly cluster: string
+  /** What the host joined with; a certificate when nothing is said. */
+  readonly form?: AgentIdentity
   /** Whether the agent creates and keeps the Node, as decided at the join; true by default. */
   readonly registerNode?: boolean
   readonly artifactBase: string
@@ -43,6 +46,19 @@ export interface Pair {
   readonly key: string
   readonly certificate: string
 }
+
+/** Of an agent that is a service account: the key opens tokens that are sealed to it, and never leaves the host. */
+export interface TokenPair {
+  readonly key: string
+  /** Of the Machine whose account it is. */
+  readonly uid: string
+  readonly token: string
+  readonly askAgainMs: number
+}
+
+export type Credential = Pair | TokenPair
+
+export const isTokenPair = (credential: Credential): credential is TokenPair => 'token' in credential
 
 export interface IdentityDeps {
   readonly files: Files
@@ -91,6 +107,28 @@ export async function readPair({ files, dir }: IdentityDeps): Promise<Pair | und
 
 export const writePair = ({ files, dir }: IdentityDeps, { key, certificate }: Pair): Promise<void> =>
   writeDurably(files, pairFile(dir), `${key.trimEnd()}\n${certificate}`, 0o600)
+
+const parseTokenPair = (v: unknown): TokenPair | undefined =>
+  isObject(v) && ['key', 'uid', 'token'].every((k) => typeof v[k] === 'string') && typeof v['askAgainMs'] === 'number'
+    ? (v as unknown as TokenPair)
+    : undefined
+
+/** In the form that the host joined with; undefined when there is none. */
+export const readCredential = (deps: IdentityDeps, form: AgentIdentity | undefined): Promise<Credential | undefined> =>
+  form === 'serviceAccount' ? readState(deps.files, tokenFile(deps.dir), parseTokenPair) : readPair(deps)
+
+export const writeCredential = (deps: IdentityDeps, credential: Credential): Promise<void> =>
+  isTokenPair(credential)
+    ? writeDurably(deps.files, tokenFile(deps.dir), JSON.stringify(credential), 0o600)
+    : writePair(deps, credential)
+
+/** After a host joined again in the other form. */
+export const removeOther = ({ files, dir }: IdentityDeps, credential: Credential): Promise<void> =>
+  removeDurably(files, isTokenPair(credential) ? pairFile(dir) : tokenFile(dir))
+
+/** Of the Machine that the agent has an identity of. */
+export const uidOf = (credential: Credential): string | undefined =>
+  isTokenPair(credential) ? credential.uid : machineUidIn(credential.certificate)
 
 export interface Life {
   readonly from: number

@@ -15,17 +15,19 @@ import { firstTrustFile, joinFile, keyFile } from '../node-dir.ts'
 import { parseJoinBundle, type JoinBundle } from './bundle.ts'
 import {
   hostMark,
+  readCredential,
   readIdentity,
-  readPair,
   refuseClone,
+  removeOther,
+  writeCredential,
   writeIdentity,
-  writePair,
+  type Credential,
   type Identity,
   type IdentityDeps,
-  type Pair,
 } from './identity.ts'
 import { apiProxy } from './host-proxy.ts'
-import { newKey, requestCertificate } from './request.ts'
+import { knockForToken, tokenDoor } from './token-door.ts'
+import { newKey, requestCertificate, requestToken } from './request.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface JoinDeps extends IdentityDeps {
@@ -39,7 +41,7 @@ export interface JoinDeps extends IdentityDeps {
 
 export interface Joined {
   readonly identity: Identity
-  readonly pair: Pair
+  readonly pair: Credential
 }
 
 export async function joinCluster(deps: JoinDeps): Promise<Joined> {
@@ -47,7 +49,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   const host = await hostMark(deps)
   const known = await readIdentity(deps)
   if (known !== undefined) refuseClone(known, host)
-  const pair = await readPair(deps)
+  const pair = await readCredential(deps, known?.form)
   if (known !== undefined && pair !== undefined) {
     // Running components must not wait for a server: the old identity serves until the next try.
     const again = await joinAgain(deps, known).catch((error: unknown) => {
@@ -90,9 +92,10 @@ async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Pro
   if (bundle.trustDocument !== undefined)
     await writeDurably(deps.files, firstTrustFile(deps.dir), JSON.stringify(bundle.trustDocument))
   const key = await keyOf(deps)
-  const pair: Pair = { key, certificate: await ask(deps, bundle, key) }
-  await writePair(deps, pair)
+  const pair = await ask(deps, bundle, key)
+  await writeCredential(deps, pair)
   await writeIdentity(deps, identity)
+  await removeOther(deps, pair)
   await forgetToken(deps)
   deps.log.info('joined', { machine: identity.machine, cluster: identity.cluster })
   return { identity, pair }
@@ -132,7 +135,7 @@ export async function keyOf({ files, dir }: IdentityDeps): Promise<string> {
   return key
 }
 
-async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<string> {
+async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<Credential> {
   const proxy = apiProxy(bundle)
   const place = { server: bundle.server, ca: { data: bundle.ca }, ...(proxy !== undefined && { proxy }) }
   const client = deps.connect({ ...place, token: { data: bundle.token } })
@@ -142,12 +145,39 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<str
         request,
         detail: 'the approver role approves it; to see it, run kubectl get certificatesigningrequests',
       })
-    return await requestCertificate({ client, clock: deps.clock, signal: deps.signal, onWait }, bundle, key)
+    const tools = { client, clock: deps.clock, signal: deps.signal, onWait }
+    return bundle.form === 'serviceAccount'
+      ? await requestToken(tools, { ...bundle, uid: bundle.uid ?? '' }, key)
+      : { key, certificate: await requestCertificate(tools, bundle, key) }
   } catch (e) {
+    const token = isUnauthorized(e) ? await atTokenDoor(deps, bundle, key) : undefined
+    if (token !== undefined) return token
     if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8009({ machine: bundle.machine }), { cause: e })
     throw e
   } finally {
     client.close()
+  }
+}
+
+const TOKEN_DOOR_TRIES = 10
+const TOKEN_DOOR_EVERY_MS = 1_000
+
+/** The join account is deleted once it was used: the answer to this host is at the artifact servers then, too. */
+async function atTokenDoor(
+  { clock, signal }: JoinDeps,
+  bundle: JoinBundle,
+  key: string,
+): Promise<Credential | undefined> {
+  const door = bundle.form === 'serviceAccount' ? tokenDoor(bundle) : undefined
+  try {
+    for (let tries = 0; door !== undefined && tries < TOKEN_DOOR_TRIES; tries++) {
+      const found = await knockForToken(door, { key, uid: bundle.uid ?? '' }, signal)
+      if (found !== undefined) return found
+      await clock.sleep(TOKEN_DOOR_EVERY_MS, signal)
+    }
+    return undefined
+  } finally {
+    door?.close()
   }
 }
 

@@ -10,11 +10,21 @@ import { agentErrors } from '../agent-errors.ts'
 import { removeDurably } from '../files/durable.ts'
 import { keyFile } from '../node-dir.ts'
 import { knock } from './door.ts'
-import { lifeOf, writePair, type Identity, type IdentityDeps, type Pair } from './identity.ts'
-import { newKey, requestCertificate } from './request.ts'
+import {
+  isTokenPair,
+  lifeOf,
+  writeCredential,
+  writePair,
+  type Credential,
+  type Identity,
+  type IdentityDeps,
+  type Pair,
+  type TokenPair,
+} from './identity.ts'
+import { fetchToken, newKey, requestCertificate } from './request.ts'
 
 export type Renewal =
-  | { readonly kind: 'Renewed'; readonly pair: Pair }
+  | { readonly kind: 'Renewed'; readonly pair: Credential }
   /** The attempt did not fail: it waits for a user's approval, and asks again then. */
   | { readonly kind: 'Waiting'; readonly retryMs: number; readonly why: KubeNodeError }
 
@@ -22,25 +32,27 @@ export interface RenewDeps extends IdentityDeps {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly identity: Identity
-  readonly pair: () => Pair
+  readonly pair: () => Credential
   /** With the current identity. */
   readonly client: KubeClient
   /** Anonymously. */
   readonly stranger: Pick<KubeClient, 'raw'>
   /** With a bundle that was placed since the join. */
-  readonly byBundle: () => Promise<Pair | undefined>
+  readonly byBundle: () => Promise<Credential | undefined>
 }
 
 /** Throws when the try failed. */
 export async function renew(deps: RenewDeps): Promise<Renewal> {
   const joined = await deps.byBundle()
   if (joined !== undefined) return { kind: 'Renewed', pair: joined }
+  const now = deps.pair()
+  if (isTokenPair(now)) return { kind: 'Renewed', pair: await nextToken(deps, now) }
   try {
     return { kind: 'Renewed', pair: await asOurselves(deps) }
   } catch (e) {
     // Expired or revoked: with a wrong clock this host cannot tell which.
     if (!isUnauthorized(e)) throw e
-    return atTheDoor(deps, e)
+    return atTheDoor(deps, now, e)
   }
 }
 
@@ -60,12 +72,25 @@ async function asOurselves({ clock, signal, identity, client, files, dir }: Rene
   return next
 }
 
-async function atTheDoor(deps: RenewDeps, cause: unknown): Promise<Renewal> {
-  const { files, dir, identity, pair, stranger, signal } = deps
+/** The approver replaces it; with the current one here, and where that is refused, by the connection itself. */
+async function nextToken(
+  { client, files, dir, signal, pair, identity }: RenewDeps,
+  old: TokenPair,
+): Promise<Credential> {
+  const next = await fetchToken(client, old, signal)
+  if (next === undefined) throw new KubeNodeError(agentErrors.KN8064({ machine: identity.machine }))
+  // The connection may have fetched the same one meanwhile.
+  if (next.token === old.token) return pair()
+  await writeCredential({ files, dir }, next)
+  return next
+}
+
+async function atTheDoor(deps: RenewDeps, old: Pair, cause: unknown): Promise<Renewal> {
+  const { files, dir, identity, stranger, signal } = deps
   const { machine } = identity
-  const to = lifeOf(pair().certificate)?.to
+  const to = lifeOf(old.certificate)?.to
   const until = to === undefined ? 'unknown' : timestamp(to)
-  const found = await knock({ files, dir, client: stranger, signal }, identity, pair())
+  const found = await knock({ files, dir, client: stranger, signal }, identity, old)
   switch (found.kind) {
     case 'Certificate':
       await writePair({ files, dir }, found.pair)

@@ -13,15 +13,20 @@ import {
   AGENTS_GROUP,
   ANNOTATIONS,
   FIELD_MANAGERS,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
+  tokenKeyGroup,
 } from '#api/names.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
+import { openToken, SEALED_TOKEN_FIELD, sealedTokenKey, tokenPublicKey } from '#identity/sealed-token.ts'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { agentErrors } from '../agent-errors.ts'
+import type { TokenPair } from './identity.ts'
 
 export const csrType = coreKind('CertificateSigningRequest')
 
@@ -34,11 +39,13 @@ export interface Wanted {
   readonly uid?: string
   /** Its lifetime; a week by default. */
   readonly certificateSeconds?: number
+  readonly form?: AgentIdentity
 }
 
-export const requestPem = (key: string, { machine, node, uid }: Wanted): Promise<string> => {
+export const requestPem = (key: string, { machine, node, uid, form }: Wanted): Promise<string> => {
   const ofMachine = uid === undefined ? [] : [machineUidGroup(uid), agentKeyGroup(fingerprintOfKey(key))]
-  const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...ofMachine]
+  const ofToken = form === 'serviceAccount' ? [tokenKeyGroup(tokenPublicKey(key))] : []
+  const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...ofMachine, ...ofToken]
   return signingRequest(key, { commonName: agentUser(machine), organizations })
 }
 
@@ -75,8 +82,59 @@ export async function requestCertificate(
   key: string,
 ): Promise<string> {
   const { machine } = wanted
+  return untilAnswered({ client, clock, signal, ...(onWait && { onWait }) }, wanted, key, async (found, name) => {
+    const certificate = answerOf(found, name)
+    return certificate === undefined ? undefined : checked(certificate, key, machine)
+  })
+}
+
+/** The first token of an agent that becomes a service account. Throws a final error when the request is denied. */
+export const requestToken = (
+  deps: RequestDeps,
+  wanted: Wanted & { readonly uid: string },
+  key: string,
+): Promise<TokenPair> =>
+  untilAnswered(deps, { ...wanted, form: 'serviceAccount' }, key, async (found, name) => {
+    // Denials only: this signer signs nothing.
+    answerOf(found, name)
+    return fetchToken(deps.client, { key, uid: wanted.uid }, deps.signal)
+  })
+
+/** From the server, where it is sealed to the key. Undefined while there is none for this key. */
+export async function fetchToken(
+  client: Pick<KubeClient, 'get'>,
+  { key, uid }: Pick<TokenPair, 'key' | 'uid'>,
+  signal: AbortSignal,
+): Promise<TokenPair | undefined> {
+  const found = await client.get(configMapType, sealedTokenKey(uid), { signal })
+  return openedToken({ key, uid }, found?.data?.[SEALED_TOKEN_FIELD])
+}
+
+export function openedToken({ key, uid }: Pick<TokenPair, 'key' | 'uid'>, sealed: unknown): TokenPair | undefined {
+  const opened = typeof sealed === 'string' ? openToken(key, uid, sealed) : undefined
+  return opened && { key, uid, token: opened.token, askAgainMs: opened.askAgainSeconds * 1_000 }
+}
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+const configMapType = coreKind<ConfigMap>('ConfigMap')
+
+async function untilAnswered<T>(
+  { client, clock, signal, onWait }: RequestDeps,
+  wanted: Wanted,
+  key: string,
+  answerIn: (found: KubeObject, name: string) => Promise<T | undefined>,
+): Promise<T> {
+  const { machine } = wanted
   const name = requestName(machine, key, wanted.uid)
-  const asked: Asked = { name, machine, pem: await requestPem(key, wanted), seconds: wanted.certificateSeconds }
+  const asked: Asked = {
+    name,
+    machine,
+    pem: await requestPem(key, wanted),
+    seconds: wanted.certificateSeconds,
+    signer: wanted.form === 'serviceAccount' ? TOKEN_SIGNER : AGENT_SIGNER,
+  }
   await createRequest(client, asked, signal)
   const began = clock.monotonic()
   const quietUntil = began + QUIET_MS
@@ -87,8 +145,8 @@ export async function requestCertificate(
     const found = await client.get(csrType, { name }, { signal })
     // The cluster deletes old requests; send the same one again.
     if (found === undefined) await createRequest(client, asked, signal)
-    const certificate = found === undefined ? undefined : answerOf(found, name)
-    if (certificate !== undefined) return checked(certificate, key, machine)
+    const answer = found === undefined ? undefined : await answerIn(found, name)
+    if (answer !== undefined) return answer
     if (hasSaid || clock.monotonic() < quietUntil) continue
     hasSaid = true
     onWait?.(name)
@@ -100,11 +158,12 @@ interface Asked {
   readonly machine: string
   readonly pem: string
   readonly seconds: number | undefined
+  readonly signer: string
 }
 
 async function createRequest(
   client: Pick<KubeClient, 'create'>,
-  { name, machine, pem, seconds = DEFAULT_LIFE_SECONDS }: Asked,
+  { name, machine, pem, signer, seconds = DEFAULT_LIFE_SECONDS }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
   const request: KubeObject = {
@@ -113,7 +172,7 @@ async function createRequest(
     metadata: { name, annotations: { [ANNOTATIONS.machine]: machine } },
     spec: {
       request: Buffer.from(pem).toString('base64'),
-      signerName: AGENT_SIGNER,
+      signerName: signer,
       usages: ['client auth'],
       expirationSeconds: seconds,
     },

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { lifeOf, type Pair } from './identity.ts'
+import { isTokenPair, lifeOf, type Pair } from './identity.ts'
 import { keepRenewing, retryMs } from './rotation.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
@@ -62,6 +62,7 @@ async function renewals(
         const life = lifeOf(current.certificate)
         if (life === undefined) throw new Error('no certificate')
         done.push({ at: clock.now(), share: (clock.now() - life.from) / (life.to - life.from) })
+        if (isTokenPair(next)) throw new Error('a token')
         current = next
       },
     },

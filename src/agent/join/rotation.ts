@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
-import { lifeOf, type Pair } from './identity.ts'
+import { isTokenPair, lifeOf, type Credential } from './identity.ts'
 import type { Renewal } from './renew.ts'
 
 export interface RotationDeps {
@@ -11,7 +11,7 @@ export interface RotationDeps {
   readonly log: Logger
   /** A new key and its certificate, already stored; or a wait for a user's approval. */
   readonly renew: () => Promise<Renewal>
-  readonly onRenewed: (pair: Pair) => void
+  readonly onRenewed: (pair: Credential) => void
 }
 
 /** Spread, so that a fleet that joined together does not renew together. */
@@ -23,6 +23,8 @@ const RETRY_MS = 60_000
 const MOST_RETRY_MS = 30 * 60_000
 const MOST_RETRY_SHARE = 1 / 120
 const LEAST_WAIT_MS = 10_000
+const TOKEN_RETRY_MS = 60_000
+const TOKEN_JITTER = 0.2
 /** With a clock far ahead every new certificate looks old: renew after this share of its lifetime, not at once. */
 const LEAST_SHARE = 0.05
 
@@ -31,6 +33,10 @@ export function retryMs(certificate: string, failures: number): number {
   const most = Math.max(RETRY_MS, Math.min(MOST_RETRY_MS, lifeMs(certificate) * MOST_RETRY_SHARE))
   return Math.min(most, RETRY_MS * 2 ** Math.min(failures - 1, 16))
 }
+
+/** A token lives shorter than certificates are tried again. */
+const retryOf = (pair: Credential, failures: number): number =>
+  isTokenPair(pair) ? Math.min(pair.askAgainMs, TOKEN_RETRY_MS) : retryMs(pair.certificate, failures)
 
 /** Milliseconds until the next certificate should be asked for. */
 export function renewInMs(certificate: string, now: number, share: number): number {
@@ -45,19 +51,25 @@ function lifeMs(certificate: string): number {
   return life === undefined ? 0 : life.to - life.from
 }
 
-export async function keepRenewing(deps: RotationDeps, first: Pair, signal: AbortSignal): Promise<void> {
+export async function keepRenewing(deps: RotationDeps, first: Credential, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps
   let pair = first
+  const life = (): number => (isTokenPair(pair) ? 0 : lifeMs(pair.certificate))
+  /** Tokens are replaced by the approver: asked for in fixed steps, whatever the clock of the host says. */
+  const waitMs = (share: number): number =>
+    isTokenPair(pair)
+      ? random.jitter(pair.askAgainMs, TOKEN_JITTER)
+      : Math.max(leastMs, renewInMs(pair.certificate, clock.now(), share))
   let leastMs = LEAST_WAIT_MS
   let failures = 0
   const failed = (error: unknown): Promise<void> => {
-    log.warn('cannot renew the certificate', { error })
-    return clock.sleep(random.jitter(retryMs(pair.certificate, ++failures), 0.5), signal)
+    log.warn(isTokenPair(pair) ? 'cannot get the next token' : 'cannot renew the certificate', { error })
+    return clock.sleep(random.jitter(retryOf(pair, ++failures), 0.5), signal)
   }
   while (!signal.aborted) {
-    await clock.sleep(Math.max(leastMs, renewInMs(pair.certificate, clock.now(), random.next())), signal)
+    await clock.sleep(waitMs(random.next()), signal)
     // Timers are capped far below the life of some certificates.
-    if (renewInMs(pair.certificate, clock.now(), 0) > 0) continue
+    if (!isTokenPair(pair) && renewInMs(pair.certificate, clock.now(), 0) > 0) continue
     leastMs = LEAST_WAIT_MS
     try {
       const renewal = await deps.renew()
@@ -66,11 +78,13 @@ export async function keepRenewing(deps: RotationDeps, first: Pair, signal: Abor
         await clock.sleep(random.jitter(renewal.retryMs, 0.5), signal)
         continue
       }
+      const isNew = renewal.pair !== pair
       pair = renewal.pair
       failures = 0
-      leastMs = Math.max(LEAST_WAIT_MS, lifeMs(pair.certificate) * LEAST_SHARE)
+      leastMs = Math.max(LEAST_WAIT_MS, life() * LEAST_SHARE)
+      if (!isNew) continue
       deps.onRenewed(pair)
-      log.info('certificate renewed')
+      log.info(isTokenPair(pair) ? 'token replaced' : 'certificate renewed')
     } catch (error) {
       if (signal.aborted) return
       await failed(error)

@@ -48,9 +48,17 @@ async function create(call: Call): Promise<Answer> {
   // A token is an identity: policies may refuse it like any creation.
   const { type } = REQUEST
   const kind = { group: type.group, version: type.version, kind: type.kind }
-  await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), kind, object: request })
-  const bound = boundObject(call, fields(spec['boundObjectRef']))
   const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
+  const object = {
+    ...request,
+    spec: {
+      ...spec,
+      audiences: audiences.length === 0 ? parts.signer.defaultAudiences : audiences,
+      expirationSeconds: seconds,
+    },
+  }
+  await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), kind, object })
+  const bound = boundObject(call, fields(spec['boundObjectRef']))
   const reference = spec['boundObjectRef']
   const pod = bound.bound?.kind === 'Pod' ? podOf(call, bound.bound.name) : undefined
   const why = tokenRefusal(call.user, { audiences, reference, pod })

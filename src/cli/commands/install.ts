@@ -1,4 +1,5 @@
 // `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
+import { agentIdentityIn } from '../install/agent-identity.ts'
 import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -190,7 +191,7 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
     isUpgrade,
     wait: options.wait,
     ignored,
-    needsSigner: release.objects.some((o) => o.metadata.name === 'kubenode-approver' && o.kind === 'Deployment'),
+    needsSigner: agentIdentityIn(release.objects) === 'certificate',
     confirm: (plan) => agreed(plan, options.yes === true, io),
     show: (findings) => showProblems(findings, io),
   })
@@ -258,7 +259,8 @@ async function check(options: CheckFlags, io: Io): Promise<void> {
     import('../install/checks/finding.ts'),
   ])
   const release = await checkedRelease(options, io, context)
-  const needsSigner = options.pre === true || release.objects.some((o) => o.metadata.name === 'kubenode-approver')
+  const needsSigner =
+    (agentIdentityIn(release.objects) ?? (options.pre === true ? 'certificate' : undefined)) === 'certificate'
   const findings = await checkCluster(context, release, { isInstalled: options.pre !== true, needsSigner })
   if (options.output === 'json') io.out(`${JSON.stringify(findings, undefined, 2)}\n`)
   else for (const f of findings) io.out(`${lineOf(f)}\n`)

@@ -2,6 +2,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
+import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { RENDER_PLACES } from '../run/render-place.ts'
 import type { RunOptions } from '../run/run-options.ts'
 import { weakCageOption } from '../weak-cage.ts'
@@ -28,10 +29,7 @@ export function register(program: Command, io: Io): void {
     .option('--hub', 'Clusters are targets of this defender too')
   forWebhook(command)
   forCalls(command)
-  command.option(
-    '--certificate-life <duration>',
-    'how long certificates of agents are valid, from 1h to 365d; 7d when left out (role approver)',
-  )
+  forApprover(command)
   forSync(command)
   forListeners(command)
   command
@@ -110,6 +108,21 @@ function forCalls(command: Command): void {
     .option(
       '--call-allow <places>',
       'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
+    )
+}
+
+/** Role approver. */
+function forApprover(command: Command): void {
+  command
+    .option(
+      '--certificate-life <duration>',
+      'how long certificates of agents are valid, from 1h to 365d; 7d when left out (role approver)',
+    )
+    .addOption(
+      new Option(
+        '--agent-identity <form>',
+        'what agents become that join from now on; serviceAccount where the cluster signs no certificates for them (role approver)',
+      ).choices(AGENT_IDENTITIES),
     )
 }
 

@@ -16,7 +16,11 @@ export const installErrors = errorTable({
   },
   KN1404: {
     text: 'no certificate came from signer {signer}: {why}',
-    next: 'let kube-controller-manager sign (--cluster-signing-cert-file and --cluster-signing-key-file); agents cannot join without it. Clusters whose provider does not sign (such as EKS) can only be observed',
+    next: 'let kube-controller-manager sign (--cluster-signing-cert-file and --cluster-signing-key-file); or where the provider does not sign (such as EKS), install with agents.identity: serviceAccount',
+  },
+  KN1437: {
+    text: 'the API server accepts no bootstrap tokens: {why}',
+    next: 'hosts join with them: start kube-apiserver with --enable-bootstrap-token-auth, or install with agents.identity: serviceAccount',
   },
   KN1405: {
     text: 'customresourcedefinition {name} is not of KubeNode: {why}',

@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isHandedOver } from '#identity/join-token.ts'
+import { BUNDLE_FIELD, isHandedOver, tokenText } from '#identity/join-token.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { machinesErrors } from './machines-errors.ts'
 
@@ -48,10 +48,10 @@ export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now
       'it has no join token yet; the approver creates one within seconds, try again (role approver must run)',
     )
   if (!isHandedOver(valid)) throw cannot('its join command is being prepared; try again in a few seconds')
-  const [bundle, id, secret] = [field(valid, 'join-bundle'), field(valid, 'token-id'), field(valid, 'token-secret')]
-  if (bundle === undefined || id === undefined || secret === undefined)
+  const [bundle, token] = [field(valid, BUNDLE_FIELD), tokenText(valid)]
+  if (bundle === undefined || token === undefined)
     throw cannot(`provider ${provider.name} joins its hosts itself; no command is needed`)
-  const whole = { ...(JSON.parse(bundle) as Omit<JoinBundle, 'token'>), token: `${id}.${secret}` }
+  const whole = { ...(JSON.parse(bundle) as Omit<JoinBundle, 'token'>), token }
   return { machine: name, bundle: whole, now, expiresAt: expiryOf(valid) }
 }
 

@@ -5,7 +5,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
-import { revocation } from '#identity/agent-key.ts'
+import { revocation, tokenKeyOf } from '#identity/agent-key.ts'
 import { machinesErrors } from './machines-errors.ts'
 import type { Io } from '../io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
@@ -27,12 +27,12 @@ export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Pro
   const { machines, missing } = await namedMachines(wish, wrong)
   for (const line of missing) io.err(shownLine(line))
   let failed = missing.length
-  const revoked: string[] = []
+  const revoked: Machine[] = []
   for (const m of machines) {
     const name = m.metadata.name ?? ''
     try {
       await mark(wish, m)
-      revoked.push(name)
+      revoked.push(m)
       io.out(shownLine(`machine/${name} key revoked`))
     } catch (e) {
       failed++
@@ -43,11 +43,25 @@ export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Pro
   return { failed }
 }
 
-const whatItDoes = ([first = '', ...others]: readonly string[]): readonly string[] => [
-  'ended now: renewals of the certificate and writes to the status of the Machine; on an embedded API server, everything',
-  'on other API servers, until the certificate expires: reads, and writes to its own Lease, Node, jobs and events',
-  `next: kubenode machine readmit ${others.length === 0 ? first : 'NAME'} --token lets the host join with a new key; or delete the Machine`,
-]
+function whatItDoes(revoked: readonly Machine[]): readonly string[] {
+  const hasAccount = revoked.some((m) => tokenKeyOf(m) !== undefined)
+  const hasCertificate = revoked.some((m) => tokenKeyOf(m) === undefined)
+  const [first, ...others] = revoked.map((m) => m.metadata.name ?? '')
+  return [
+    ...(hasCertificate
+      ? [
+          'ended now: renewals of the certificate and writes to the status of the Machine; on an embedded API server, everything',
+          'on other API servers, until the certificate expires: reads, and writes to its own Lease, Node, jobs and events',
+        ]
+      : []),
+    ...(hasAccount
+      ? [
+          'ended now for agents with service accounts: everything, once the approver has deleted the account; without an approver, within an hour',
+        ]
+      : []),
+    `next: kubenode machine readmit ${others.length === 0 ? first : 'NAME'} --token lets the host join with a new key; or delete the Machine`,
+  ]
+}
 
 /** Onto the same version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
 async function mark({ client, now, reason = '' }: RevokeWish, machine: Machine): Promise<void> {

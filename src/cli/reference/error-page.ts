@@ -2,6 +2,7 @@
 import { agentErrors } from '#agent/agent-errors.ts'
 import { apiErrors } from '#api/api-errors.ts'
 import { apiserverErrors } from '#apiserver/apiserver-errors.ts'
+import { approverErrors } from '#controllers/approver/approver-errors.ts'
 import { remedyjobErrors } from '#controllers/remedyjob/remedyjob-errors.ts'
 import { defenderErrors } from '#defender/defender-errors.ts'
 import { apiRefusals } from '#kube/api-refusals.ts'
@@ -84,7 +85,7 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   { thousands: 8, name: 'agent', tables: [agentErrors] },
   { thousands: 10, name: 'Defender', tables: [defenderErrors] },
   { thousands: 11, name: 'infra providers', tables: [providersErrors] },
-  { thousands: 12, name: 'controllers', tables: [remedyjobErrors] },
+  { thousands: 12, name: 'controllers', tables: [remedyjobErrors, approverErrors] },
   { thousands: 13, name: 'images', tables: [ociErrors] },
   { thousands: 14, name: 'artifacts', tables: [artifactsErrors] },
 ]

@@ -2,6 +2,7 @@
 import type { Placement } from '#sync/render/job/job-spec.ts'
 import { readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
@@ -49,6 +50,8 @@ export interface RolesConfig {
   readonly outbound?: OutboundPlaces
   /** Lifetime of agents' certificates; a week without it. */
   readonly certificateSeconds?: number
+  /** What agents become that join from now on; a certificate without it. */
+  readonly agentIdentity?: AgentIdentity
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
@@ -162,7 +165,7 @@ const controllersRole = (config: RolesConfig): Role => ({
 const NO_AUTHORITY = 'the artifact servers have not made their authority yet'
 
 /** Its identity is worth that of every host: it shares its process with other roles only if a user permits it. */
-const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role => ({
+const approverRole = ({ certificateSeconds: lifeSeconds, agentIdentity: identity }: RolesConfig): Role => ({
   name: 'approver',
   needs: NEEDS.approver,
   async setup(context) {
@@ -171,6 +174,7 @@ const approverRole = ({ certificateSeconds: lifeSeconds }: RolesConfig): Role =>
       ...context,
       events: context.events(approverModule.name),
       ...(lifeSeconds !== undefined && { lifeSeconds }),
+      ...(identity !== undefined && { identity }),
     })
     return partsOf(running, context.supervision)
   },

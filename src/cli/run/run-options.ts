@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isLife } from '#identity/certificate-life.ts'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { defaultProviders, readProvidersFile } from '#providers/providers-file.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
@@ -35,6 +36,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly inspectionAllow?: string
   readonly callAllow?: string
   readonly certificateLife?: string
+  readonly agentIdentity?: AgentIdentity
   readonly cache: string
   readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
@@ -84,6 +86,7 @@ export function configOf(
     inspections: inspectionsOf(options),
     outbound,
     ...lifeOf(options),
+    ...(options.agentIdentity !== undefined && { agentIdentity: options.agentIdentity }),
     isHub: roles.includes('sync') || options.hub === true,
     cache: options.cache,
     weakCage: options.weakCage,

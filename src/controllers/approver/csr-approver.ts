@@ -16,8 +16,10 @@ import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 import { type CsrDecision, type CsrSeen, decide, machineToRead, tokenIdOf } from './csr-decision.ts'
+import { joinerUidIn } from '#identity/agent-request.ts'
 import { keyRecord, recordedKey, recordWithLife } from '#identity/agent-key.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
+import { accountType, joinAccountKey } from './join-accounts.ts'
 import { tokenKey } from './token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
@@ -110,7 +112,13 @@ async function lookAt(
   const name = machineToRead(content)
   const id = tokenIdOf(request)
   const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal })
-  const token = id === undefined ? undefined : await client.get(secretType, tokenKey(id), { signal })
+  const uid = joinerUidIn(request.spec)
+  const token =
+    id !== undefined
+      ? await client.get(secretType, tokenKey(id), { signal })
+      : uid !== undefined && uid === machine?.metadata.uid
+        ? await client.get(accountType, joinAccountKey(uid), { signal })
+        : undefined
   const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, machines }, signal)
   const seen: CsrSeen = { request, content, machine, token, rivals }
   return { decision: decide(seen, clock.now(), lifeSeconds), machine }
@@ -165,7 +173,8 @@ interface Recording {
 function recordFor(machine: Machine, decision: CsrDecision, lifeSeconds: number): string | undefined {
   if (decision.kind === 'Deny') return decision.tooLong === true ? recordWithLife(machine, lifeSeconds) : undefined
   if (decision.kind !== 'Approve' || recordedKey(machine) === decision.key) return undefined
-  return keyRecord(machine, decision.key, decision.by, lifeSeconds)
+  const { key, by, tokenKey } = decision
+  return keyRecord(machine, key, { by, seconds: lifeSeconds, tokenKey })
 }
 
 function answer(

@@ -4,13 +4,19 @@ import {
   AGENT_SIGNER,
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
+  JOIN_ACCOUNTS_GROUP,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
+  joinAccountName,
+  joinAccountUser,
   machineUidGroup,
+  tokenKeyGroup,
 } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import type { CertificateRequest } from '#identity/certificate-request.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ContentRead } from '#identity/request-content.ts'
 import { type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import { tokenFor, tokenId } from './token.ts'
@@ -93,6 +99,94 @@ const renewalWith = (...digits: readonly string[]): Partial<CsrSeen> => ({
 })
 const keyed = (digit: string): ContentRead =>
   content({ key: hex(digit), organizations: [...renewal.groups, agentKeyGroup(hex(digit))] })
+
+/** A host joins with an account: the answer is a token, sealed to the key that its request names. */
+const TOKEN_KEY = 'k'.repeat(43)
+const joiner = (uid = 'uid-1') => ({
+  signerName: TOKEN_SIGNER,
+  username: joinAccountUser(uid),
+  groups: ['system:serviceaccounts', JOIN_ACCOUNTS_GROUP],
+})
+const forToken = (digit = '3', tokenKeys: readonly string[] = [TOKEN_KEY]): ContentRead =>
+  content({
+    key: hex(digit),
+    organizations: [...renewal.groups, agentKeyGroup(hex(digit)), ...tokenKeys.map(tokenKeyGroup)],
+  })
+const accountOf = (m: Machine, replaces = ''): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: {
+    name: joinAccountName(m.metadata.uid ?? ''),
+    annotations: { [ANNOTATIONS.machine]: m.metadata.name ?? '', [ANNOTATIONS.replacesKey]: replaces },
+    ownerReferences: [{ apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', name: 'm-1', uid: m.metadata.uid ?? '' }],
+  },
+})
+const joins = (s: Partial<CsrSeen> = {}): CsrSeen =>
+  seen({ request: request(joiner()), content: forToken(), token: accountOf(own), ...s })
+
+describe('S26 a request for a token', () => {
+  test.each<[string, CsrSeen, ReturnType<typeof decide>['kind'], RegExp]>([
+    ['by the join account of its own machine is approved', joins(), 'Approve', /join token/],
+    ['of a machine that was deleted is denied', joins({ machine: undefined, token: undefined }), 'Deny', /not found/],
+    ['after the account was deleted is denied', joins({ token: undefined }), 'Deny', /was deleted/],
+    [
+      'by the account of another machine is denied',
+      joins({ token: accountOf(machine('m-1', 'uid-0')) }),
+      'Deny',
+      /another machine/,
+    ],
+    ['by a second key is denied', joins({ machine: known(hex('1')) }), 'Deny', /used already/],
+    ['by the same key after a crash is approved', joins({ machine: known(hex('3')) }), 'Approve', /join token/],
+    [
+      'by a host that a person lets back is approved',
+      joins({ machine: known(hex('1')), token: accountOf(own, hex('1')) }),
+      'Approve',
+      /join token/,
+    ],
+    ['with a revoked key is denied', joins({ machine: revoked('3'), content: forToken('1') }), 'Deny', /revoked/],
+    ['without a key for tokens is denied', joins({ content: forToken('3', []) }), 'Deny', /no key for tokens/],
+    [
+      'with two keys for tokens is denied',
+      joins({ content: forToken('3', [TOKEN_KEY, 'j'.repeat(43)]) }),
+      'Deny',
+      /no key for tokens/,
+    ],
+    [
+      'with a key for tokens that is none is denied',
+      joins({ content: forToken('3', ['short']) }),
+      'Deny',
+      /no key for tokens/,
+    ],
+    ['for a Node that another Machine has is denied', joins({ rivals: ['m-2'] }), 'Deny', /belongs to machine m-2/],
+    [
+      'by a bootstrap token is denied',
+      joins({ request: request({ signerName: TOKEN_SIGNER }), token: tokenOf(own) }),
+      'Deny',
+      /may not ask/,
+    ],
+    [
+      'by the certificate of the agent is denied',
+      joins({ request: request({ ...renewal, signerName: TOKEN_SIGNER }) }),
+      'Deny',
+      /may not ask/,
+    ],
+    [
+      'by a join account from the signer of certificates is denied',
+      joins({ request: request({ ...joiner(), signerName: AGENT_SIGNER }), content: keyed('3') }),
+      'Deny',
+      /may not ask/,
+    ],
+    ['by a person is denied', joins({ request: request({ ...person, signerName: TOKEN_SIGNER }) }), 'Deny', /may not/],
+  ])('%s', (_, all, kind, why) => {
+    const decision = decide(all, NOW)
+    expect(decision).toMatchObject({ kind })
+    expect('message' in decision ? decision.message : '').toMatch(why)
+  })
+
+  test('records the key to which tokens are sealed', () => {
+    expect(decide(joins(), NOW)).toMatchObject({ key: hex('3'), tokenKey: TOKEN_KEY })
+  })
+})
 
 describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([

@@ -6,10 +6,12 @@ import {
   AGENT_SIGNER,
   BOOTSTRAP_GROUP,
   DOOR_USER,
+  TOKEN_SIGNER,
   agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
+  tokenKeyGroup,
 } from '#api/names.ts'
 import {
   acceptsKey,
@@ -20,7 +22,15 @@ import {
   recordedKey,
   shortKey,
 } from '#identity/agent-key.ts'
-import { extrasProblem, keyProvedIn, lifeProblem, tokenIdIn, usageProblem } from '#identity/agent-request.ts'
+import {
+  extrasProblem,
+  joinerUidIn,
+  keyProvedIn,
+  lifeProblem,
+  tokenIdIn,
+  tokenKeyIn,
+  usageProblem,
+} from '#identity/agent-request.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import type { CertificateRequest } from '#identity/certificate-request.ts'
 import { tokenExpiresAt } from '#identity/join-token.ts'
@@ -29,6 +39,7 @@ import type { Secret } from '#nodes/objects.ts'
 import type { ContentRead, RequestContent } from '#identity/request-content.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
+import { isJoinAccountOf } from './join-accounts.ts'
 import { isTokenOf, isUnused } from './token.ts'
 
 export type CsrDecision =
@@ -40,6 +51,8 @@ export type CsrDecision =
       readonly key: string
       /** The key of the certificate that asked, where it names one. */
       readonly by?: string
+      /** Its tokens are sealed to this key. */
+      readonly tokenKey?: string
       readonly message: string
     }
   /** A person decides; the request stays as it is. */
@@ -52,7 +65,7 @@ export interface CsrSeen {
   readonly content: ContentRead
   /** The machine named by the common name, read from the server. */
   readonly machine: Machine | undefined
-  /** The Secret of the token that the requester showed, read from the server. */
+  /** The Secret of the token that the requester showed, or its join account, read from the server. */
   readonly token: Secret | undefined
   /** Other Machines that have the Node of this one, by their status or by their name. */
   readonly rivals: readonly string[]
@@ -78,21 +91,24 @@ export function machineToRead(content: ContentRead): string | undefined {
 export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_SECONDS): CsrDecision {
   const { request, content } = seen
   const { signerName, groups = [], username = '' } = request.spec
-  if (signerName !== AGENT_SIGNER) return ignore('another signer')
+  const isForToken = signerName === TOKEN_SIGNER
+  if (signerName !== AGENT_SIGNER && !isForToken) return ignore('another signer')
   if (request.status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') === true)
     return ignore('already decided')
   const isOurBootstrapper = groups.includes(BOOTSTRAP_GROUP)
   const isOurAgent = username.startsWith(USER_PREFIX) && groups.includes(AGENTS_GROUP)
   const claim = claimedMachine(content)
   const isOurDoor = username === DOOR_USER
-  if (!isOurBootstrapper && !isOurAgent && !isOurDoor && claim === undefined) return ignore('not a request of an agent')
+  const isOurJoiner = joinerUidIn(request.spec) !== undefined
+  if (!isOurBootstrapper && !isOurJoiner && !isOurAgent && !isOurDoor && claim === undefined)
+    return ignore('not a request of an agent')
   if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
   const problem =
     contentProblem(seen, content.content, claim) ??
     requesterProblem(seen, content.content, claim, nowMs) ??
     rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
-  const life = lifeProblem(request.spec, lifeSeconds)
+  const life = isForToken ? undefined : lifeProblem(request.spec, lifeSeconds)
   if (life !== undefined) return { kind: 'Deny', message: life, tooLong: true }
   const proved = isOurDoor ? keyProvedIn(request, content.content) : undefined
   const wait = proved === undefined ? uidWait(seen, content.content, nowMs) : doorWait(seen, content.content, nowMs)
@@ -103,6 +119,7 @@ export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_
     machine: claim ?? '',
     key: content.content.key,
     ...(by !== undefined && { by }),
+    ...(isForToken && { tokenKey: tokenKeyIn(content.content) ?? '' }),
     message: `requested by the agent of machine ${claim} with ${proved === undefined ? (isOurAgent ? 'its certificate' : 'its join token') : 'its earlier key; readmitted by a person'}`,
   }
 }
@@ -128,7 +145,11 @@ function contentProblem(
   // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
   const namesKey = isRevoked(machine) || organizations.includes(keyGroup)
   const identity = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)]
-  const wanted = (namesKey ? [...identity, keyGroup] : identity).sort()
+  const isForToken = request.spec.signerName === TOKEN_SIGNER
+  const tokenKey = tokenKeyIn(content)
+  if (isForToken && tokenKey === undefined) return 'the request names no key for tokens'
+  const ofToken = isForToken ? [tokenKeyGroup(tokenKey ?? '')] : []
+  const wanted = [...identity, ...(namesKey || isForToken ? [keyGroup] : []), ...ofToken].sort()
   const asked = [...organizations].sort()
   if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
     return `the organizations must be ${wanted.join(' and ')}`
@@ -146,6 +167,9 @@ function requesterProblem(
   const { key } = content
   if (machine !== undefined && isKeyRevoked(machine, key))
     return `this key of machine ${claim} was revoked; a new one needs a join token: kubenode machine readmit ${claim} --token`
+  const isForToken = request.spec.signerName === TOKEN_SIGNER
+  if (isForToken !== (joinerUidIn(request.spec) !== undefined))
+    return `${username.slice(0, 80)} may not ask ${request.spec.signerName} for the identity of machine ${claim}`
   if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) {
     if (machine !== undefined && !acceptsKey(machine, groups))
       return `the key of machine ${claim} was revoked; run: kubenode machine readmit ${claim} --token`
@@ -153,12 +177,14 @@ function requesterProblem(
     return groups.includes(agentNodeGroup(node)) ? undefined : `its certificate is not for node ${node}`
   }
   if (username === DOOR_USER) return doorProblem({ request, machine }, content, claim)
-  if (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined)
+  if (!isForToken && (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined))
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
-  if (!isTokenOf(token, machine)) return `the join token belongs to another machine than ${claim}`
+  if (isForToken ? !isJoinAccountOf(token, machine) : !isTokenOf(token, machine))
+    return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
-  return tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
+  // The server knows when the token of an account ends, and accepted it.
+  return !isForToken && tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
 }
 
 /** The door says nothing by itself that counts: the proof is checked again, against the keys that are on record now. */

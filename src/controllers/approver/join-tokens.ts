@@ -7,15 +7,16 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#identity/join-token.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import type { Controller, ReconcileContext } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
-import { deleteExactly } from '#runtime/preconditions.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
 import { recordedKey } from '#identity/agent-key.ts'
+import { keepJoinAccount, removeExactly, withdrawJoinAccount } from './join-accounts.ts'
 import { isSettled, mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
@@ -33,14 +34,22 @@ interface TokenTools {
   readonly randomBytes: (count: number) => Uint8Array
   /** Life of certificates; hosts receive it with their token. */
   readonly lifeSeconds?: number
+  /** What agents that join become; a certificate when nothing is said. */
+  readonly identity?: AgentIdentity
 }
 
 export function createTokenKeeper(
-  context: Omit<ControllerContext, 'config'> & { readonly lifeSeconds?: number },
+  context: Omit<ControllerContext, 'config'> & Pick<TokenTools, 'lifeSeconds' | 'identity'>,
 ): Controller {
-  const { client, informers, clock, lifeSeconds } = context
+  const { client, informers, clock, lifeSeconds, identity } = context
   const machines = informers.of(machineType)
-  const tools: TokenTools = { client, clock, randomBytes, ...(lifeSeconds !== undefined && { lifeSeconds }) }
+  const tools: TokenTools = {
+    client,
+    clock,
+    randomBytes,
+    ...(lifeSeconds !== undefined && { lifeSeconds }),
+    ...(identity !== undefined && { identity }),
+  }
   /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()
   /** The machine as it was when its token was handed over. */
@@ -94,6 +103,7 @@ type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
 /** The machine's own that is still good, or a new one. A new one is handed over last, so what is handed over is always real. */
 async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<Kept> {
   const { client, clock, randomBytes: bytes } = tools
+  if (tools.identity === 'serviceAccount') return keepJoinAccount(tools, machine, signal)
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
     const id = tokenId(machine.metadata.uid ?? '', attempt)
     const read = await outcomeOf(() => client.get(secretType, tokenKey(id), { signal }))
@@ -128,6 +138,7 @@ async function handOver(
 /** Once its agent has joined, no other host may join with a token left over. */
 async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
   const uid = machine.metadata.uid ?? ''
+  if (tools.identity === 'serviceAccount') return withdrawJoinAccount(tools, uid, signal)
   await remove(tools, handOverKey(uid), signal)
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
     const found = await tools.client.get(secretType, tokenKey(tokenId(uid, attempt)), { signal })
@@ -136,10 +147,5 @@ async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal
   }
 }
 
-/** Exactly what is there now; what is not there is removed already. */
-async function remove({ client }: TokenTools, key: ObjectKey, signal: AbortSignal): Promise<void> {
-  const found = await client.get(secretType, key, { signal })
-  if (found === undefined) return
-  const gone = await deleteExactly(client, secretType, found, { signal })
-  if (gone.kind !== 'Applied' && gone.kind !== 'Stale') throw gone.error
-}
+const remove = ({ client }: TokenTools, key: ObjectKey, signal: AbortSignal): Promise<void> =>
+  removeExactly(client, secretType, key, signal)

@@ -11,7 +11,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
-import { certificateSeconds, handedOver, tokenText } from '#identity/join-token.ts'
+import { certificateSeconds, handedOver, isAccountToken, tokenText } from '#identity/join-token.ts'
 import { type Node, nodeType, podType, secretType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { SecretValues } from '#secrets/secret-values.ts'
@@ -172,6 +172,7 @@ async function provision(
     node: name,
     ...(isRegistered && { registerNode: false }),
     ...(seconds !== undefined && { certificateSeconds: seconds }),
+    ...(isAccountToken(joinToken) && { form: 'serviceAccount' as const }),
   }
   const made = await provider
     .create(

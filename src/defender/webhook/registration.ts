@@ -1,7 +1,7 @@
 // The ValidatingWebhookConfiguration: our kinds, deletions that are guarded, what the approver approves, and agents' events. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
 // the schema still holds, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
-import { AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
+import { AGENT_ACCOUNTS_GROUP, AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -110,7 +110,7 @@ const agentEventWebhook = (config: ReturnType<typeof clientConfig>) => ({
   matchConditions: [
     {
       name: 'an-agent',
-      expression: `'${AGENTS_GROUP}' in request.userInfo.groups || request.userInfo.username.startsWith('${agentUser('')}')`,
+      expression: `[${[AGENTS_GROUP, AGENT_ACCOUNTS_GROUP].map((g) => `'${g}'`).join(', ')}].exists(g, g in request.userInfo.groups) || request.userInfo.username.startsWith('${agentUser('')}')`,
     },
   ],
   clientConfig: config,

@@ -21,7 +21,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { newPublisher } from '#test/doubles/node/release.ts'
 import type { RunningServer } from '#test/support/servers/api-servers.ts'
-import { startApprover } from '#test/support/servers/approver.ts'
+import { type ApproverOptions, startApprover } from '#test/support/servers/approver.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -37,8 +37,11 @@ export class JoinWorld {
   readonly #server: RunningServer
   readonly #stops: (() => unknown)[] = []
 
-  constructor(server: RunningServer) {
+  readonly #approver: ApproverOptions
+
+  constructor(server: RunningServer, approver: ApproverOptions = {}) {
     this.#server = server
+    this.#approver = approver
     this.admin = new HttpKubeClient(this.#asAdmin())
   }
 
@@ -107,7 +110,7 @@ export class JoinWorld {
     informers.start()
     await informers.synced()
     this.#stops.push(() => informers.stop())
-    const approver = await startApprover(this.#as('kubenode:approver'), tools)
+    const approver = await startApprover(this.#as('kubenode:approver'), tools, this.#approver)
     this.#stops.unshift(() => approver.stop(1_000))
   }
 

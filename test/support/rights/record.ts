@@ -43,6 +43,7 @@ export const EVIDENCE: readonly string[] = [
   'test/e2e/whole-way/whole-way.test.ts',
   'test/e2e/replicas/two-defenders.test.ts',
   'test/attacks/door.test.ts',
+  'test/integration/agent-accounts.test.ts',
   'test/integration/artifacts-role.test.ts',
   'test/integration/defender-webhook.test.ts',
   'test/integration/defender.test.ts',

@@ -1,5 +1,5 @@
 // The approver beside controllers under test: with a client, caches and loops of its own, as in production.
-import { approverModule } from '#controllers/approver/reconcile.ts'
+import { type ApproverContext, approverModule } from '#controllers/approver/reconcile.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -15,16 +15,31 @@ interface Tools {
   readonly log: Logger
 }
 
+export type ApproverOptions = Pick<ApproverContext, 'identity' | 'rhythm'>
+
 const STOP_MS = 1_000
 
 /** Runs already; stopped as other parts are. The client is the approver's own. */
-export async function startApprover(client: KubeClient, { clock, random, log }: Tools): Promise<Part> {
+export async function startApprover(
+  client: KubeClient,
+  { clock, random, log }: Tools,
+  more: ApproverOptions = {},
+): Promise<Part> {
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0 })
   const events = { record: () => undefined, flush: async () => undefined }
   const metrics = createMetrics()
   const leader = { isLeader: () => true, term: 1, signal: new AbortController().signal }
   const fenced = fencedClient(client, leader)
-  const { controllers } = approverModule.setup({ client: fenced, informers, clock, random, log, metrics, events })
+  const { controllers } = approverModule.setup({
+    client: fenced,
+    informers,
+    clock,
+    random,
+    log,
+    metrics,
+    events,
+    ...more,
+  })
   for (const c of controllers) c.start()
   informers.start()
   await informers.synced()

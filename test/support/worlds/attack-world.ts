@@ -3,14 +3,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import {
+  AGENT_ACCOUNTS_GROUP,
   AGENTS_GROUP,
+  AGENTS_NAMESPACE,
+  agentAccountUser,
   agentNodeGroup,
   agentUser,
   BOOTSTRAP_GROUP,
+  machineUidGroup,
   PROBES_NAMESPACE,
   programAccount,
   programUser,
 } from '#api/names.ts'
+import { accountObjects } from '#controllers/approver/account-objects.ts'
+import type { AgentIdentity } from '#identity/token-life.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
@@ -66,6 +72,18 @@ export const accountOfProgram = (name: string): Who =>
 const agent = ({ metadata: { name = '', uid = '' } }: Machine, node: string): Who =>
   person(agentUser(name), AGENTS_GROUP, agentNodeGroup(node), `kubenode:machine-uid:${uid}`)
 
+/** The other form: a service account, whose Role says which Machine and Node it is. */
+export const accountOfAgent = (uid: string): Who =>
+  person(agentAccountUser(uid), 'system:serviceaccounts', AGENT_ACCOUNTS_GROUP)
+
+/** Of an agent in either form. */
+export function machineUidOf({ user, groups }: Who): string {
+  const prefix = agentAccountUser('')
+  if (user.startsWith(prefix)) return user.slice(prefix.length)
+  return groups.find((g) => g.startsWith(UID_GROUP))?.slice(UID_GROUP.length) ?? ''
+}
+const UID_GROUP = machineUidGroup('')
+
 export interface Identities {
   readonly sync: Who
   readonly controllers: Who
@@ -87,7 +105,10 @@ export interface Identities {
 
 const jsonOf = (text: string): unknown => JSON.parse(text) as unknown
 
-async function startWorld(start: () => Promise<RunningServer>): Promise<AttackWorld & { stop(): Promise<void> }> {
+async function startWorld(
+  start: () => Promise<RunningServer>,
+  form: AgentIdentity,
+): Promise<AttackWorld & { stop(): Promise<void> }> {
   const server = await start()
   const connection = {
     server: server.url,
@@ -117,8 +138,8 @@ async function startWorld(start: () => Promise<RunningServer>): Promise<AttackWo
     controllers: program('controllers'),
     defender: program('defender'),
     approver: program('approver'),
-    agentA: agent(a, 'n-a'),
-    agentB: agent(b, 'n-b'),
+    agentA: form === 'certificate' ? agent(a, 'n-a') : accountOfAgent(a.metadata.uid ?? ''),
+    agentB: form === 'certificate' ? agent(b, 'n-b') : accountOfAgent(b.metadata.uid ?? ''),
     joining: person('system:bootstrap:abcdef', 'system:bootstrappers', BOOTSTRAP_GROUP),
     tenant: person('tenant'),
     anybody: person('anybody'),
@@ -126,12 +147,33 @@ async function startWorld(start: () => Promise<RunningServer>): Promise<AttackWo
     installer: MASTER,
   }
   const world: AttackWorld = { server, admin, who, ask }
+  if (form === 'serviceAccount')
+    for (const [m, node] of [
+      [a, 'n-a'],
+      [b, 'n-b'],
+    ] as const)
+      await giveAccount(world, m, node)
   await furnish(world)
   const stop = async () => {
     for (const client of [admin, ...clients.values()]) client.close()
     await server.stop()
   }
   return { ...world, stop }
+}
+
+/** As the approver does it, with its rights. */
+async function giveAccount({ ask, who }: AttackWorld, machineOfIt: Machine, node: string): Promise<void> {
+  const onNode = { ...machineOfIt, status: { nodeRef: { name: node } } } as Machine
+  for (const object of accountObjects(onNode)) {
+    const path = object.kind === 'ServiceAccount' ? '/api/v1' : RBAC
+    const { status, text } = await ask(
+      who.approver,
+      'POST',
+      `${path}/namespaces/${AGENTS_NAMESPACE}/${object.kind.toLowerCase()}s`,
+      { body: object },
+    )
+    expect([status, status < 300 ? '' : text]).toEqual([201, ''])
+  }
 }
 
 const machineNamed = (name: string): Machine => ({
@@ -222,10 +264,14 @@ async function tryOne<World>({ attempt, refused, control, afterwards }: Attempt<
 }
 
 /** Tries each attempt on each server there is. */
-export function tryOnServers(attacker: string, attempts: readonly Attempt[]): void {
+export function tryOnServers(
+  attacker: string,
+  attempts: readonly Attempt[],
+  form: AgentIdentity = 'certificate',
+): void {
   describe.each(apiServers)(`${attacker} on $name`, ({ start }) => {
     let world: Awaited<ReturnType<typeof startWorld>>
-    beforeAll(async () => void (world = await startWorld(start)))
+    beforeAll(async () => void (world = await startWorld(start, form)))
     afterAll(() => world?.stop())
     test.each(attempts)('$name', (attempt) => tryOne(attempt, world))
   })

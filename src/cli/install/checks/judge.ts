@@ -73,6 +73,15 @@ const signer: Judge = ({ signer: reading }) =>
           : failed('signer', installErrors.KN1404({ signer: AGENT_SIGNER, why })),
       )
 
+const joinTokens: Judge = ({ joinTokens: reading }) =>
+  reading === 'NotAsked'
+    ? []
+    : read('join-tokens', reading, (why) =>
+        why === undefined
+          ? passed('join-tokens', 'hosts can join with bootstrap tokens')
+          : failed('join-tokens', installErrors.KN1437({ why })),
+      )
+
 const definitions: Judge = (seen, { release }) =>
   read('definitions', seen.installed, (installed) => {
     const { problems } = planInstall(installed, release)
@@ -248,6 +257,7 @@ export const CHECKS: readonly string[] = [
   'rights',
   'policies',
   'signer',
+  'join-tokens',
   'definitions',
   'versions',
   'nodes',
@@ -266,6 +276,7 @@ const ALL: readonly Judge[] = [
   rights,
   policies,
   signer,
+  joinTokens,
   definitions,
   versions,
   nodes,

@@ -18,6 +18,7 @@ import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
 import type { CheckSeen, Reading } from './seen.ts'
+import { bootstrapTokenProblem } from './bootstrap-token.ts'
 import { signerProblem } from './signer.ts'
 
 const nodeType = coreKind('Node')
@@ -82,7 +83,8 @@ export async function observeChecks(
   ])
   const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
     'unread' in workloads ? workloads : { value: judge(workloads.value) }
-  const [strangers, remediators, storage, refusals, signer] = await Promise.all([
+  const mayAsk = needsSigner && !('value' in missing && missing.value.length > 0)
+  const [strangers, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
     reading(() => strangersIn(context)),
     reading(async () => [
       ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
@@ -90,15 +92,15 @@ export async function observeChecks(
     ]),
     reading(() => storageOf(context)),
     reading(() => refusalsOf(context, release)),
-    needsSigner && !('value' in missing && missing.value.length > 0)
-      ? reading(() => signerProblem(context))
-      : ('NotAsked' as const),
+    mayAsk ? reading(() => signerProblem(context)) : ('NotAsked' as const),
+    mayAsk ? reading(() => bootstrapTokenProblem(context)) : ('NotAsked' as const),
   ])
   return {
     server,
     missing,
     servesPolicies,
     signer,
+    joinTokens,
     installed,
     nodes,
     skewMs,

@@ -13,6 +13,8 @@ export interface CheckSeen {
   readonly servesPolicies: Reading<boolean>
   /** Undefined: it signed; otherwise why not. */
   readonly signer: Reading<string | undefined> | 'NotAsked'
+  /** Undefined: hosts can join with bootstrap tokens; otherwise why not. */
+  readonly joinTokens: Reading<string | undefined> | 'NotAsked'
   readonly installed: Reading<Installed>
   readonly nodes: Reading<{ readonly ready: number; readonly total: number }>
   /** How far the clocks are apart at least: what the request itself took is no difference. */

@@ -6,6 +6,7 @@ import {
   BOOTSTRAP_GROUP,
   FIELD_MANAGERS,
   FINALIZERS,
+  JOIN_ACCOUNTS_GROUP,
   LABELS,
   PROGRAM_REPORTERS,
 } from '#api/names.ts'
@@ -128,8 +129,7 @@ function isOurRequest(object: KubeObject): boolean {
   }
   return (
     username.startsWith('kubenode:') ||
-    groups.includes(AGENTS_GROUP) ||
-    groups.includes(BOOTSTRAP_GROUP) ||
+    [AGENTS_GROUP, BOOTSTRAP_GROUP, JOIN_ACCOUNTS_GROUP].some((g) => groups.includes(g)) ||
     object.metadata.labels?.[LABELS.door] !== undefined
   )
 }

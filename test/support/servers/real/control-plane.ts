@@ -28,6 +28,12 @@ export interface ControlPlaneOptions {
   readonly bare?: boolean
 }
 
+/** As clusters of some providers are: no certificates for clients are signed, and bootstrap tokens are not accepted. */
+export const SIGNERLESS: NonNullable<ControlPlaneOptions['flags']> = {
+  'kube-apiserver': ['--enable-bootstrap-token-auth=false'],
+  'kube-controller-manager': ['--controllers=*,-certificatesigningrequest-signing-controller'],
+}
+
 /** A loaded machine with two cores takes most of a minute for what takes an idle one four seconds. */
 const START_WITHIN_MS = 120_000
 const GRACE_MS = 10_000

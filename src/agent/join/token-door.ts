@@ -1,0 +1,42 @@
+// Where an agent finds its next token when the API server refuses the one it has, as after a day without power: at the artifact servers, which give it to
+// any client, since only the key of this host opens it.
+import { AGENT_TOKENS_PATH } from '#api/names.ts'
+import { HttpKubeClient, type HttpClientOptions } from '#kube/http/client.ts'
+import { proxyEnv } from './host-proxy.ts'
+import type { Identity, TokenPair } from './identity.ts'
+import { openedToken } from './request.ts'
+
+const PATIENCE_MS = 5_000
+
+/** Undefined where there are no such servers. */
+export function tokenDoor(
+  { artifactBase, artifactCa, proxy }: Pick<Identity, 'artifactBase' | 'artifactCa' | 'proxy'>,
+  options: HttpClientOptions = {},
+): HttpKubeClient | undefined {
+  if (URL.parse(artifactBase)?.protocol !== 'https:') return undefined
+  const place = {
+    server: artifactBase.replace(/\/$/, ''),
+    ...(artifactCa !== undefined && { ca: { data: artifactCa } }),
+    ...(proxy !== undefined && { proxy: proxyEnv(proxy) }),
+  }
+  return new HttpKubeClient(place, options)
+}
+
+/** Undefined when there is none for this key, or none can be reached: the connection asks again later. */
+export async function knockForToken(
+  door: HttpKubeClient | undefined,
+  { key, uid }: Pick<TokenPair, 'key' | 'uid'>,
+  signal: AbortSignal,
+): Promise<TokenPair | undefined> {
+  try {
+    const answer = await door?.raw({
+      method: 'GET',
+      path: `${AGENT_TOKENS_PATH}${encodeURIComponent(uid)}`,
+      timeoutMs: PATIENCE_MS,
+      signal,
+    })
+    return answer?.status === 200 ? openedToken({ key, uid }, answer.text.trim()) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,59 @@
+// Makes one bootstrap token as the approver would and has it reviewed, to see whether the API server accepts such tokens at all. It has no group, so no right.
+import { randomBytes } from 'node:crypto'
+import { timestamp } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { InstallContext } from '../context.ts'
+
+const secretType = coreKind('Secret')
+const reviewType: ResourceType = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+  namespaced: false,
+}
+const LIFE_MS = 60_000
+/** A server reads new Secrets within a moment, and remembers a refusal for some seconds. */
+const WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 1_000
+
+/** Undefined when it was accepted. */
+export async function bootstrapTokenProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
+  const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')]
+  const key = { namespace: 'kube-system', name: `bootstrap-token-${id}` }
+  const data = {
+    'token-id': id,
+    'token-secret': secret,
+    expiration: timestamp(clock.now() + LIFE_MS),
+    'usage-bootstrap-authentication': 'true',
+    description: 'kubenode check asks whether bootstrap tokens are accepted',
+  }
+  const made = await client.create(secretType, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'bootstrap.kubernetes.io/token',
+    metadata: key,
+    data: Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
+  })
+  try {
+    const began = clock.monotonic()
+    do {
+      await clock.sleep(LOOK_EVERY_MS, signal)
+      const review = await client.create(reviewType, {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: reviewType.kind,
+        metadata: {},
+        spec: { token: `${id}.${secret}` },
+      })
+      if (isObject(review['status']) && review['status']['authenticated'] === true) return undefined
+    } while (clock.monotonic() - began < WITHIN_MS)
+    return 'it does not accept one that was made for it'
+  } finally {
+    const { uid, resourceVersion } = made.metadata
+    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+    await client.delete(secretType, key, { preconditions }).catch((error: unknown) => messageOf(error))
+  }
+}
