@@ -153,6 +153,7 @@ const anyOf = ({ hub = true }: { readonly hub?: boolean }): InstallSettings =>
     providers: { providers: [] },
     trust: {},
     certificateLife: '7d',
+    agents: { identity: 'serviceAccount' },
     prometheus: 'http://prometheus:9090',
     inspectionAllow: ['http://a'],
     callAllow: ['https://b/c'],

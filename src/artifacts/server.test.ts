@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EACH_PLACE } from '#identity/door/rates.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { planned } from './own-authority.ts'
@@ -16,6 +17,13 @@ const NOW = Date.now()
 const pair = planned({}, ['127.0.0.1'], NOW)
 const BYTES = Buffer.from('0123456789')
 const ETAG = `"sha256-${createHash('sha256').update(BYTES).digest('hex')}"`
+
+const UID = '0b5c2a3e-0000-4000-8000-000000000001'
+const asked: string[] = []
+const agentToken = async (uid: string): Promise<string | undefined> => {
+  asked.push(uid)
+  return uid === UID ? 'v1.sealed' : undefined
+}
 
 let outside: string
 let folder: string
@@ -33,7 +41,15 @@ beforeAll(async () => {
   symlinkSync('a/b/x.tgz', join(folder, 'in'))
   symlinkSync('/', join(folder, 'root'))
   execFileSync('mkfifo', [join(folder, 'pipe')])
-  server = new ArtifactServer({ folder, pair, host: '127.0.0.1', port: 0, clock: systemClock, log: silentLogger })
+  server = new ArtifactServer({
+    folder,
+    pair,
+    host: '127.0.0.1',
+    port: 0,
+    clock: systemClock,
+    log: silentLogger,
+    agentToken,
+  })
   port = await server.start()
 })
 afterAll(async () => {
@@ -141,4 +157,30 @@ test('a renewed certificate is used by new connections', async () => {
   expect((await ask('/in', {}, 'GET', other.ca)).status).toBe(200)
   server.renew(pair)
   expect((await ask('/in')).status).toBe(200)
+})
+
+test('S26 a sealed token comes to any client that names its Machine; names that no Machine has are not looked up', async () => {
+  const { status, text, headers } = await ask(`/agent-tokens/${UID}`)
+  expect([status, text, headers['cache-control']]).toEqual([200, 'v1.sealed\n', 'no-store'])
+  for (const name of ['', 'x', '../a/b/x.tgz', `${UID}/x`, `${UID}?x`, 'x'.repeat(36)])
+    expect((await ask(`/agent-tokens/${name}`)).status).toBe(404)
+  expect(asked).toEqual([UID])
+  expect((await ask(`/agent-tokens/${UID}`, {}, 'POST')).status).toBe(405)
+})
+
+test('S24 one address asks for sealed tokens a few times a second, and for files as often as it likes', async () => {
+  const clock = { ...systemClock, monotonic: () => 1 }
+  const still = new ArtifactServer({ folder, pair, host: '127.0.0.1', port: 0, clock, log: silentLogger, agentToken })
+  const before = port
+  port = await still.start()
+  try {
+    const answers = []
+    for (let n = 0; n <= EACH_PLACE.burst; n++) answers.push(await ask(`/agent-tokens/${UID}`))
+    expect(answers.map((a) => a.status)).toEqual([...Array<number>(EACH_PLACE.burst).fill(200), 429])
+    expect(Number(answers.at(-1)?.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await ask('/a/b/x.tgz')).status).toBe(200)
+  } finally {
+    port = before
+    await still.stop()
+  }
 })

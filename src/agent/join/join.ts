@@ -169,15 +169,16 @@ async function atTokenDoor(
   key: string,
 ): Promise<Credential | undefined> {
   const door = bundle.form === 'serviceAccount' ? tokenDoor(bundle) : undefined
+  if (door === undefined) return undefined
   try {
-    for (let tries = 0; door !== undefined && tries < TOKEN_DOOR_TRIES; tries++) {
+    for (let tries = 0; tries < TOKEN_DOOR_TRIES; tries++) {
       const found = await knockForToken(door, { key, uid: bundle.uid ?? '' }, signal)
       if (found !== undefined) return found
       await clock.sleep(TOKEN_DOOR_EVERY_MS, signal)
     }
     return undefined
   } finally {
-    door?.close()
+    door.close()
   }
 }
 
