@@ -12,7 +12,8 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
-import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import type { Controller, ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
@@ -49,16 +50,12 @@ interface AccountsContext extends Omit<ControllerContext, 'config'> {
 }
 
 export function createAgentAccounts(context: AccountsContext): Controller {
-  const { client, informers, clock, random, log, metrics, rhythm = TOKEN_RHYTHM } = context
+  const { client, informers, clock, random, rhythm = TOKEN_RHYTHM } = context
   const machines = informers.of(machineType, { indexes: { [BY_UID]: (m) => [m.metadata.uid ?? ''] } })
   /** What this term has put in place: asked again when it changes, and when a token cannot be made. */
   const inPlace = new Map<string, string>()
-  const controller = new Controller({
+  const controller = controllerIn(context, {
     name: 'agent-accounts',
-    clock,
-    random,
-    log,
-    metrics: metrics.controller('agent-accounts'),
     workers: WORKERS,
     allKeys: () => machines.list().flatMap((m) => (tokenKeyOf(m) === undefined ? [] : [m.metadata.uid ?? ''])),
     reconcile: async (uid, { signal }: ReconcileContext): Promise<Outcome> => {
