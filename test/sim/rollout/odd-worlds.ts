@@ -7,12 +7,12 @@ import type { ResourceType } from '#schema/resource.ts'
 import { type Run, type Simulation, simulate } from '../harness.ts'
 import type { World } from '../world.ts'
 import { restedMachines } from './bring-to-rest.ts'
-import { FULL_SCALE, setSpec } from './fleet.ts'
+import { SEED_SCALE, setSpec } from './fleet.ts'
 import { faultsFor, rolloutSimulation } from './simulation.ts'
 import { storyNamed } from './stories.ts'
 
 const bump = async (): Promise<Simulation> =>
-  rolloutSimulation(storyNamed('good bump'), {}, FULL_SCALE, await restedMachines())
+  rolloutSimulation(storyNamed('good bump'), {}, SEED_SCALE, await restedMachines())
 
 /** The twin of the controllers believes to lead too; it meets no fault, they do. What they come to may differ, what they may do not. */
 export async function split(seed: number): Promise<Run> {
@@ -40,7 +40,7 @@ function poison({ fake }: World): void {
       spec,
     })
   const unreadable = { matchExpressions: [{ key: 'a', operator: 'Nope', values: ['b'] }] }
-  put(machineComponentSet, 'cursed', { ...setSpec('9.9.9', FULL_SCALE), selector: unreadable })
+  put(machineComponentSet, 'cursed', { ...setSpec('9.9.9', SEED_SCALE), selector: unreadable })
   put(componentCanary, 'cursed', { selector: unreadable, pick: { count: 1 }, components: [] })
   put(machineType, 'm-cursed', { channel: 'Nope', provider: { name: 'nobody' } })
 }
