@@ -5,7 +5,6 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { BRANCH } from './repository.ts'
-import { BUSINESS_CLUSTERS } from './layout.ts'
 import type { Layout } from './layout.ts'
 
 const secrets = coreKind('Secret')
@@ -19,9 +18,10 @@ const INTERVAL = '2s'
 export async function declareHub(
   hub: KubeClient,
   layout: Layout,
+  clusters: readonly string[],
   kubeconfigOf: (cluster: string) => string,
 ): Promise<void> {
-  for (const name of BUSINESS_CLUSTERS) {
+  for (const name of clusters) {
     await hub.apply(
       secrets,
       {

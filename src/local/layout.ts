@@ -8,16 +8,24 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
-/** The business clusters that the shipped fleet declares, in the order of its stages. */
-export const BUSINESS_CLUSTERS = ['test', 'prod'] as const
-export const ALL_CLUSTERS = [HUB, ...BUSINESS_CLUSTERS] as const
+/** What else lies beside the folders of clusters, and so names none. */
+const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'fleet', 'git-cache']
+
+/** Why no cluster of this machine can have the name. */
+export function badClusterName(name: string): string | undefined {
+  if (name.length > MAX_NAME || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name))
+    return `use at most ${MAX_NAME} lowercase letters, digits and dashes`
+  return name === HUB || OTHER_FOLDERS.includes(name) ? 'the name is taken' : undefined
+}
+/** It is part of paths of sockets, which are short. */
+const MAX_NAME = 40
 
 /** Changes when a data folder of an older program can no longer be used. */
 export const DATA_FORMAT = 1
 
 export interface FleetState {
   readonly format: typeof DATA_FORMAT
-  /** Port of each API server; kept, so that kubeconfigs stay good. */
+  /** Port of each API server that runs here; kept, so that kubeconfigs stay good. Later clusters of the fleet run elsewhere and are registered. */
   readonly ports: Readonly<Record<string, number>>
   /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
   readonly folder?: string
@@ -62,6 +70,19 @@ export const layoutOf = (root: string): Layout => ({
   }),
 })
 
+/** In the order of the stages of the fleet. */
+export const businessClusters = ({ ports }: Pick<FleetState, 'ports'>): readonly string[] =>
+  Object.keys(ports).filter((name) => name !== HUB)
+
+/** Folders of clusters, the hub's among them, whatever is remembered of them. */
+export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[] {
+  if (!existsSync(root)) return []
+  return readdirSync(root, { withFileTypes: true })
+    .filter((e) => e.isDirectory() && !OTHER_FOLDERS.includes(e.name))
+    .map((e) => e.name)
+    .filter((name) => existsSync(join(root, name, 'apiserver')) || existsSync(join(root, name, 'nodes')))
+}
+
 const isState = (v: unknown): v is FleetState =>
   isObject(v) &&
   v['format'] === DATA_FORMAT &&
@@ -103,7 +124,7 @@ export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): v
 
 /** Nodes are machines of their own: their folder is closed, the modes in it are theirs. Answers how much was open to others. */
 export function closeFolder(layout: Layout): number {
-  const nodes = new Set(ALL_CLUSTERS.map((c) => layout.cluster(c).nodes))
+  const nodes = new Set(clusterFolders(layout).map((c) => layout.cluster(c).nodes))
   try {
     return makePrivateFolder(layout.root, { isSealed: (path) => nodes.has(dirname(path)) })
   } catch (cause) {
@@ -112,10 +133,10 @@ export function closeFolder(layout: Layout): number {
   }
 }
 
-export function prepareFolders(layout: Layout): void {
+export function prepareFolders(layout: Layout, clusters: readonly string[]): void {
   try {
     for (const folder of [layout.root, layout.logs, layout.artifacts]) makeFolders(folder)
-    for (const c of ALL_CLUSTERS) makeFolders(layout.cluster(c).nodes)
+    for (const c of clusters) makeFolders(layout.cluster(c).nodes)
   } catch (cause) {
     throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
   }

@@ -62,6 +62,10 @@ export const localErrors = errorTable({
     text: 'cannot clone {source} to {target}: {why}',
     next: 'free space or fix the permissions there, or choose another folder with --data',
   },
+  KN1223: {
+    text: 'cannot read the clusters of the fleet from {file}: {why}',
+    next: 'correct the file and commit it',
+  },
   KN1222: {
     text: 'cannot read {folder}: it does not exist; it was moved or deleted while the fleet was running',
     next: 'move it back and start the fleet again, or start a new fleet with another --data',

@@ -149,9 +149,9 @@ test('a port that somebody else took since is named', async () => {
   const server = createServer()
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', () => done()))
   const { port } = server.address() as { port: number }
-  await expect(portsFor({ hub: port })).rejects.toThrow(new RegExp(`^KN1206: .*hub: port ${port} is in use`))
+  await expect(portsFor(['hub'], { hub: port })).rejects.toThrow(new RegExp(`^KN1206: .*hub: port ${port} is in use`))
   await new Promise((done) => server.close(done))
-  expect((await portsFor({ hub: port }))['hub']).toBe(port)
+  expect((await portsFor(['hub'], { hub: port }))['hub']).toBe(port)
 })
 
 const machine = (name: string, phase: string, versions: Record<string, string>) => ({

@@ -1,7 +1,6 @@
 // Ports of the API servers: free ones are chosen once and remembered; a clear error names the port when another program has taken it since.
 import { createServer } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
-import { ALL_CLUSTERS } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 
 const LOOPBACK = '127.0.0.1'
@@ -17,9 +16,12 @@ const tryPort = (port: number): Promise<number | undefined> =>
     })
   })
 
-export async function portsFor(known: Readonly<Record<string, number>> = {}): Promise<Record<string, number>> {
+export async function portsFor(
+  clusters: readonly string[],
+  known: Readonly<Record<string, number>> = {},
+): Promise<Record<string, number>> {
   const ports: Record<string, number> = {}
-  for (const name of ALL_CLUSTERS) {
+  for (const name of clusters) {
     const before = known[name]
     if (before !== undefined && (await tryPort(before)) === undefined)
       throw new KubeNodeError(localErrors.KN1206({ cluster: name, port: before }))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { ALL_CLUSTERS, BUSINESS_CLUSTERS, HUB, layoutOf, readState } from './layout.ts'
+import { businessClusters, HUB, layoutOf, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
@@ -28,12 +28,13 @@ export interface FleetStatus {
 
 const LOOK_EVERY_MS = 300
 
-/** Its servers were started, now or once, and it follows a repository. */
-const isUp = (layout: Layout): boolean =>
-  existsSync(layout.state) &&
-  readState(layout) !== undefined &&
-  ALL_CLUSTERS.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) &&
-  existsSync(join(layout.repository, '.git'))
+/** Its business clusters, once its servers were started, now or before, and it follows a repository. */
+function clustersOf(layout: Layout): readonly string[] | undefined {
+  const state = existsSync(layout.state) ? readState(layout) : undefined
+  if (state === undefined || !existsSync(join(layout.repository, '.git'))) return undefined
+  const all = Object.keys(state.ports)
+  return all.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) ? businessClusters(state) : undefined
+}
 
 export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
   const layout = layoutOf(data)
@@ -47,15 +48,17 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   // The process must not end while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
-    while (!isUp(layout)) {
+    let names = clustersOf(layout)
+    while (names === undefined) {
       // Wait only when another process is starting the fleet.
       if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
       await waitFor(`the local fleet in ${data} to start its servers`)
+      names = clustersOf(layout)
     }
     const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
     const hub = await clientOf(HUB)
     const clusters = new Map<string, KubeClient>()
-    for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
+    for (const name of names) clusters.set(name, await clientOf(name))
     for (;;) {
       const seen = await observeFleet(hub, clusters)
       const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, lockedAt(layout))]

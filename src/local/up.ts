@@ -1,4 +1,4 @@
-// The one-command local fleet: a hub and two business clusters on this machine, made of the same programs that production runs.
+// The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -16,12 +16,12 @@ import { provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
-  ALL_CLUSTERS,
-  BUSINESS_CLUSTERS,
+  businessClusters,
+  closeFolder,
+  clusterFolders,
   DATA_FORMAT,
   HUB,
   layoutOf,
-  closeFolder,
   prepareFolders,
   readState,
   writeState,
@@ -31,7 +31,7 @@ import { takeLock } from './lock.ts'
 import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
 import { identitiesIn, isLed, Programs } from './programs.ts'
-import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
+import { commitSize, declaredClusters, newestCommit, provideRepository, requireGit } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -120,7 +120,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     try {
       const isProgram = (name: string) => !isServer(name)
       await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
-      const nodes = stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+      const nodes = stopNodes(clusterFolders(layout).map((c) => layout.cluster(c).nodes))
       await patiently(patience, 'the agents of the nodes and their components to end', nodes)
     } finally {
       await patiently(patience, toEnd(isServer), keeper.stop())
@@ -159,22 +159,24 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await requireGit()
   if (options.reset) await reset(layout)
   const state = readState(layout)
-  const ports = await portsFor(state?.ports)
+  const names = state === undefined ? await declaredClusters(options.root) : businessClusters(state)
+  const all = [HUB, ...names]
+  const ports = await portsFor(all, state?.ports)
   // First of all: a folder without it is not ours.
   writeState(layout, { format: DATA_FORMAT, ports })
-  prepareFolders(layout)
+  prepareFolders(layout, all)
 
   const programs = new Programs(layout, keeper)
-  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, options) })
+  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, names, options) })
   // Prepare the declared files while the servers start.
   const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
-  const declared = provideFleet(layout, files, options)
+  const declared = provideFleet(layout, files, names, options)
   declared.catch(() => undefined)
 
   const manifests = manifestsBy(entries, options.root)
   const clients = new Map<string, KubeClient>()
   await Promise.all(
-    ALL_CLUSTERS.map(async (name) => {
+    all.map(async (name) => {
       const cluster = layout.cluster(name)
       const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${name}`, work)
       const { client, server, ca } = await wait('the API server', serverUp(cluster.adminKubeconfig, options))
@@ -190,15 +192,17 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       programs.startHub()
     }),
   )
-  screen.say(`${since()}  ${HUB}, ${BUSINESS_CLUSTERS.join(' and ')} answer; kinds, roles and policies are installed`)
+  screen.say(
+    `${since()}  ${all.slice(0, -1).join(', ')} and ${all.at(-1) ?? ''} answer; kinds, roles and policies are installed`,
+  )
   const { commit, components } = await patiently(patience, 'the repository and its signed components', declared)
   screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
 
   const hub = clients.get(HUB)
   if (hub === undefined) throw new Error('unreachable')
-  await declareHub(hub, layout, (name) => layout.cluster(name).kubeconfig('sync'))
+  await declareHub(hub, layout, names, (name) => layout.cluster(name).kubeconfig('sync'))
   const business = new Map(
-    BUSINESS_CLUSTERS.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
+    names.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
   )
   // One cluster after the other, in the order of the stages: programs that load at once hinder each other on a small machine.
   for (const [name, client] of business) {
@@ -214,13 +218,14 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   }
 }
 
-/** One process serves all clusters: three of them would load and compile the same thing, and keep it in memory, three times. */
+/** One process serves all clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
 function serverArgs(
   layout: Layout,
   ports: Readonly<Record<string, number>>,
+  names: readonly string[],
   { recordsRights }: UpOptions,
 ): readonly string[] {
-  const also = BUSINESS_CLUSTERS.flatMap((name) => ['--also', `${ports[name]}=${layout.cluster(name).apiserver}`])
+  const also = names.flatMap((name) => ['--also', `${ports[name]}=${layout.cluster(name).apiserver}`])
   return [
     'apiserver',
     '--data',
@@ -251,12 +256,13 @@ interface Declared {
 async function provideFleet(
   { repository }: Layout,
   files: DeclaredFiles,
+  names: readonly string[],
   { root, nodes, screen, signal }: UpOptions,
 ): Promise<Declared> {
   // An interrupted start waits for the step that is in progress, not for all of them.
   const { notice } = await provideRepository(root, repository, signal)
   if (notice !== undefined) screen.say(`note: ${notice}`)
-  if (nodes !== undefined) await commitSize(repository, nodes)
+  if (nodes !== undefined) await commitSize(repository, names, nodes)
   signal.throwIfAborted()
   const commit = await newestCommit(repository)
   return { commit, components: await files.serve(commit, signal) }
@@ -264,10 +270,11 @@ async function provideFleet(
 
 /** An agent's own folder must not be deleted under it. */
 async function reset(layout: Layout): Promise<void> {
-  await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+  const names = clusterFolders(layout)
+  await stopNodes(names.map((c) => layout.cluster(c).nodes))
   // A folder with our file is ours, whatever version wrote it; any other is refused.
   if (!existsSync(layout.state)) readState(layout)
-  for (const name of ALL_CLUSTERS) rmSync(join(layout.root, name), { recursive: true, force: true })
+  for (const name of names) rmSync(join(layout.root, name), { recursive: true, force: true })
   for (const path of [layout.state, layout.logs, layout.artifacts, layout.repository])
     rmSync(path, { recursive: true, force: true })
 }
@@ -312,7 +319,7 @@ async function watch({ hub, business, layout, files, options, began, beganAt, si
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt))
       screen.say(`ready after ${seconds(readyMs)}`)
-      if (!check) for (const line of thingsToTry(layout)) screen.say(line)
+      if (!check) for (const line of thingsToTry(layout, [...business.keys()])) screen.say(line)
     }
     if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS)) break
     screen.show(summaryLines(seen, beganAt))
@@ -321,15 +328,15 @@ async function watch({ hub, business, layout, files, options, began, beganAt, si
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }
 }
 
-function thingsToTry(layout: Layout): readonly string[] {
-  const test = layout.cluster('test').adminKubeconfig
+function thingsToTry(layout: Layout, names: readonly string[]): readonly string[] {
+  const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
   return [
     '',
     'kubeconfigs:',
-    ...ALL_CLUSTERS.map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
+    ...[HUB, ...names].map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
     'three things to try:',
-    `  kubectl --kubeconfig ${test} get machines.kubenode.io,nodes`,
-    `  bin/kubenode why machinecomponentset/base --kubeconfig ${test}`,
+    `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
+    `  bin/kubenode why machinecomponentset/base --kubeconfig ${first}`,
     `  edit ${join(layout.repository, 'fleet/clusters/versions.json')}, then git -C ${layout.repository} commit -am 'beacon 1.1.0', and watch`,
     'Ctrl-C stops all processes; the next start continues with the same fleet.',
     '',

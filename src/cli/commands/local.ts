@@ -48,7 +48,7 @@ export function register(program: Command, io: Io): void {
   const local = program.command('local').description('a whole fleet on this machine')
   withData(local.command('up'))
     .description(
-      'start a hub and two clusters with nodes, follow a git repository, show what happens; Ctrl-C stops all',
+      'start a hub and the clusters of the fleet with nodes, follow a git repository, show what happens; Ctrl-C stops all',
     )
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
     .option('--reset', 'delete the data of earlier runs first')

@@ -43,21 +43,33 @@ export function noMachines(): string | undefined {
   return undefined
 }
 
+export interface HostOptions {
+  readonly name?: string
+  /** A network namespace with a bridge, in place of the network of this host; its link to the bridge is `host0`. */
+  readonly network?: { readonly namespace: string; readonly bridge: string }
+  /** As `ours:theirs`; the machine may write them. */
+  readonly writable?: readonly string[]
+  /** Called before each boot after the first. */
+  readonly onReboot?: () => void
+}
+
 export class HostMachine {
   readonly folder = mkdtempSync(join(PLACE, 'kn-agent-host-'))
   readonly root = join(this.folder, 'root')
   readonly #binds: readonly string[]
+  readonly #options: HostOptions
   #child: ChildProcess | undefined
   #isOver = false
 
   /** `binds`: folders of this host that the machine reads, as `ours:theirs`. */
-  constructor(binds: readonly string[]) {
+  constructor(binds: readonly string[], options: HostOptions = {}) {
     this.#binds = binds
+    this.#options = options
     for (const name of ['upper', 'work', 'root']) mkdirSync(join(this.folder, name))
     const layers = `lowerdir=${tree()},upperdir=${join(this.folder, 'upper')},workdir=${join(this.folder, 'work')}`
     execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', layers, this.root])
     for (const path of ['etc/machine-id', 'etc/hostname']) rmSync(join(this.root, path), { force: true })
-    writeFileSync(join(this.root, 'etc/hostname'), 'agent-host\n')
+    writeFileSync(join(this.root, 'etc/hostname'), `${options.name ?? 'agent-host'}\n`)
     writeFileSync(join(this.root, 'etc/machine-id'), `${crypto.randomUUID().replaceAll('-', '')}\n`)
   }
 
@@ -70,7 +82,9 @@ export class HostMachine {
     // The shell enters its own control groups first; what it becomes inherits them.
     const groups = CONTROLLERS.filter((c) => existsSync(join(CGROUP, c))).map((c) => this.#group(c))
     const enter = groups.map((g) => `echo $$ > ${g}/cgroup.procs`).join('; ')
+    const { network, writable = [] } = this.#options
     const nspawn = [
+      ...(network === undefined ? [] : ['nsenter', `--net=${network.namespace}`]),
       'systemd-nspawn',
       '-D',
       this.root,
@@ -79,16 +93,19 @@ export class HostMachine {
       '--keep-unit',
       '--boot',
       '--console=pipe',
-      // It shares our network, so that it reaches our server, and must not change it.
       '--capability=all',
-      '--drop-capability=CAP_NET_ADMIN',
+      // What shares our network, to reach our server, must not change it.
+      network === undefined ? '--drop-capability=CAP_NET_ADMIN' : `--network-bridge=${network.bridge}`,
       '--system-call-filter=@keyring bpf',
       ...this.#binds.map((b) => `--bind-ro=${b}`),
+      ...writable.map((b) => `--bind=${b}`),
     ]
     const child = spawn('sh', ['-c', `${enter}; exec "$@"`, 'sh', ...nspawn], { stdio: ['ignore', log, log] })
     this.#child = child
     child.once('exit', (code) => {
-      if (code === REBOOTS && !this.#isOver) void this.boot()
+      if (code !== REBOOTS || this.#isOver) return
+      this.#options.onReboot?.()
+      void this.boot()
     })
     for (let n = 0; n < 300; n++) {
       const state = this.leader() === undefined ? '' : this.run('systemctl', 'is-system-running').out.trim()

@@ -142,46 +142,13 @@ describe('an installation on a real cluster', () => {
           return code === 0 ? true : undefined
         })
       }
-      await connectFleet()
       world.repository.commit(fleetFiles('1.0.0'), 'first')
+      await world.connectFleet(TRACKS)
       await running('1.0.0')
       await userPodIsUntouched()
     },
     CHAPTER_MS,
   )
-
-  /** The Secrets and the FleetSource of docs/install.md. */
-  async function connectFleet(): Promise<void> {
-    const { kubectl } = world
-    world.repository.commit(fleetFiles('1.0.0'), 'first')
-    const secret = 'create secret generic fleet-git -n kubenode-clusters --from-literal=username=fleet'
-    await kubectl.ok(secret, ['--from-literal=password=token', `--from-file=ca.crt=${world.gitCa}`])
-    const token = (await kubectl.ok('create token kubenode-sync -n kubenode-system --duration=8h')).trim()
-    const { url, ca, folder } = world.cluster
-    const kubeconfig = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'own',
-      clusters: [
-        { name: 'own', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
-      ],
-      users: [{ name: 'sync', user: { token } }],
-      contexts: [{ name: 'own', context: { cluster: 'own', user: 'sync' } }],
-    }
-    const file = join(folder, 'own.kubeconfig')
-    writeFileSync(file, JSON.stringify(kubeconfig))
-    await kubectl.ok('create secret generic cluster-own -n kubenode-clusters', [`--from-file=kubeconfig=${file}`])
-    const spec = {
-      url: world.gitUrl,
-      ref: { branch: 'main' },
-      interval: '5s',
-      verify: { mode: 'None' },
-      secretRef: { name: 'fleet-git' },
-      tracks: TRACKS,
-    }
-    const metadata = { name: 'fleet', namespace: 'kubenode-system' }
-    await kubectl.apply([{ apiVersion: 'kubenode.io/v1alpha1', kind: 'FleetSource', metadata, spec }])
-  }
 
   test(
     'the leader of the Defender is killed in a rollout, which goes on',

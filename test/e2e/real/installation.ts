@@ -9,7 +9,7 @@ import { provideArtifacts } from '#local/artifacts.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 import { NODE_NAME, startCluster, type RealCluster } from '#test/support/servers/real/cluster.ts'
-import { importLayout } from '#test/support/servers/real/node.ts'
+import { importLayout, type RealNode } from '#test/support/servers/real/node.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { Hosts } from './hosts.ts'
 
@@ -21,6 +21,8 @@ const WITHIN_MS = 400_000
 
 export interface Said {
   readonly code: number
+  /** What it prints, without what it says beside that. */
+  readonly out: string
   readonly text: string
 }
 
@@ -85,24 +87,35 @@ export class Installation {
     return checkout
   }
 
-  /** Builds the image of a checkout, and brings it to the node. Its reference by digest. */
-  async image(tag: string, checkout = ROOT): Promise<string> {
+  /** Builds the image of a checkout, and brings it to the node, and to `others`. Its reference by digest. */
+  async image(tag: string, checkout = ROOT, others: readonly RealNode['ctr'][] = []): Promise<string> {
     const layout = join(this.#folder, `layout-${tag}`)
     const words = ['image', 'build', '--arch', ARCHITECTURE, '--name', `${NAME}:${tag}`, '--output', layout]
     const { code, text } = await this.run(checkout, ...words)
     if (code !== 0) throw new Error(text)
     const { digest } = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? '{}') as { readonly digest: string }
-    const { ctr } = this.cluster.node
-    importLayout(ctr, this.#folder, layout)
-    ctr('images', 'tag', '--force', `${NAME}:${tag}`, `${NAME}@${digest}`)
+    for (const ctr of [this.cluster.node.ctr, ...others]) {
+      importLayout(ctr, this.#folder, layout)
+      ctr('images', 'tag', '--force', `${NAME}:${tag}`, `${NAME}@${digest}`)
+    }
     return `${NAME}@${digest}`
   }
 
-  /** The settings of docs/install.md, with artifacts on a volume of the node. */
+  /** What hosts download. */
+  get served(): string {
+    return join(this.#folder, 'served')
+  }
+
+  /** The settings of docs/install.md, with artifacts of this repository on a volume of the node. */
   async values(image: string): Promise<string> {
-    const served = join(this.#folder, 'served')
-    mkdirSync(served, { recursive: true })
-    await provideArtifacts(ROOT, served, packFolder)
+    mkdirSync(this.served, { recursive: true })
+    await provideArtifacts(ROOT, this.served, packFolder)
+    return this.valuesFor(image, { trust: join(this.served, 'trust.json') })
+  }
+
+  /** With what hosts download already in its folder. */
+  valuesFor(image: string, { trust, joinScript }: { readonly trust: string; readonly joinScript?: string }): string {
+    const { served } = this
     execFileSync('chmod', ['-R', 'a+rX', served])
     const file = join(this.#folder, 'values.yaml')
     const values = {
@@ -115,8 +128,9 @@ export class Installation {
         exposure: 'NodePort',
         port: ARTIFACTS_PORT,
         address: `${this.cluster.host.address}:${ARTIFACTS_PORT}`,
+        ...(joinScript !== undefined && { joinScript }),
       },
-      trust: JSON.parse(readFileSync(join(served, 'trust.json'), 'utf8')) as unknown,
+      trust: JSON.parse(readFileSync(trust, 'utf8')) as unknown,
       nodeSelector: { 'kubernetes.io/hostname': NODE_NAME },
     }
     writeFileSync(file, JSON.stringify(values))
@@ -136,7 +150,7 @@ export class Installation {
         spec: {
           ...space,
           capacity: { storage: '1Gi' },
-          hostPath: { path: join(this.#folder, 'served') },
+          hostPath: { path: this.served },
           claimRef: ours,
         },
       },
@@ -155,13 +169,45 @@ export class Installation {
       const env = { ...process.env, KUBECONFIG: this.cluster.kubeconfig, DOCKER_CONFIG: this.#folder }
       const options = { env, timeout: WITHIN_MS, maxBuffer: 32 * 1024 * 1024 }
       execFile(join(checkout, 'bin/kubenode'), args, options, (error, out, err) =>
-        resolve({ code: error === null ? 0 : 1, text: `${out}${err}` }),
+        resolve({ code: error === null ? 0 : 1, out, text: `${out}${err}` }),
       )
     })
   }
 
   async kubenode(...args: readonly string[]): Promise<string> {
     return this.from(ROOT, ...args)
+  }
+
+  /** The Secrets and the FleetSource of docs/install.md, for one cluster that is hub and member. */
+  async connectFleet(tracks: readonly object[]): Promise<void> {
+    const { kubectl } = this
+    const secret = 'create secret generic fleet-git -n kubenode-clusters --from-literal=username=fleet'
+    await kubectl.ok(secret, ['--from-literal=password=token', `--from-file=ca.crt=${this.gitCa}`])
+    const token = (await kubectl.ok('create token kubenode-sync -n kubenode-system --duration=8h')).trim()
+    const { url, ca, folder } = this.cluster
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'own',
+      clusters: [
+        { name: 'own', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+      ],
+      users: [{ name: 'sync', user: { token } }],
+      contexts: [{ name: 'own', context: { cluster: 'own', user: 'sync' } }],
+    }
+    const file = join(folder, 'own.kubeconfig')
+    writeFileSync(file, JSON.stringify(kubeconfig))
+    await kubectl.ok('create secret generic cluster-own -n kubenode-clusters', [`--from-file=kubeconfig=${file}`])
+    const spec = {
+      url: this.gitUrl,
+      ref: { branch: 'main' },
+      interval: '5s',
+      verify: { mode: 'None' },
+      secretRef: { name: 'fleet-git' },
+      tracks,
+    }
+    const metadata = { name: 'fleet', namespace: 'kubenode-system' }
+    await kubectl.apply([{ apiVersion: 'kubenode.io/v1alpha1', kind: 'FleetSource', metadata, spec }])
   }
 
   /** Throws unless it succeeds. */

@@ -5,7 +5,7 @@ import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import type { TreeEntry, TreeFile } from './file-tree.ts'
 import type { Recipe } from './recipes.ts'
 import { MAX_TEXT_BYTES, type Source } from './source.ts'
-import { changedUnit, unitSays } from './unit-text.ts'
+import { changedUnit, unitSays, type UnitSays } from './unit-text.ts'
 
 type Spec = MachineComponentInput['spec']
 type SpecFile = NonNullable<Spec['files']>[number]
@@ -75,12 +75,14 @@ export function chosenFrom(source: Source, wishes: Wishes): Chosen {
   for (const { to, text } of wishes.files) found.texts.set(to, { text, mode: 0o644 })
   const unit = takeUnit(wishes, found)
   if (!unit.ok) return unit
+  // A host that has the unit keeps it; the service is the same.
+  const says = unit.name === undefined ? undefined : unitSays(found.texts.get(`${UNITS}/${unit.name}`)?.text ?? '')
   for (const path of wishes.leaves)
     if (!dropBelow(found, path)) return { ok: false, problem: `it would not install ${path}` }
   if (found.programs.size === 0) return { ok: false, problem: missing(source, wishes) }
   for (const script of source.says.scripts ?? [])
     found.left.push({ what: script, why: 'maintainer scripts are never run; read what they do' })
-  return { ok: true, choice: choiceOf(found, unit.name, wishes.recipe) }
+  return { ok: true, choice: choiceOf(found, { unit: unit.name, says }, wishes.recipe) }
 }
 
 const missing = ({ kind }: Source, { recipe, takes }: Wishes): string =>
@@ -210,7 +212,11 @@ function dropBelow({ programs, texts }: Found, path: string): boolean {
   return hit.length > 0
 }
 
-function choiceOf({ programs, texts, left }: Found, unit: string | undefined, recipe: Recipe | undefined): Choice {
+function choiceOf(
+  { programs, texts, left }: Found,
+  { unit, says }: { readonly unit: string | undefined; readonly says: UnitSays | undefined },
+  recipe: Recipe | undefined,
+): Choice {
   const files = [...texts].map(([path, { text, mode }]): SpecFile => ({
     path,
     mode: modeOf(mode),
@@ -219,7 +225,6 @@ function choiceOf({ programs, texts, left }: Found, unit: string | undefined, re
     // Without a service there is nothing to restart.
     onChange: unit === undefined ? 'None' : 'Restart',
   }))
-  const says = unit === undefined ? undefined : unitSays(texts.get(`${UNITS}/${unit}`)?.text ?? '')
   const users = [...new Set([...(says?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
     /^[a-z_][a-z0-9_-]*$/.test(u),
   )

@@ -124,6 +124,23 @@ describe('a Debian package', () => {
     expect((await from('deb', lamp(), 'lamp.deb', '-o', 'yaml')).out).toMatch(/^apiVersion: kubenode.io/)
   })
 
+  test('a unit that the host keeps is not brought, and the service is ended as its text says', async () => {
+    const data = [
+      { name: './usr/bin/containerd', content: '#!/bin/sh\n', mode: 0o755 },
+      {
+        name: './lib/systemd/system/containerd.service',
+        content: '[Service]\nExecStart=/usr/bin/containerd\nKillMode=process\n',
+      },
+    ]
+    const flags = ['--recipe', 'containerd', '--leave', '/etc/systemd/system/containerd.service', '-o', 'json']
+    const { out } = await from('deb', lamp({ data }), 'containerd.deb', ...flags)
+    const { spec } = JSON.parse(out) as MachineComponentInput
+    expect([spec.files ?? [], spec.service]).toEqual([
+      [],
+      { unit: 'containerd.service', restart: 'Always', killMode: 'Process' },
+    ])
+  })
+
   test.each<[string, readonly string[], RegExp]>([
     ['several services', [], /KN1133: .*2 services \(a.service, lamp.service\)/],
     ['a unit that is not there', ['--unit', 'x.service'], /no unit x.service; its services: a.service, lamp.service/],

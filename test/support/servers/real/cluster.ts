@@ -11,7 +11,7 @@ import { type SealedHost, startSealedHost } from './sealed-host.ts'
 import { keepServiceRules } from './service-rules.ts'
 
 export const NODE_NAME = 'real-1'
-const READY_WITHIN_MS = 120_000
+const READY_WITHIN_MS = 300_000
 
 export interface RealCluster extends ControlPlane {
   readonly host: SealedHost

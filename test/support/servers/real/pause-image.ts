@@ -1,7 +1,7 @@
-// The image of a pod's sandbox, made of what this host has: `sleep` and its libraries.
-import { execFileSync } from 'node:child_process'
+// Images made of what this host has: a program and its libraries. That of a pod's sandbox is `sleep`.
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { LayoutStore } from '#oci/layout-store.ts'
 import { putImage, putIndex } from '#oci/image-documents.ts'
 import { writeLayer } from '#oci/layer.ts'
@@ -17,23 +17,39 @@ const copied = (file: string): TarFile => ({
   content: () => readFileSync(file),
 })
 
+export interface ProgramImage {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+}
+
 /** A layout below `folder`. */
-export async function pauseLayout(folder: string): Promise<string> {
-  const libraries = execFileSync('ldd', [SLEEP], { encoding: 'utf8' }).match(/\/\S+(?= \()/g) ?? []
-  const layout = join(folder, 'pause')
+export const pauseLayout = (folder: string): Promise<string> =>
+  programLayout(folder, { name: PAUSE_IMAGE, program: SLEEP, args: ['infinity'] })
+
+/** The same for any program of this host. */
+export async function programLayout(folder: string, { name, program, args }: ProgramImage): Promise<string> {
+  const libraries = librariesOf(program)
+  const layout = join(folder, basename(program))
   const store = LayoutStore.create(layout)
-  const scratch = mkdtempSync(join(folder, 'pause-layer-'))
-  const layer = await writeLayer(store, scratch, [SLEEP, ...libraries].map(copied))
+  const scratch = mkdtempSync(join(folder, 'layer-'))
+  const layer = await writeLayer(store, scratch, [program, ...libraries].map(copied))
   rmSync(scratch, { recursive: true })
   const image = await putImage(store, [{ ...layer, made: 'a test' }], {
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     created: new Date(0),
     user: '65535:65535',
     env: {},
-    entrypoint: [SLEEP, 'infinity'],
+    entrypoint: [program, ...args],
     folder: '/',
     labels: {},
   })
-  await putIndex(store, [image], {}, { tag: '1', annotations: { 'io.containerd.image.name': PAUSE_IMAGE } })
+  await putIndex(store, [image], {}, { tag: '1', annotations: { 'io.containerd.image.name': name } })
   return layout
+}
+
+/** None for a program that is linked statically. */
+function librariesOf(program: string): readonly string[] {
+  const { stdout } = spawnSync('ldd', [program], { encoding: 'utf8' })
+  return stdout.match(/\/\S+(?= \()/g) ?? []
 }

@@ -14,6 +14,8 @@ const TOOLS = ['/usr/bin/unshare', '/usr/bin/nsenter', '/usr/sbin/ip', '/usr/sbi
 export interface SealedHost extends Place {
   /** Of this host, as programs in there reach it. */
   readonly outside: string
+  /** Its network, as a file that other programs may enter. */
+  readonly network: string
   /** Runs a command to its end. */
   run(command: string, args: readonly string[], stdin?: string): string
   stop(): Promise<void>
@@ -41,7 +43,7 @@ export async function startSealedHost(): Promise<SealedHost> {
       execFileSync('nsenter', [...enter.slice(1), command, ...args], { input: stdin, encoding: 'utf8' })
     const n = link(first)
     run('/bin/sh', ['-euc', INSIDE, 'sh', subnet(n, 2), subnet(n, 1)])
-    return { address: subnet(n, 2), outside: subnet(n, 1), enter, run, stop }
+    return { address: subnet(n, 2), outside: subnet(n, 1), enter, network: `/proc/${first}/ns/net`, run, stop }
   } catch (error) {
     await stop()
     throw error
