@@ -9,6 +9,7 @@ import { MEDIA, type Descriptor } from './descriptor.ts'
 import type { ImageStore } from './image-store.ts'
 import type { TarEntry } from './tar-entry.ts'
 import { tarPieces } from './tar-writer.ts'
+import { piecesOf } from './pieces.ts'
 
 export interface Layer {
   readonly descriptor: Descriptor
@@ -34,7 +35,7 @@ export async function writeLayer(store: ImageStore, scratch: string, entries: re
     },
   })
   try {
-    const archive = Readable.from(hashed(evenly(tarPieces(entries)), whole))
+    const archive = Readable.from(hashed(piecesOf(tarPieces(entries), PIECE_BYTES), whole))
     await pipeline(archive, createGzip({ level: LEVEL }), measured, createWriteStream(path))
     const descriptor = { mediaType: MEDIA.layer, digest: `sha256:${packed.digest('hex')}`, size }
     if (!(await store.hasBlob(descriptor)))
@@ -45,26 +46,9 @@ export async function writeLayer(store: ImageStore, scratch: string, entries: re
   }
 }
 
-function* hashed(pieces: Iterable<Buffer>, hash: ReturnType<typeof createHash>): Generator<Buffer> {
-  for (const piece of pieces) {
+async function* hashed(pieces: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
     hash.update(piece)
     yield piece
   }
-}
-
-function* evenly(pieces: Iterable<Buffer>): Generator<Buffer> {
-  let waiting: Buffer[] = []
-  let length = 0
-  for (const piece of pieces)
-    for (let at = 0; at < piece.length;) {
-      const part = piece.subarray(at, at + PIECE_BYTES - length)
-      waiting.push(part)
-      length += part.length
-      at += part.length
-      if (length < PIECE_BYTES) continue
-      yield Buffer.concat(waiting)
-      waiting = []
-      length = 0
-    }
-  if (length > 0) yield Buffer.concat(waiting)
 }

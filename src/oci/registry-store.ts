@@ -18,6 +18,7 @@ import {
 import { stored } from './image-documents.ts'
 import type { BlobSource, ImageStore, StoredManifest } from './image-store.ts'
 import { ociErrors } from './oci-errors.ts'
+import { piecesOf } from './pieces.ts'
 import { answerChallenge, type Credentials } from './registry-auth.ts'
 import { RegistryHttp, readAnswer, type RegistryAnswer, type RegistryRequest } from './registry-http.ts'
 import type { ImageReference } from './reference.ts'
@@ -281,24 +282,6 @@ function detailIn(text: Buffer): string {
   } catch {
     return ''
   }
-}
-
-/** Pieces of one size, but for the last. */
-async function* piecesOf(content: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = []
-  let length = 0
-  for await (const chunk of content)
-    for (let at = 0; at < chunk.length;) {
-      const part = chunk.subarray(at, at + most - length)
-      waiting.push(part)
-      length += part.length
-      at += part.length
-      if (length < most) continue
-      yield Buffer.concat(waiting)
-      waiting = []
-      length = 0
-    }
-  if (length > 0) yield Buffer.concat(waiting)
 }
 
 async function* skipping(content: AsyncIterable<Buffer>, offset: number): AsyncGenerator<Buffer> {

@@ -30,17 +30,20 @@ function world(faults: FaultPort = {}) {
     return { identity, election, terms, lost }
   }
   const lease = () => fake.peek(leaseType, KEY) as Lease
-  return { clock, fake, candidate, lease }
+  const leaderAndStandby = async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    return [a, b] as const
+  }
+  return { clock, fake, candidate, leaderAndStandby, lease }
 }
 
 describe('taking and keeping', () => {
   test('the first candidate leads, keeps leading, and the second waits', async () => {
-    const { clock, candidate, lease } = world()
-    const a = candidate('a')
-    const b = candidate('b')
-    a.election.start()
-    await clock.advance(100)
-    b.election.start()
+    const { clock, lease, leaderAndStandby } = world()
+    const [a, b] = await leaderAndStandby()
     await clock.advance(120_000)
     expect([a.election.isLeader(), b.election.isLeader(), a.terms.length, a.lost]).toEqual([true, false, 1, []])
     expect(lease().spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0, leaseDurationSeconds: 15 })
@@ -56,12 +59,8 @@ describe('taking and keeping', () => {
   })
 
   test('a lease that is given back is taken without waiting for its end', async () => {
-    const { clock, candidate, lease } = world()
-    const a = candidate('a')
-    const b = candidate('b')
-    a.election.start()
-    await clock.advance(100)
-    b.election.start()
+    const { clock, lease, leaderAndStandby } = world()
+    const [a, b] = await leaderAndStandby()
     await clock.advance(5_000)
     await a.election.stop()
     expect(a.terms[0]?.signal.aborted).toBe(true)
@@ -92,13 +91,9 @@ describe('losing', () => {
 
   test('a leader cut off from the server stops before anybody else may start', async () => {
     const from = { at: Infinity }
-    const { clock, candidate, fake } = world()
+    const { clock, fake, leaderAndStandby } = world()
     fake.faults = cutOff('a', from, () => clock.monotonic())
-    const a = candidate('a')
-    const b = candidate('b')
-    a.election.start()
-    await clock.advance(100)
-    b.election.start()
+    const [a, b] = await leaderAndStandby()
     await clock.advance(20_000)
     from.at = clock.monotonic()
     let endedAt = Infinity
@@ -127,12 +122,8 @@ describe('losing', () => {
   })
 
   test('a leader that crashed is followed after the lease ran out, not before', async () => {
-    const { clock, candidate } = world(crashAtWrite(3, 'before', 'a'))
-    const a = candidate('a')
-    const b = candidate('b')
-    a.election.start()
-    await clock.advance(100)
-    b.election.start()
+    const { clock, leaderAndStandby } = world(crashAtWrite(3, 'before', 'a'))
+    const [, b] = await leaderAndStandby()
     await clock.advance(leaseMs)
     expect(b.election.isLeader()).toBe(false)
     await clock.advance(leaseMs)
@@ -185,12 +176,8 @@ describe('losing', () => {
 
 describe('giving way', () => {
   test('a standby that stops leaves the lease to its holder', async () => {
-    const { clock, candidate, lease } = world()
-    const a = candidate('a')
-    const b = candidate('b')
-    a.election.start()
-    await clock.advance(100)
-    b.election.start()
+    const { clock, lease, leaderAndStandby } = world()
+    const [a, b] = await leaderAndStandby()
     await clock.advance(5_000)
     await b.election.stop()
     expect(lease().spec?.holderIdentity).toBe('a')

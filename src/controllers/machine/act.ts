@@ -195,6 +195,17 @@ async function provision(
   return applySpec(client, machine, { providerID, address, components: machine.spec.components }, signal)
 }
 
+/** The permit as the server has it now; `Ended` when it grants this machine nothing any more. */
+async function grantedNow(
+  permits: MachineTools['permitNow'],
+  machine: Machine,
+  permit: string,
+  signal: AbortSignal,
+): Promise<WriteOutcome<OperationPermit | undefined> | 'Ended'> {
+  const read = await permits.of(permit, signal)
+  return read.kind === 'Applied' && permitAnswer(read.object, uidOf(machine)).kind !== 'Granted' ? 'Ended' : read
+}
+
 /** Read again right before: after it there is no way back. A machine that never served is let go without a permit. */
 async function orderToLeave(
   { client, permitNow }: MachineTools,
@@ -204,10 +215,9 @@ async function orderToLeave(
   const { machine } = seen
   const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
   if (isInService(seen)) {
-    const read = await permitNow.of(granted?.metadata.name ?? '', signal)
+    const read = await grantedNow(permitNow, machine, granted?.metadata.name ?? '', signal)
+    if (read === 'Ended') return outdated('the permit of the removal is no longer Granted')
     if (read.kind !== 'Applied') return read
-    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-      return outdated('the permit of the removal is no longer Granted')
   }
   return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
 }
@@ -223,10 +233,9 @@ async function writeComponents(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   for (const { permit } of given) {
-    const read = await permitNow.of(permit, signal)
+    const read = await grantedNow(permitNow, machine, permit, signal)
+    if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
     if (read.kind !== 'Applied') return read
-    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-      return outdated(`permit ${permit} is no longer Granted`)
     if (isLetGo(machine, read.object?.metadata.uid ?? ''))
       return outdated(`the machine was released from permit ${permit}`)
   }
@@ -261,10 +270,9 @@ async function replacePods(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   if (permit !== undefined) {
-    const read = await permitNow.of(permit, signal)
+    const read = await grantedNow(permitNow, machine, permit, signal)
+    if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
     if (read.kind !== 'Applied') return read
-    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-      return outdated(`permit ${permit} is no longer Granted`)
   }
   for (const pod of pods) {
     const { uid } = preconditionsOf(pod)

@@ -1,0 +1,20 @@
+// Cuts a stream of bytes into pieces of one size, but for the last.
+export async function* piecesOf(
+  content: Iterable<Buffer> | AsyncIterable<Buffer>,
+  pieceBytes: number,
+): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let length = 0
+  for await (const chunk of content)
+    for (let at = 0; at < chunk.length;) {
+      const part = chunk.subarray(at, at + pieceBytes - length)
+      waiting.push(part)
+      length += part.length
+      at += part.length
+      if (length < pieceBytes) continue
+      yield Buffer.concat(waiting)
+      waiting = []
+      length = 0
+    }
+  if (length > 0) yield Buffer.concat(waiting)
+}
