@@ -140,17 +140,17 @@ function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObjec
     uid,
     resourceVersion,
     commit: annotations[ANNOTATIONS.commit],
-    matches: declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object)),
+    matches:
+      declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object, content)),
     ...(content !== undefined && { content }),
     isDeleting: deletionTimestamp !== undefined,
   }
 }
 
 /** Where an edit would roll out, a field that git leaves alone is an edit too; replicas that git leaves alone are not. */
-export function hasDeclaredContent(declared: KubeObject, live: KubeObject): boolean {
+export function hasDeclaredContent(declared: KubeObject, live: KubeObject, found = contentOf(live)): boolean {
   const wanted = contentOf(declared)
   if (wanted === undefined) return true
-  const found = contentOf(live)
   const kept = keptContent(declared)
   return (
     found?.digest === wanted.digest &&
