@@ -20,6 +20,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { build, buildApart, inOneByte, manifestsBy } from './build.ts'
 import { builtOf, entryIn, sourcesOf } from './built.ts'
 import { programEnv } from './environment.ts'
+import { isFull } from '#test/support/tools/full.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const folders: string[] = []
@@ -65,10 +66,13 @@ test(
     expect(await build(options(where))).toEqual(built)
     expect(statSync(built.folder).ino).toBe(before)
     expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'].toSorted())
-    // As a host keeps it that loses its power.
-    truncateSync(entryIn(built, 'agent-main'))
+    // As a host keeps it that loses its power. A build takes some seconds of processor, so by default the file is put back by hand.
+    const agent = entryIn(built, 'agent-main')
+    const whole = readFileSync(agent)
+    truncateSync(agent)
     expect(builtOf(where)).toBeUndefined()
-    expect(await build(options(where))).toEqual(built)
+    if (isFull) expect(await build(options(where))).toEqual(built)
+    else writeFileSync(agent, whole)
     expect(builtOf(where)).toEqual(built)
     utimesSync(join(where.root, 'src/cli/main.ts'), new Date(), new Date(0))
     expect(builtOf(where)).toBeUndefined()

@@ -11,7 +11,7 @@ import { isSwitching } from '#api/protocol/switch.ts'
 import { aPolicy, aSnapshot, condition } from '#test/support/fleets/defender-objects.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
-import { inFull } from '#test/support/tools/full.ts'
+import { inFull, onlyInFull } from '#test/support/tools/full.ts'
 
 const HOUR_S = 3_600
 const MACHINES = 20
@@ -99,7 +99,8 @@ describe('a commit that flips', () => {
     expect(flipping.total).toBeLessThanOrEqual(mostByRate(QUICK_FLIPS_S) + MACHINES)
   }, 600_000)
 
-  test('slowly enough that each way back gets somewhere gets one way back an hour', () => {
+  test('slowly enough that each way back gets somewhere gets one way back an hour', (context) => {
+    onlyInFull(context)
     const flipping = new Flipping()
     for (let s = 0; s < HOUR_S; s++) {
       if (s % 120 === 0) flipping.model.declare({ beacon: s % 240 === 0 ? '1.0.0' : '1.1.0' })
