@@ -47,6 +47,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--diff': true,
   '--digest <digest>': 'd',
   '--docker-config <file>': 'a.file',
+  '--dirty': true,
   '--dry-run': true,
   '--dry-run [where]': 'server',
   '--even-if-absent': true,

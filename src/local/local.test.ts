@@ -192,6 +192,25 @@ const fleet = (c: ClusterSeen = cluster(), hub: object = {}): FleetSeen =>
   }) as unknown as FleetSeen
 
 describe('the summary', () => {
+  test('ladders that are exhausted and stages that stopped have lines of their own', () => {
+    const stalled = { type: 'Stalled', status: 'True', reason: 'LadderExhausted', message: '1 node: n-1' }
+    const invalid = { ...stalled, reason: 'RuleInvalid' }
+    const remediers = [
+      { metadata: { name: 'silent' }, status: { conditions: [stalled] } },
+      { metadata: { name: 'broken' }, status: { conditions: [invalid] } },
+    ]
+    const stages = [
+      { name: 'test', phase: 'Failed', waitingFor: { seen: '1 of 1 clusters failed' } },
+      { name: 'prod', phase: 'Waiting' },
+    ]
+    const releases = [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Paused', stages } }]
+    const stopped = summaryLines(fleet(cluster({ remediers }), { releases }), 0).filter((l) => l.includes('stopped'))
+    expect(stopped).toEqual([
+      'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
+      'test     stopped  repairs by silent, ladder exhausted: 1 node: n-1',
+    ])
+  })
+
   test('versions are counted, the most frequent first', () => {
     expect(
       componentsLine([

@@ -3,6 +3,7 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -24,14 +25,24 @@ function heardOf(machines: readonly Machine[], leases: readonly Lease[]): Readon
 
 async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
   try {
-    const [machines, machineSets, sets, jobs, leases] = await Promise.all([
+    const [machines, machineSets, sets, jobs, remediers, leases] = await Promise.all([
       all(client, machine),
       all(client, machineSet),
       all(client, machineComponentSet),
       all(client, remedyOperationJob),
+      all(client, nodeRemedier),
       client.list(leaseType, { namespace: SYSTEM_NAMESPACE, timeoutMs: READ_TIMEOUT_MS }),
     ])
-    return { name, isReachable: true, machines, machineSets, sets, jobs, heard: heardOf(machines, leases.items) }
+    return {
+      name,
+      isReachable: true,
+      machines,
+      machineSets,
+      sets,
+      jobs,
+      remediers,
+      heard: heardOf(machines, leases.items),
+    }
   } catch {
     return { name, isReachable: false, machines: [], machineSets: [], sets: [], jobs: [], heard: new Map() }
   }

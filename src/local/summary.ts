@@ -3,6 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 
@@ -14,6 +15,7 @@ export interface ClusterSeen {
   readonly machineSets: readonly MachineSet[]
   readonly sets: readonly MachineComponentSet[]
   readonly jobs: readonly RemedyOperationJob[]
+  readonly remediers?: readonly NodeRemedier[]
   /** By machine, when its agent said last that it lives. */
   readonly heard: ReadonlyMap<string, number>
 }
@@ -82,6 +84,24 @@ function rolloutLine(set: MachineComponentSet): string | undefined {
 const isHeard = (c: ClusterSeen, m: Machine, since: number): boolean =>
   (c.heard.get(m.metadata.name ?? '') ?? 0) >= since
 
+/** Repairs that end without success until a person acts. */
+const exhaustedLines = ({ name, remediers = [] }: ClusterSeen): readonly string[] =>
+  remediers.flatMap(({ metadata, status }) => {
+    const stalled = status?.conditions?.find((c) => c.type === 'Stalled' && c.status === 'True')
+    if (stalled?.reason !== 'LadderExhausted') return []
+    return [`${name.padEnd(6)}   stopped  repairs by ${metadata.name ?? ''}, ladder exhausted: ${stalled.message}`]
+  })
+
+/** Stages that do not continue by themselves, and why. */
+function stoppedLines({ releases }: HubSeen): readonly string[] {
+  const release = newest(releases)
+  const stages = (release?.status?.stages ?? []).filter((s) => s.phase === 'Failed')
+  return stages.map(
+    (s) =>
+      `hub      stopped  stage ${s.name}: ${s.waitingFor?.seen ?? s.phase}; kubenode why release/${release?.metadata.name ?? ''}`,
+  )
+}
+
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? '' : 's'} not heard from since the start`
 
@@ -101,6 +121,7 @@ function clusterLines(c: ClusterSeen, since: number): string[] {
         (j) =>
           `${c.name.padEnd(6)}   repair   ${j.spec.node.name}: ${j.spec.remedierRef.name}, ${j.status?.phase ?? 'Pending'}`,
       ),
+    ...exhaustedLines(c),
     ...(repairs.length > 3 ? [`${c.name.padEnd(6)}   repair   and ${repairs.length - 3} more`] : []),
   ]
 }
@@ -127,6 +148,7 @@ function refusalLines({ sources }: HubSeen): readonly string[] {
 export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
+  ...stoppedLines(hub),
   ...clusters.flatMap((c) => clusterLines(c, since)),
 ]
 

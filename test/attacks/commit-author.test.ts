@@ -147,7 +147,7 @@ const planned =
     const files = { 'fleet/main.ts': objects.map((o) => JSON.stringify(o)).join('\n') }
     const placeOf = placesIn(files)
     const targets = checkRendered({ prod: objects }, createValidator(), placeOf)
-    const text = textOf('c0ffee', undefined, differenceOf(new Map(), targets), false)
+    const text = textOf('c0ffee', undefined, differenceOf(new Map(), targets), { isColored: false, isCut: true })
     return { status: 0, text: [text, ...problemsIn(targets, files, placeOf).problems.map(problemText)].join('\n') }
   }
 const workload = (pod: object) => ({
@@ -160,7 +160,13 @@ const workload = (pod: object) => ({
 /** What `kubenode plan` says of a ConfigMap whose text changes. */
 const replanned = (before: object, after: object) => async (): Promise<Answer> => {
   const [olds, news] = [before, after].map((o) => checkRendered({ prod: [o] }, createValidator()))
-  return { status: 0, text: textOf('c0ffee', 'before', differenceOf(olds ?? new Map(), news ?? new Map()), false) }
+  return {
+    status: 0,
+    text: textOf('c0ffee', 'before', differenceOf(olds ?? new Map(), news ?? new Map()), {
+      isColored: false,
+      isCut: true,
+    }),
+  }
 }
 const text = (value: string) => ({ ...configMap({ name: 'a', namespace: 'b' }), data: { x: value } })
 const steps = (...names: readonly string[]) => ({

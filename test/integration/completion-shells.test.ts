@@ -39,11 +39,11 @@ const STARTS = {
 /** Each line of keys, what they lead to, and then an empty line again. */
 async function typed(shell: (typeof SHELLS)[number], lines: readonly (readonly [string, string])[]) {
   const steps = lines.flatMap(([keys, shows], i) => [
-    { wait: `go ${i}\\s*\r.*([$>]|\\w#) `, send: keys },
+    { wait: `go ${i}\\s*\r.*([$>]|[\\w~]#) `, send: keys },
     { wait: shows, send: `\u0015echo "g"o ${i + 1}\r` },
   ])
-  const start = [{ wait: '([$>]|\\w#) ', send: `. ${dir}/script.${shell}; echo "g"o 0\r` }]
-  const last = { wait: `go ${lines.length}\\s*\r.*([$>]|\\w#) `, send: '\u0015exit\r' }
+  const start = [{ wait: '([$>]|[\\w~]#) ', send: `. ${dir}/script.${shell}; echo "g"o 0\r` }]
+  const last = { wait: `go ${lines.length}\\s*\r.*([$>]|[\\w~]#) `, send: '\u0015exit\r' }
   const env = { PATH: `${dir}:${process.env['PATH'] ?? ''}`, PS1: '$ ', PROMPT: '$ ' }
   return onTerminal({ argv: STARTS[shell], steps: [...start, ...steps, last], env, cwd: dir })
 }

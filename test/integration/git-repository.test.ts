@@ -18,6 +18,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
 import { uncommitted } from '#sync/git/dirty.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
+import { withWorkTree } from '#sync/git/work-tree.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 
 let repository: GitFolder
@@ -266,4 +268,18 @@ test('changes that no commit holds are told', async () => {
   writeFileSync(join(repository.dir, 'fleet/notes.txt'), '1')
   rmSync(join(repository.dir, 'fleet/gone.ts'))
   expect(await uncommitted(open(), commit, ['fleet'])).toEqual(['fleet/a.ts', 'fleet/gone.ts', 'fleet/new/c.ts'])
+})
+
+test('a work tree is read as if its edits were committed, and without following links', async () => {
+  const commit = repository.commit({ 'fleet/a.ts': '1', 'fleet/gone.ts': '1', 'fleet/same.ts': '1' })
+  writeFileSync(join(repository.dir, 'fleet/a.ts'), '2')
+  rmSync(join(repository.dir, 'fleet/gone.ts'))
+  writeFileSync(join(repository.dir, 'fleet/new.ts'), '3')
+  symlinkSync('/etc/passwd', join(repository.dir, 'fleet/link.ts'))
+  const read = async (from: GitRepository) =>
+    Object.fromEntries(
+      [...(await from.readTree(commit, ['fleet']))].map(([path, bytes]) => [path, Buffer.from(bytes).toString()]),
+    )
+  expect(await read(withWorkTree(open()))).toEqual({ 'fleet/a.ts': '2', 'fleet/new.ts': '3', 'fleet/same.ts': '1' })
+  expect(await read(open())).toEqual({ 'fleet/a.ts': '1', 'fleet/gone.ts': '1', 'fleet/same.ts': '1' })
 })

@@ -2,6 +2,9 @@ import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import { textOf } from './plan.ts'
 
+const PLAIN = { isColored: false, isCut: true }
+const COLORED = { isColored: true, isCut: true }
+
 const difference: ClusterDifference = {
   cluster: 'prod',
   added: 1,
@@ -21,7 +24,7 @@ const difference: ClusterDifference = {
 }
 
 test('how many machines a commit deletes is said last, and in red on a terminal', () => {
-  expect(textOf('c0ffee', undefined, [difference], false)).toBe(
+  expect(textOf('c0ffee', undefined, [difference], PLAIN)).toBe(
     [
       'plan of c0ffee',
       '',
@@ -31,7 +34,7 @@ test('how many machines a commit deletes is said last, and in red on a terminal'
       '',
     ].join('\n'),
   )
-  const lines = textOf('c0ffee', undefined, [difference], true).split('\n')
+  const lines = textOf('c0ffee', undefined, [difference], COLORED).split('\n')
   expect(lines.at(-2)).toBe(
     '\u001b[31m  ! deletes 6 machines: MachineSet a\ufffd[2J (4 of 24); MachineSet b (1 of 3); m-1\u001b[39m',
   )
@@ -47,14 +50,14 @@ test('S25 an object that a cluster may refuse is marked in the plan', () => {
   }
   const plain = { ...one, cluster: 'test' }
   const marked = { ...one, changes: one.changes.map((c) => ({ ...c, isListedOnly: true as const })) }
-  const text = textOf('c0ffee', undefined, [marked, plain], false)
+  const text = textOf('c0ffee', undefined, [marked, plain], PLAIN)
   expect(text).toContain('  ! DaemonSet.apps/shop/a (added; KN3094: refused unless the cluster lists it)\n')
   expect(text).toContain('  + DaemonSet.apps/shop/a\n')
 })
 
 test('nothing is said where no machine is deleted', () => {
   const quiet = { ...difference, machines: { deleted: 0, sets: [], single: [] } }
-  expect(textOf('c0ffee', undefined, [quiet], true)).not.toContain('machine')
+  expect(textOf('c0ffee', undefined, [quiet], COLORED)).not.toContain('machine')
 })
 
 test('S33 keys, values and problems of a commit add no line of their own and no command of a CI runner', () => {
@@ -72,7 +75,33 @@ test('S33 keys, values and problems of a commit add no line of their own and no 
       },
     ],
   }
-  const text = textOf('c0ffee', undefined, [forged], false)
+  const text = textOf('c0ffee', undefined, [forged], PLAIN)
   expect(text.split('\n')).toHaveLength(7)
   expect(text).not.toMatch(/^\s*::|##\[|[\u2028\u202e]/m)
+})
+
+test('clusters with equal changes are one entry', () => {
+  const all = ['a', 'b', 'c'].map((cluster) => ({ ...difference, cluster, removed: cluster === 'c' ? 1 : 2 }))
+  const heads = textOf('c0ffee', undefined, all, PLAIN)
+    .split('\n')
+    .filter((l) => /^\w.*: /.test(l))
+  expect(heads).toEqual([
+    'a, b: 1 to add, 0 to change, 2 to remove, 7 unchanged in each of these 2 clusters',
+    'c: 1 to add, 0 to change, 1 to remove, 7 unchanged',
+  ])
+})
+
+test('values are shortened on a terminal, and whole in a pipe', () => {
+  const [before, after] = [`${'x'.repeat(100)}1`, `${'x'.repeat(100)}2`]
+  const ref = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'a' }
+  const fields = [...Array(20).keys()].map((i) => ({ path: `data.f${i}`, before, after }))
+  const one = {
+    ...difference,
+    changes: [{ change: 'changed' as const, ref, object: 'ConfigMap/default/a', fields, more: 0 }],
+  }
+  const short = textOf('c0ffee', undefined, [one], PLAIN)
+  expect(short).toContain('and 8 more fields')
+  expect(short).not.toContain(before)
+  const whole = textOf('c0ffee', undefined, [one], { isColored: false, isCut: false })
+  expect(whole.split(`"${before}" → "${after}"`)).toHaveLength(21)
 })

@@ -1,13 +1,16 @@
 // `kubenode plan`: what a commit would change, cluster by cluster, without contacting any cluster: renders two commits in the cage and compares them.
 import type { Command } from 'commander'
 import { counted } from '#lib/counted.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
-import { hasColors } from '../paint.ts'
+import { getErrors } from '../get/get-errors.ts'
+import { type Tone, hasColors, paintOf } from '../paint.ts'
 import { withProgress } from '../progress.ts'
 import { VERSION } from '../version.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
@@ -17,6 +20,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 interface PlanOptions {
   readonly commit: string
   readonly base?: string
+  readonly dirty?: true
   readonly cluster?: string
   readonly repo?: string
   readonly path: string
@@ -30,7 +34,11 @@ export function register(program: Command, io: Io): void {
     .command('plan')
     .description('show what a commit changes in each cluster, without touching any')
     .option('--commit <rev>', 'the commit to plan', 'HEAD')
-    .option('--base <rev>', 'the commit to compare with; its first parent when left out')
+    .option(
+      '--base <rev>',
+      'the commit or branch to compare with, such as main; its first parent when left out, with --dirty the commit itself',
+    )
+    .option('--dirty', 'plan the edits of the work tree as if they were committed')
     .option('--cluster <name>', 'only this cluster')
     .option('--repo <dir>', 'the repository; the one around the current folder when left out')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
@@ -41,6 +49,8 @@ export function register(program: Command, io: Io): void {
 }
 
 async function plan(options: PlanOptions, io: Io): Promise<void> {
+  if (options.dirty === true && options.commit !== 'HEAD')
+    throw new KubeNodeError(getErrors.KN1602({ one: '--dirty', other: '--commit' }))
   const [
     { resolve },
     { openLocalRepository },
@@ -48,8 +58,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { processRenderer },
     { renderCommit },
     { differenceOf, hasDifference },
-    { KubeNodeError },
     { uncommitted },
+    { withWorkTree },
     { problemText },
     { versionNote },
   ] = await Promise.all([
@@ -59,8 +69,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/renderer.ts'),
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
-    import('#lib/errors.ts'),
     import('#sync/git/dirty.ts'),
+    import('#sync/git/work-tree.ts'),
     import('#sync/render/problems.ts'),
     import('#sync/render/written-for.ts'),
   ])
@@ -68,20 +78,21 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const commit = await repository.resolve(options.commit)
   const { parents } = await repository.commit(commit)
   const [parent] = parents
-  const base = options.base === undefined ? parent : await repository.resolve(options.base)
+  const isDirty = options.dirty === true
+  const base = options.base === undefined ? (isDirty ? commit : parent) : await repository.resolve(options.base)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   const folders = ['fleet', 'rules'].map((folder) => (options.path === '.' ? folder : `${options.path}/${folder}`))
-  const loose = options.commit === 'HEAD' ? await uncommitted(repository, commit, folders) : []
+  const loose = options.commit === 'HEAD' && !isDirty ? await uncommitted(repository, commit, folders) : []
   if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
-  const render = (id: string) =>
+  const render = (id: string, from: GitRepository = repository) =>
     withProgress(
       io,
       `rendering commit ${id.slice(0, 12)}`,
-      renderCommit(id, { repository, renderer: processRenderer(cage), path: options.path }),
+      renderCommit(id, { repository: from, renderer: processRenderer(cage), path: options.path }),
     )
-  const after = await render(commit)
+  const after = await render(commit, isDirty ? withWorkTree(repository) : repository)
   const before =
     base === undefined ? undefined : await render(base).catch((error: unknown) => nothingBefore(error, options, io))
   const all = differenceOf(before?.targets ?? new Map(), after.targets)
@@ -92,8 +103,23 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   if (options.output === 'json')
-    io.out(shownJson({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }))
-  else io.out(textOf(commit, base, shown, hasColors(io)))
+    io.out(
+      shownJson({
+        commit,
+        ...(isDirty && { dirty: true }),
+        base: base ?? null,
+        cage: after.cage,
+        clusters: shown,
+        problems,
+      }),
+    )
+  else
+    io.out(
+      textOf(isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12), base, shown, {
+        isColored: hasColors(io),
+        isCut: io.isTerminal,
+      }),
+    )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
   for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
@@ -119,32 +145,68 @@ const MARKS = { added: '+', changed: '~', removed: '-' } as const
 const MAX_FIELDS = 12
 const MAX_VALUE_CHARS = 60
 
-export function textOf(
-  commit: string,
-  base: string | undefined,
-  all: readonly ClusterDifference[],
-  isColored: boolean,
-): string {
-  const head = `plan of ${commit.slice(0, 12)}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
-  return shownLine(head) + all.map((d) => clusterText(d, isColored)).join('')
+export interface PlanStyle {
+  readonly isColored: boolean
+  /** On a terminal; a pipe gets every value in full. */
+  readonly isCut: boolean
 }
 
-function clusterText(difference: ClusterDifference, isColored: boolean): string {
-  const { cluster, added, changed, removed, unchanged, changes, problems, machines } = difference
-  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
-  const lines = ['', `${cluster}: ${counts}`, ...changesText(changes), ...problemsText(problems)]
-  const loss = lossText(machines).map((line) =>
-    isColored ? `${RED}${printableLine(line)}${PLAIN}` : printableLine(line),
+export function textOf(
+  what: string,
+  base: string | undefined,
+  all: readonly ClusterDifference[],
+  style: PlanStyle,
+): string {
+  const head = `plan of ${what}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
+  return (
+    shownLine(head) +
+    groupsOf(all)
+      .map((group) => clusterText(group, style))
+      .join('')
   )
-  return [...lines.map(printableLine), ...keptText(machines).map(printableLine), ...loss, ''].join('\n')
 }
+
+/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
+const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
+  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
+]
+
+function clusterText(group: readonly ClusterDifference[], style: PlanStyle): string {
+  const [difference] = group
+  if (difference === undefined) return ''
+  const { added, changed, removed, unchanged, changes, problems, machines } = difference
+  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
+  const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
+  const paint = paintOf(style.isColored)
+  const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
+  const loss = lossText(machines).map((line) => paint('bad', printableLine(line)))
+  return [
+    '',
+    printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
+    ...changesText(changes, style).map(painted),
+    ...problemsText(problems).map(painted),
+    ...keptText(machines).map(printableLine),
+    ...loss,
+    '',
+  ].join('\n')
+}
+
+/** As people know it from diffs. */
+const toneOfMark = (line: string): Tone | undefined =>
+  line.startsWith('  + ')
+    ? 'good'
+    : line.startsWith('  - ') || line.startsWith('  ! ')
+      ? 'bad'
+      : line.startsWith('  ~ ')
+        ? 'warn'
+        : undefined
 
 /** More of either in one cluster is unreadable; the JSON has all. */
 const MAX_OBJECTS = 1_000
 const MAX_PROBLEMS = 100
 
-const changesText = (all: readonly ObjectChange[]): readonly string[] => [
-  ...all.slice(0, MAX_OBJECTS).flatMap(objectText),
+const changesText = (all: readonly ObjectChange[], { isCut }: PlanStyle): readonly string[] => [
+  ...all.slice(0, MAX_OBJECTS).flatMap((change) => objectText(change, isCut)),
   ...andMore(all, MAX_OBJECTS),
 ]
 
@@ -156,8 +218,6 @@ const problemsText = (all: readonly string[]): readonly string[] => [
 const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
   all.length > shown ? [`  … and ${all.length - shown} more`] : []
 
-const RED = '\u001b[31m'
-const PLAIN = '\u001b[39m'
 /** Machines named in the text; the JSON has all. */
 const MAX_NAMES = 5
 
@@ -175,24 +235,26 @@ const keptText = ({ sets }: MachineChanges): readonly string[] =>
     .filter(({ kept }) => kept > 0)
     .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
 
-function objectText({ change, object, fields, more, isListedOnly }: ObjectChange): readonly string[] {
-  const hidden = more + Math.max(0, fields.length - MAX_FIELDS)
+function objectText({ change, object, fields, more, isListedOnly }: ObjectChange, isCut: boolean): readonly string[] {
+  const shown = isCut ? fields.slice(0, MAX_FIELDS) : fields
+  const hidden = more + fields.length - shown.length
   const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
   const mark = isListedOnly === true ? '!' : MARKS[change]
   const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
-  return [`  ${mark} ${object}${unless}`, ...fields.slice(0, MAX_FIELDS).map(fieldText), ...rest]
+  return [`  ${mark} ${object}${unless}`, ...shown.map((f) => fieldText(f, isCut)), ...rest]
 }
 
-function fieldText({ path, before, after }: FieldChange): string {
+function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
+  const value = isCut ? shortValue : jsonText
   if (before === undefined && after === undefined) return `      ${path}: (not shown)`
   if (before === undefined) return `      ${path}: + ${value(after)}`
   if (after === undefined) return `      ${path}: - ${value(before)}`
-  return `      ${path}: ${change(before, after)}`
+  return `      ${path}: ${isCut ? change(before, after) : `${jsonText(before)} → ${jsonText(after)}`}`
 }
 
 const jsonText = (v: unknown): string => JSON.stringify(v) ?? ''
 
-function value(v: unknown): string {
+function shortValue(v: unknown): string {
   const text = jsonText(v)
   return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
 }

@@ -13,7 +13,7 @@ def size(fd, cols, rows):
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 
-ESCAPE = re.compile("\x1b(\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07|[()][A-Z0-9]|[=>])")
+ESCAPE = re.compile("\x1b(\\[[0-9;?]*[A-Za-z]|\\][^\x07]*\x07|[()][A-Z0-9]|[=>])|[\x07\x08]")
 
 
 def plain(text):
