@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import https from 'node:https'
+import tls from 'node:tls'
 import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +16,8 @@ import { ArtifactServer } from './server.ts'
 
 const NOW = Date.now()
 const pair = planned({}, ['127.0.0.1'], NOW)
+/** What buffers on the way may take before the connection is closed. */
+const MOST_READ = 64 * 1024 * 1024
 const BYTES = Buffer.from('0123456789')
 const ETAG = `"sha256-${createHash('sha256').update(BYTES).digest('hex')}"`
 
@@ -145,6 +148,30 @@ test.each([
 
 test.each(['PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'])('%s is refused', async (method) => {
   expect((await ask('/a/b/x.tgz', {}, method)).status).toBe(405)
+})
+
+test.each([
+  ['of a stated length', 'PUT', 'content-length: 10000000000'],
+  ['in chunks', 'POST', 'transfer-encoding: chunked'],
+  ['of a GET', 'GET', 'content-length: 10000000000'],
+])('an upload %s is not read to its end', async (_, method, length) => {
+  const socket = tls.connect({ host: '127.0.0.1', port, ca: pair.ca, servername: '' })
+  let said = ''
+  let sent = 0
+  socket.on('data', (chunk: Buffer) => void (said += chunk.toString()))
+  socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.write(`${method} /in HTTP/1.1\r\nhost: 127.0.0.1\r\n${length}\r\n\r\n`)
+  const block = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536), Buffer.from('\r\n')])
+  const more = (): void => {
+    if (socket.destroyed || sent > MOST_READ) return
+    sent += block.length
+    socket.write(block, more)
+  }
+  more()
+  await closed
+  expect(said).toMatch(method === 'GET' ? /^HTTP\/1\.1 200/ : /^HTTP\/1\.1 405/)
+  expect(sent).toBeLessThan(MOST_READ)
 })
 
 test('a client that pins another authority gets nothing', async () => {

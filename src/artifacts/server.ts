@@ -63,7 +63,13 @@ export class ArtifactServer {
       },
     )
     this.#server.on('tlsClientError', (_, socket) => socket.destroy())
-    boundConnections(this.#server, { most: MOST_CONNECTIONS, longestRequestMs: LONGEST_REQUEST_MS, clock, log })
+    boundConnections(this.#server, {
+      most: MOST_CONNECTIONS,
+      longestRequestMs: LONGEST_REQUEST_MS,
+      shares: true,
+      clock,
+      log,
+    })
   }
 
   /** For connections from now on. */
@@ -91,6 +97,8 @@ export class ArtifactServer {
     response.setTimeout(STALLED_MS, () => response.destroy())
     response.setHeader('x-content-type-options', 'nosniff')
     const { method = '', url = '/' } = request
+    // Otherwise what is uploaded is read and thrown away for as long as it comes.
+    if (hasBody(request)) response.setHeader('connection', 'close')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
       return say(response, 405, 'method not allowed; use GET')
@@ -159,6 +167,9 @@ export class ArtifactServer {
     else response.destroy()
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 
 const isSame = (tag: string, etag: string): boolean => [etag, `W/${etag}`, '*'].includes(tag.trim())
 

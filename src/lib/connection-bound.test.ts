@@ -32,6 +32,21 @@ describe('which connection gives its place to the newcomer', () => {
 })
 
 test.each([
+  [
+    'the oldest request of the peer that holds the most',
+    [atWork('a2', 'a', 2), atWork('a1', 'a', 1), atWork('a3', 'a', 3)],
+    'a1',
+  ],
+  ['the newcomer, where no peer has two more than its own', [atWork('a1', 'a', 1), atWork('a2', 'a', 2)], 'newcomer'],
+  ['the newcomer of the peer that holds the most', [atWork('b1', 'b', 1), atWork('b2', 'b', 2)], 'newcomer'],
+  ['one that asks nothing, before any request', [atWork('a1', 'a', 1), atWork('a2', 'a', 2), asked('k', 'c', 9)], 'k'],
+] as const)('where peers share their places: %s', (_, held, id) => {
+  const within = NOW - LONGEST_MS
+  const recent = held.map((h) => ({ ...h, ...(h.busySince !== undefined && { busySince: within + h.busySince }) }))
+  expect(connectionToDrop([...recent, newcomer], NOW, LONGEST_MS, true)?.id).toBe(id)
+})
+
+test.each([
   ['10.0.0.1', '10.0.0.1'],
   ['::ffff:10.0.0.1', '::ffff:10.0.0.1'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

@@ -14,6 +14,8 @@ export interface ConnectionBound {
   /** A request that takes longer keeps no place. */
   readonly longestRequestMs: number
   readonly silentMs?: number
+  /** Where all places serve a request, the peer with the most of them gives one to a peer with fewer; without it the newcomer is dropped. */
+  readonly shares?: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -31,12 +33,13 @@ export interface Held {
 
 /**
  * Connections that never sent a request go first: of the peer that holds the most of them, the one idle longest. The last of `held` is the newcomer, which is
- * dropped only if all others serve a request.
+ * dropped only if all others serve a request, unless they share: then the peer with the most requests gives up its oldest to a peer that has at least two fewer.
  */
 export function connectionToDrop<T extends Held>(
   held: readonly T[],
   now: number,
   longestRequestMs: number,
+  shares = false,
 ): T | undefined {
   const isAtWork = ({ busySince }: Held) => busySince !== undefined && now - busySince <= longestRequestMs
   const idle = held.slice(0, -1).filter((h) => !isAtWork(h))
@@ -46,7 +49,17 @@ export function connectionToDrop<T extends Held>(
   for (const { from } of candidates) counts.set(from, (counts.get(from) ?? 0) + 1)
   const most = Math.max(0, ...counts.values())
   const ofGreatest = candidates.filter((h) => counts.get(h.from) === most)
-  return ofGreatest.toSorted((a, b) => a.quietSince - b.quietSince)[0] ?? held.at(-1)
+  const quietest = ofGreatest.toSorted((a, b) => a.quietSince - b.quietSince)[0]
+  return quietest ?? (shares ? ofGreediest(held) : undefined) ?? held.at(-1)
+}
+
+/** One peer that reads slowly on every connection must not keep out all others. The oldest request loses the place: a download continues where it was cut. */
+function ofGreediest<T extends Held>(held: readonly T[]): T | undefined {
+  const peers = Map.groupBy(held, (h) => h.from)
+  const [greediest = []] = [...peers.values()].toSorted((a, b) => b.length - a.length)
+  const own = peers.get(held.at(-1)?.from ?? '')?.length ?? 0
+  if (greediest.length < own + 2) return undefined
+  return greediest.toSorted((a, b) => (a.busySince ?? 0) - (b.busySince ?? 0))[0]
 }
 
 export function networkOf(address: string): string {
@@ -73,7 +86,7 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 
 /** For servers over HTTP and HTTPS, before they listen. */
 export function boundConnections(server: Pick<Server, 'prependListener'>, bound: ConnectionBound): void {
-  const { most, longestRequestMs, silentMs = SILENT_MS, clock } = bound
+  const { most, longestRequestMs, silentMs = SILENT_MS, shares = false, clock } = bound
   const open = new Map<string, Open>()
   const dropped = dropLog(bound)
 
@@ -102,7 +115,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
       if (open.get(peer) === opened) open.delete(peer)
     })
     if (open.size <= most) return
-    const victim = connectionToDrop([...open.values()], clock.monotonic(), longestRequestMs)
+    const victim = connectionToDrop([...open.values()], clock.monotonic(), longestRequestMs, shares)
     if (victim === undefined) return
     // At once: its close comes later, and the place is needed now.
     open.delete(victim.peer)

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
+import { RepeatedLine } from '#lib/repeated-line.ts'
 import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -63,6 +64,7 @@ export class MetricsServer implements Part {
   readonly #access: MetricsAccess
   readonly #known: KnownSince
   readonly #end = new AbortController()
+  readonly #trouble: RepeatedLine
   #server: Server | undefined
   #pair: Pair | undefined
   #following: Promise<void> = Promise.resolve()
@@ -71,6 +73,7 @@ export class MetricsServer implements Part {
     this.#options = options
     this.#access = new MetricsAccess(options)
     this.#known = new KnownSince(options.clock)
+    this.#trouble = new RepeatedLine(options.clock)
   }
 
   /** The port in use; undefined while not listening. */
@@ -112,9 +115,11 @@ export class MetricsServer implements Part {
     try {
       pair = await this.#keys()
     } catch (e) {
-      log.error('cannot read the certificate of the metrics', { error: messageOf(e) })
+      const due = this.#trouble.due(messageOf(e))
+      if (due !== undefined) log.error('cannot read the certificate of the metrics', { error: messageOf(e), ...due })
       return
     }
+    this.#trouble.ended()
     if (this.#server === undefined) {
       this.#server = await this.#listen(pair)
       log.info('serving metrics', { port: this.port })

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { FINALIZERS } from '#api/names.ts'
-import { definitionType } from '#cli/install/observe.ts'
+import { definitionType, deploymentType } from '#cli/install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { type KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -24,6 +24,7 @@ import {
 
 let world: InstallWorld
 
+const deployments = deploymentType
 const nodes = coreKind('Node')
 const pods = coreKind('Pod')
 
@@ -222,6 +223,48 @@ describe('one after the other on one server', () => {
     expect((await world.admin.get(definitionType, key))?.['status']).toMatchObject({ storedVersions: ['v1alpha1'] })
   })
 
+  test('a field that never changes is reported with the object to delete, and the next run finishes', async () => {
+    const release = releaseOf('0.2.0')
+    const renamed = (o: KubeObject): KubeObject => {
+      if (o.kind !== 'Deployment' || o.metadata.name !== 'kubenode-artifacts') return o
+      const spec = o['spec'] as { readonly template: KubeObject }
+      const labels = { ...spec.template.metadata.labels, selects: 'anew' }
+      const template = { ...spec.template, metadata: { ...spec.template.metadata, labels } }
+      return { ...o, spec: { ...spec, selector: { matchLabels: labels }, template } }
+    }
+    const bound = (o: KubeObject): KubeObject =>
+      o.kind === 'ClusterRoleBinding' && o.metadata.name === 'kubenode:defender'
+        ? { ...o, roleRef: { ...(o['roleRef'] as object), name: 'kubenode:other' } }
+        : o
+    const [binding] = release.objects.filter((o) => bound(o) !== o)
+    await expect(world.install({ ...release, objects: release.objects.map(bound) }, {})).rejects.toThrow(
+      /^KN1437: ClusterRoleBinding\.rbac\.authorization\.k8s\.io\/kubenode:defender cannot be changed .*roleRef.*kubectl delete clusterrolebinding\.rbac\.authorization\.k8s\.io kubenode:defender, then run/,
+    )
+    expect(binding).toBeDefined()
+    const changed = { ...release, objects: release.objects.map(renamed) }
+    await expect(world.install(changed)).rejects.toThrow(
+      /^KN1437: Deployment\.apps\/kubenode-system\/kubenode-artifacts cannot be changed .*spec\.selector.*kubectl delete deployment\.apps kubenode-artifacts -n kubenode-system, then run/,
+    )
+    await world.admin.delete(deployments, { namespace: 'kubenode-system', name: 'kubenode-artifacts' })
+    await world.install(changed)
+    await world.admin.delete(deployments, { namespace: 'kubenode-system', name: 'kubenode-artifacts' })
+    await world.install(release)
+  })
+
+  test('what people scaled is set back by the next run, and what they added stays', async () => {
+    const key = { namespace: 'kubenode-system', name: 'kubenode-defender' }
+    const now = await world.admin.get(deployments, key)
+    const metadata = { ...now?.metadata, annotations: { ...now?.metadata.annotations, 'example.org/team': 'base' } }
+    const edited = { ...now, metadata, spec: { ...(now?.['spec'] as object), replicas: 4 } } as KubeObject
+    await world.admin.update(deployments, edited, { fieldManager: 'kubectl-edit' })
+    await world.install(releaseOf('0.2.0'))
+    const after = await world.admin.get(deployments, key)
+    expect([
+      (after?.['spec'] as { replicas?: number }).replicas,
+      after?.metadata.annotations?.['example.org/team'],
+    ]).toEqual([2, 'base'])
+  })
+
   test('permits that are still granted stop an uninstall until they end', async () => {
     await userPod()
     await rollout()
@@ -235,15 +278,8 @@ describe('one after the other on one server', () => {
 
   test('fields that another tool manages are not taken from it', async () => {
     const [deployment] = releaseOf('0.2.0').objects.filter((o) => o.kind === 'Deployment')
-    const type: ResourceType = {
-      group: 'apps',
-      version: 'v1',
-      kind: 'Deployment',
-      plural: 'deployments',
-      namespaced: true,
-    }
     const other = { ...deployment, spec: { ...(deployment?.['spec'] as object), replicas: 5 } } as KubeObject
-    await world.admin.apply(type, other, { fieldManager: 'argocd-controller', force: true })
+    await world.admin.apply(deployments, other, { fieldManager: 'argocd-controller', force: true })
     await expect(world.install(releaseOf('0.2.0'))).rejects.toThrow(
       /^KN1419: Deployment\.apps\/kubenode-system\/kubenode-defender is managed by argocd-controller: \.spec\.replicas/,
     )

@@ -60,7 +60,20 @@ function refusal(
     return new KubeNodeError(installErrors.KN1419({ object: text, managers, fields: fieldsOf(others) }))
   }
   const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+  if (FIXED_FOREVER.test(why))
+    return new KubeNodeError(installErrors.KN1437({ object: text, why, command: deletionOf(object) }), {
+      cause: outcome.error,
+    })
   return new KubeNodeError(installErrors.KN1420({ object: text, why }), { cause: outcome.error })
+}
+
+/** In the words of a server: selectors of Deployments, addresses of Services, roles of bindings, types of Secrets. */
+const FIXED_FOREVER = /field is immutable|may not change once set|cannot change roleRef|updates to .* are forbidden/
+
+function deletionOf({ apiVersion, kind, metadata: { name = '', namespace } }: KubeObject): string {
+  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/') : []
+  const what = group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
+  return `kubectl delete ${what} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
 }
 
 const MOST_FIELDS = 5
