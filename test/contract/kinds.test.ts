@@ -78,10 +78,10 @@ describe.each(SERVERS)('on %s', (_, start) => {
     const until = performance.now() + ESTABLISHED_WITHIN_MS
     for (;;) {
       const definition = await client.get(DEFINITIONS, { name })
-      const { conditions = [] } = (definition?.['status'] ?? {}) as {
-        conditions?: readonly { type: string; status: string }[]
+      const { conditions } = (definition?.['status'] ?? {}) as {
+        conditions?: readonly { type: string; status: string }[] | null
       }
-      if (conditions.some((c) => c.type === 'Established' && c.status === 'True')) return
+      if (conditions?.some((c) => c.type === 'Established' && c.status === 'True')) return
       if (performance.now() > until) throw new Error(`${name} is not established: ${JSON.stringify(conditions)}`)
       await sleep(50)
     }

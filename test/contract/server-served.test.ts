@@ -62,8 +62,10 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       // a real server learns of a binding a moment later
       await vi.waitFor(async () => expect(said(await put())).toEqual(cannot(as, name)), 10_000)
       expect((await api.get(`${leases()}/${name}`)).code).toBe(404)
-      await api.made(leases(), lease(name))
-      expect((await put()).code).toBe(200)
+      const { metadata } = await api.made(leases(), lease(name))
+      // A Lease is updated over a version only.
+      const object = { ...lease(name), metadata }
+      expect((await api.put(`${leases()}/${name}`, object, { as })).code).toBe(200)
     })
     test.concurrent('needs it for a dry run too', async () => {
       const as = await someone(['update'])
@@ -560,11 +562,11 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       expect(said(await api.post(`${policies}?dryRun=All`, policy(reason)))).toEqual([
         422,
         has(
-          `spec.validations[1].reason: Unsupported value: ${JSON.stringify(reason)}: supported values: "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"`,
+          `spec.validations[1].reason: Unsupported value: ${JSON.stringify(reason)}: supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"`,
         ),
       ])
     })
-    test.concurrent.each(['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'])(
+    test.concurrent.each(['Forbidden', 'Invalid', 'RequestEntityTooLarge'])(
       'with the reason %s is taken',
       async (reason) => {
         expect((await api.post(`${policies}?dryRun=All`, policy(reason))).code).toBe(201)

@@ -22,7 +22,13 @@ let world: InstallWorld | undefined
 beforeAll(async () => {
   if (whyNot !== undefined) return
   const flags = { 'kube-controller-manager': [`--controllers=${CONTROLLERS}`] }
-  world = await startInstallWorld(() => startControlPlane({ flags }))
+  const w = await startInstallWorld(() => startControlPlane({ flags }))
+  world = w
+  // As in any cluster that is older than a few seconds: pods are tried in this namespace.
+  await eventually(
+    () => w.admin.raw({ method: 'GET', path: '/api/v1/namespaces/default/serviceaccounts/default' }),
+    ({ status }) => status === 200,
+  )
 }, PATIENCE_MS)
 afterAll(() => world?.stop())
 beforeEach((context) => {

@@ -167,7 +167,7 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
 }
 
 /** Allowed reasons of a refusal: clients act on these words. */
-const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']
+const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 
 /** What a policy must be meant for. */
 export function constraintProblems(spec: Fields): FieldProblem[] {

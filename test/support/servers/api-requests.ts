@@ -62,8 +62,16 @@ export class Requests {
   readonly #url: URL
   readonly #admin: Agent
   readonly #bare: Agent
+  readonly #lacksAccounts: boolean
 
-  constructor({ url, ca, cert, key }: Pick<RunningServer, 'url' | 'ca' | 'cert' | 'key'>) {
+  constructor({
+    url,
+    ca,
+    cert,
+    key,
+    lacksAccounts = false,
+  }: Pick<RunningServer, 'url' | 'ca' | 'cert' | 'key' | 'lacksAccounts'>) {
+    this.#lacksAccounts = lacksAccounts
     this.#url = new URL(url)
     this.#admin = new Agent({ keepAlive: true, ca, cert, key })
     this.#bare = new Agent({ keepAlive: true, ca })
@@ -140,6 +148,8 @@ export class Requests {
   async namespace(prefix: string): Promise<string> {
     const name = fresh(prefix)
     await this.made('/api/v1/namespaces', { metadata: { name } })
+    if (this.#lacksAccounts)
+      await this.made(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: 'default' } })
     return name
   }
 

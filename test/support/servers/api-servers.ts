@@ -51,7 +51,10 @@ export async function startEmbedded(options: ApiServerOptions = {}): Promise<Run
 }
 
 /** With its plugins and authorizers as kubeadm has them, and no controller manager. */
-const startReal = (): Promise<RunningServer> => startControlPlane({ bare: true })
+const startReal = async (): Promise<RunningServer> => ({
+  ...(await startControlPlane({ bare: true })),
+  lacksAccounts: true,
+})
 
 const whyNot = whyNoPrograms(['etcd', 'kube-apiserver'])
 if (whyNot !== undefined) process.stderr.write(`a real kube-apiserver: not run, ${whyNot}\n`)

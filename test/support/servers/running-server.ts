@@ -7,5 +7,7 @@ export interface RunningServer {
   readonly key: string
   /** A file for kubectl, in a folder that goes with the server. */
   readonly kubeconfig: string
+  /** It refuses pods in a namespace without its default account, and nothing makes one. */
+  readonly lacksAccounts?: boolean
   stop(): Promise<void>
 }
