@@ -238,12 +238,12 @@ describe('one after the other on one server', () => {
         : o
     const [binding] = release.objects.filter((o) => bound(o) !== o)
     await expect(world.install({ ...release, objects: release.objects.map(bound) }, {})).rejects.toThrow(
-      /^KN1437: ClusterRoleBinding\.rbac\.authorization\.k8s\.io\/kubenode:defender cannot be changed .*roleRef.*kubectl delete clusterrolebinding\.rbac\.authorization\.k8s\.io kubenode:defender, then run/,
+      /^KN1438: ClusterRoleBinding\.rbac\.authorization\.k8s\.io\/kubenode:defender cannot be changed .*roleRef.*kubectl delete clusterrolebinding\.rbac\.authorization\.k8s\.io kubenode:defender, then run/,
     )
     expect(binding).toBeDefined()
     const changed = { ...release, objects: release.objects.map(renamed) }
     await expect(world.install(changed)).rejects.toThrow(
-      /^KN1437: Deployment\.apps\/kubenode-system\/kubenode-artifacts cannot be changed .*spec\.selector.*kubectl delete deployment\.apps kubenode-artifacts -n kubenode-system, then run/,
+      /^KN1438: Deployment\.apps\/kubenode-system\/kubenode-artifacts cannot be changed .*spec\.selector.*kubectl delete deployment\.apps kubenode-artifacts -n kubenode-system, then run/,
     )
     await world.admin.delete(deployments, { namespace: 'kubenode-system', name: 'kubenode-artifacts' })
     await world.install(changed)
@@ -260,7 +260,7 @@ describe('one after the other on one server', () => {
     await world.install(releaseOf('0.2.0'))
     const after = await world.admin.get(deployments, key)
     expect([
-      (after?.['spec'] as { replicas?: number }).replicas,
+      (after?.['spec'] as { replicas?: number } | undefined)?.replicas,
       after?.metadata.annotations?.['example.org/team'],
     ]).toEqual([2, 'base'])
   })

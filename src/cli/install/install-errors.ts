@@ -142,12 +142,12 @@ export const installErrors = errorTable({
     text: 'check {name} cannot be ignored: objects of others would be lost or replaced',
     next: 'correct what kubenode check --pre reports about it',
   },
-  KN1437: {
-    text: '{object} cannot be changed into what this version needs: {why}',
-    next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',
-  },
   KN1436: {
     text: 'NetworkPolicies have no effect in this cluster: {plugins} does not enforce them',
     next: 'every pod reaches the ports of KubeNode and pods that render commits reach the network; add a plugin that enforces them, or accept it',
+  },
+  KN1438: {
+    text: '{object} cannot be changed into what this version needs: {why}',
+    next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',
   },
 })

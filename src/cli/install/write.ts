@@ -61,7 +61,7 @@ function refusal(
   }
   const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
   if (FIXED_FOREVER.test(why))
-    return new KubeNodeError(installErrors.KN1437({ object: text, why, command: deletionOf(object) }), {
+    return new KubeNodeError(installErrors.KN1438({ object: text, why, command: deletionOf(object) }), {
       cause: outcome.error,
     })
   return new KubeNodeError(installErrors.KN1420({ object: text, why }), { cause: outcome.error })
