@@ -13,7 +13,7 @@ import type { Names } from './candidates.ts'
 import type { Typed } from './typed.ts'
 
 /** Of the whole question, with its connection. */
-export const ASK_MS = 300
+const ASK_MS = 300
 /** Pressing the key again asks nothing; a new object appears soon. */
 const KEEP_MS = 10_000
 /** Without a name, or an answer. */

@@ -39,7 +39,7 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
   }
 }
 
-export interface Seen {
+interface Seen {
   readonly sets: readonly MachineComponentSet[]
   readonly releases: readonly Release[]
 }
@@ -70,7 +70,7 @@ async function listed<T>(list: () => Promise<{ readonly items: readonly T[] }>):
   }
 }
 
-export interface Picture {
+interface Picture {
   readonly state: 'InProgress' | 'Done' | 'Failed'
   readonly lines: readonly string[]
 }
@@ -79,7 +79,7 @@ export interface Picture {
 const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
-export function pictureOf({ sets, releases }: Seen, now: number): Picture {
+function pictureOf({ sets, releases }: Seen, now: number): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
     ? 'Failed'

@@ -20,7 +20,7 @@ const FORMS = 'wide, name, json, yaml, jsonpath=TEMPLATE, custom-columns=HEAD:PA
 export const formOption = (): Option =>
   new Option('-o, --output <form>', `form of the output: ${FORMS}`).argParser((text: string) => formOf(text))
 
-export function formOf(text: string): Form {
+function formOf(text: string): Form {
   if (text === 'wide') return { kind: 'table', isWide: true }
   if (text === 'name' || text === 'json' || text === 'yaml') return { kind: text }
   const [, word, rest] = /^(jsonpath|custom-columns)=(.*)$/s.exec(text) ?? []

@@ -13,7 +13,7 @@ export type Step =
   | { readonly kind: 'filter'; readonly filter: Filter }
 
 export type Operand = { readonly path: readonly Step[] } | { readonly value: string | number | boolean }
-export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
+type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
 
 export interface Filter {
   readonly left: Operand

@@ -4,7 +4,7 @@ const GAP = 3
 /** A narrower column says nothing; rows then wrap. */
 const MIN_WIDTH = 6
 
-export const cut = (text: string, width: number): string =>
+const cut = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
 const total = (widths: readonly number[]): number => widths.reduce((sum, w) => sum + w + GAP, -GAP)

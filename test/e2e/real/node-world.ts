@@ -16,7 +16,7 @@ const WEB = '/bin/busybox'
 const WEB_IMAGE = 'kubenode.test/web:1'
 const WEB_PORT = 8080
 /** A busy machine takes ten times as long as an idle one. */
-export const PATIENCE_MS = 400_000
+const PATIENCE_MS = 400_000
 
 export const POOL_LABEL = 'alibabacloud.com/nodepool-id=hosts'
 
