@@ -131,6 +131,10 @@ export const isPinned = (record: ComponentRecord, target: Tried): boolean =>
 /** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
 
+/** Nothing of ours is in its place, and nothing is about to be: what runs under its name is the host's. */
+export const isLeftToHost = (record: Pick<ComponentRecord, 'current' | 'open'> | undefined): boolean =>
+  record === undefined || (record.current === undefined && record.open === undefined)
+
 /** No other version is being prepared for this component. */
 export const isAtRest = ({ state }: ComponentRecord): boolean =>
   state === 'Healthy' || state === 'Degraded' || state === 'RolledBack' || state === 'Failed'

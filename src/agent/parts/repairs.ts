@@ -1,5 +1,6 @@
 // The part that carries out repairs ordered by the Machine, and counts how they ended.
 import type { AllComponents } from '../components/all-components.ts'
+import { isLeftToHost } from '../components/record.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import type { Detection } from '../detect/detection.ts'
 import { writeDurably } from '../files/durable.ts'
@@ -55,9 +56,10 @@ function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPor
   const { files, dir, clock, log, facts, client, fetcher, platform, environment, systemctl } = ground
   return {
     ask: async (component, kind) => {
-      const isOurs = components.workers.some((w) => w.component === component)
-      const isLeft = isOurs || kind !== 'Restart' || systemctl === undefined || dir.root !== '/'
-      const found = isLeft ? undefined : await restartHostService(systemctl, component)
+      // One that left, and one that is only staged, are the host's: it repairs its own.
+      const worker = components.workers.find((w) => w.component === component)
+      const ofHost = isLeftToHost(worker?.record) && kind === 'Restart' && dir.root === '/'
+      const found = ofHost && systemctl !== undefined ? await restartHostService(systemctl, component) : undefined
       return found ?? components.ask(component, kind)
     },
     cleanDisk: (wanted, stop) => cleanDisk({ dir, clock }, wanted, stop),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { UnitState } from '../supervise/systemd/systemctl.ts'
+import { isLeftToHost, type ComponentRecord } from '../components/record.ts'
 import { restartHostService } from './host-service.ts'
 
 const UNIT: UnitState = {
@@ -56,4 +57,14 @@ test.each<[string, string, Partial<UnitState>, boolean, unknown, readonly string
   ['any other service of the host', 'sshd', {}, false, undefined, []],
 ])('%s', async (_, service, state, isStopped, result, runs) => {
   expect(await restarted(service, state, isStopped)).toEqual({ result, runs })
+})
+
+const slot = { id: 'a-0', digest: 'a', version: '1' }
+test.each<[string, Pick<ComponentRecord, 'current' | 'open'> | undefined, boolean]>([
+  ['no component', undefined, true],
+  ['a component that is only staged, as in a preview', {}, true],
+  ['a component that is switched for the first time', { open: {} as NonNullable<ComponentRecord['open']> }, false],
+  ['a component', { current: slot }, false],
+])('the host repairs its own service: %s', (_, record, isHosts) => {
+  expect(isLeftToHost(record)).toBe(isHosts)
 })

@@ -170,7 +170,7 @@ describe('nodes that kubeadm made', () => {
     const permits = new Set((await world.permits()).map((p) => p.metadata.name))
     world.commit(wanted(kubelet[2], containerd[0]), 'kubelet: broken')
     const failed = await world.settled('the failure', async () => {
-      const { out } = await world.kubectl.run('get machinecomponentset nodes -o jsonpath={.status.blockedRevisions}')
+      const { out } = await world.kubectl.run('get machinecomponentset nodes -o jsonpath={.status.revisions.blocked}')
       return out === '' || out === '[]' ? undefined : out
     })
     expect(failed).toContain('kubelet')
