@@ -97,7 +97,7 @@ export class ArtifactServer {
     response.setTimeout(STALLED_MS, () => response.destroy())
     response.setHeader('x-content-type-options', 'nosniff')
     const { method = '', url = '/' } = request
-    // Otherwise what is uploaded is read and thrown away for as long as it comes.
+    // Otherwise an upload is read and thrown away for as long as it comes.
     if (hasBody(request)) response.setHeader('connection', 'close')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
