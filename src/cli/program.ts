@@ -65,6 +65,9 @@ const COMMANDS = [
   whyNot,
 ]
 
+/** Of the column of descriptions; in narrower windows the terminal breaks the lines. */
+const MIN_HELP_WIDTH = 20
+
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')
     .description('Runs the nodes of many Kubernetes clusters from git.')
@@ -78,7 +81,11 @@ export function buildProgram(io: Io): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('(run kubenode --help, or kubenode COMMAND --help)')
     .helpCommand(false)
-    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => paintOf(true)('strong', title) })
+    .configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap: MIN_HELP_WIDTH,
+      styleTitle: (title) => paintOf(true)('strong', title),
+    })
   const shown = ioFor(program, io)
   for (const { register } of COMMANDS) register(program, shown)
   prepare(program, io)

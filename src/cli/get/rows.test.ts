@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { hasColors, paintOf, toneOf } from '../paint.ts'
+import { alignedRows } from './rows.ts'
+
+const ROWS = [
+  ['NAME', 'READY', 'MESSAGE'],
+  ['n-1', 'True', 'all components are healthy and serve'],
+  ['a-long-name-of-a-node', 'False', 'x'],
+]
+
+test('columns are as wide as their widest cell, and no line ends in blanks', () => {
+  expect(
+    alignedRows([
+      ['A', 'B'],
+      ['long', ''],
+      ['x', 'y'],
+    ]),
+  ).toBe('A      B\nlong\nx      y')
+})
+
+test('on a terminal the widest column is shortened with a mark; the name is not', () => {
+  expect(alignedRows(ROWS, 50).split('\n')).toEqual([
+    'NAME                    READY   MESSAGE',
+    'n-1                     True    all components ar…',
+    'a-long-name-of-a-node   False   x',
+  ])
+})
+
+test('what is cut fits, says so, and a pipe gets everything', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 60 }).map((s) => s.trim())
+  const rows = fc.array(fc.tuple(fc.constant('n'), cell, cell, cell), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(rows, fc.integer({ min: 40, max: 200 }), (all, width) => {
+      const lines = alignedRows(all, width).split('\n')
+      for (const [i, line] of lines.entries()) {
+        expect(line.length).toBeLessThanOrEqual(width)
+        const isWhole = (all[i] ?? []).every((c) => line.includes(c))
+        expect(isWhole || line.includes('…')).toBe(true)
+      }
+      expect(alignedRows(all)).not.toContain('…')
+    }),
+  )
+})
+
+test('colors change no text and no width', () => {
+  const paint = paintOf(true)
+  const painted = alignedRows(ROWS, 50, { paint: (i, text) => paint(toneOf(ROWS[0]?.[i] ?? '', text), text) })
+  expect(painted).toContain('\u001b[31mFalse\u001b[39m')
+  // oxlint-disable-next-line no-control-regex
+  expect(painted.replaceAll(/\u001b\[\d+m/g, '')).toBe(alignedRows(ROWS, 50))
+})
+
+test.each([
+  ['a terminal', { isTerminal: true, env: {} }, true],
+  ['a pipe', { isTerminal: false, env: {} }, false],
+  ['NO_COLOR', { isTerminal: true, env: { NO_COLOR: '1' } }, false],
+  ['an empty NO_COLOR', { isTerminal: true, env: { NO_COLOR: '' } }, true],
+  ['a dumb terminal', { isTerminal: true, env: { TERM: 'dumb' } }, false],
+  ['--color=always in a pipe', { color: 'always', isTerminal: false, env: { NO_COLOR: '1' } }, true],
+  ['--color=never on a terminal', { color: 'never', isTerminal: true, env: {} }, false],
+] as const)('%s', (_, io, want) => expect(hasColors(io)).toBe(want))

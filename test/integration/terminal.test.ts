@@ -1,0 +1,58 @@
+// The program on a pseudo-terminal: colors, the width of the window, and Ctrl-C, as a person meets them.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type Server, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hasPython, onTerminal, plainText } from '#test/support/tools/terminal.ts'
+
+const KUBENODE = join(import.meta.dirname, '../../bin/kubenode')
+
+/** Accepts connections and never answers, as a server behind a broken network. */
+let silent: Server
+let dir = ''
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'kubenode-terminal-'))
+  silent = createServer(() => undefined)
+  await new Promise<void>((done) => void silent.listen(0, '127.0.0.1', () => done()))
+  const { port } = silent.address() as { port: number }
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${port}` } }],
+    users: [{ name: 'u', user: { token: 't' } }],
+  }
+  writeFileSync(join(dir, 'kubeconfig'), JSON.stringify(kubeconfig))
+})
+afterAll(() => {
+  silent.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+beforeEach((context) => {
+  if (!hasPython()) context.skip('python3 is not installed: it opens the pseudo-terminal')
+})
+
+test('the help is colored on a terminal, not with NO_COLOR, and fits a narrow window', async () => {
+  const argv = [KUBENODE, 'help', 'get']
+  const [colored, plain] = await Promise.all([
+    onTerminal({ argv, steps: [], cols: 60, cwd: dir }),
+    onTerminal({ argv, steps: [], cols: 60, cwd: dir, env: { NO_COLOR: '1' } }),
+  ])
+  expect([colored.code, colored.shown]).toEqual([0, expect.stringContaining('\u001b[1mUsage:')])
+  expect(plain.shown).not.toContain('\u001b[')
+  const lines = plain.shown.split('\r\n')
+  expect(lines.filter((l) => l.length > 60)).toEqual([])
+})
+
+test('Ctrl-C ends a command that waits at once, with 130 and a line of its own', async () => {
+  const { shown, code, late } = await onTerminal({
+    argv: [KUBENODE, 'get', 'machines', '--kubeconfig', join(dir, 'kubeconfig')],
+    steps: [{ wait: 'waiting for https://127', send: '\u0003' }],
+    cwd: dir,
+  })
+  expect([late, code]).toEqual([false, 130])
+  expect(plainText(shown)).toMatch(/\n$/)
+  expect(plainText(shown)).not.toMatch(/KN1000|Error|at .*\.ts/)
+})
