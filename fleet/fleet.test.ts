@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { App } from 'cdk8s'
+import { ClusterChart } from 'kubenode/constructs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
@@ -11,6 +13,7 @@ import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { createValidator } from '#api/validate.ts'
 import { agentConfigMapProblems } from '#declared/agent-config.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { declareMachines } from './machines/workers.ts'
 
 const root = join(import.meta.dirname, '..')
 let out = ''
@@ -102,3 +105,12 @@ test('faults of a whole machine are repaired where it is tried, and only shown i
     'hub.k8s.yaml': [],
   })
 }, 30_000)
+
+test('a cluster without demo machines has neither their set nor its components, which would be Stalled there', () => {
+  const charts = [0, 1].map((workers) => {
+    const chart = new ClusterChart(new App({ outdir: out }), `of-${workers}`)
+    declareMachines(chart, { name: 'pre', stage: 'pre', workers, hasHosts: false })
+    return (chart.toJson() as readonly KubeObject[]).map((o) => o.kind)
+  })
+  expect(charts).toEqual([[], ['MachineSet', 'MachineComponentSet']])
+})

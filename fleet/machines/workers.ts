@@ -10,6 +10,8 @@ const WORKERS = { 'kubenode.io/pool': 'workers' }
 const SOAK = { test: '1s', pre: '1s', prod: '2s' } as const
 
 export function declareMachines(chart: ClusterChart, { workers, stage }: FleetCluster): void {
+  // A set that selects no machine is Stalled, and the stage of its cluster would fail.
+  if (workers === 0) return
   new MachineSet(chart, 'workers', {
     spec: {
       replicas: workers,
