@@ -23,11 +23,7 @@ describe.each(apiServers)('pods on $name', ({ start }) => {
     await server.stop()
   })
   const inside = (namespace: string, plural: string) => `/api/v1/namespaces/${namespace}/${plural}`
-  const space = async (labels: Readonly<Record<string, string>> = {}): Promise<string> => {
-    const name = fresh('pods')
-    await api.made('/api/v1/namespaces', { metadata: { name, labels } })
-    return name
-  }
+  const space = (labels: Readonly<Record<string, string>> = {}): Promise<string> => api.namespace('pods', labels)
   /** A pod as small as can be; `automountServiceAccountToken` keeps admission of service accounts away. */
   const podSpec = (more: object = {}, container: object = {}) => ({
     automountServiceAccountToken: false,

@@ -145,9 +145,9 @@ export class Requests {
 
   /** Of a write that must go well. */
   /** A namespace of its own, by name. */
-  async namespace(prefix: string): Promise<string> {
+  async namespace(prefix: string, labels: Readonly<Record<string, string>> = {}): Promise<string> {
     const name = fresh(prefix)
-    await this.made('/api/v1/namespaces', { metadata: { name } })
+    await this.made('/api/v1/namespaces', { metadata: { name, labels } })
     if (this.#lacksAccounts)
       await this.made(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: 'default' } })
     return name

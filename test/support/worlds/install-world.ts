@@ -70,11 +70,9 @@ export const connectionTo = (server: RunningServer) => ({
   clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
 })
 
-// Nodes of a test have no heartbeat.
-const embedded = () => startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
-
-export async function startInstallWorld(start: () => Promise<RunningServer> = embedded): Promise<InstallWorld> {
-  const server = await start()
+export async function startInstallWorld(): Promise<InstallWorld> {
+  // Nodes of a test have no heartbeat.
+  const server = await startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
   const admin = new HttpKubeClient(connectionTo(server))
   const double = playWorkloads(new HttpKubeClient(connectionTo(server)), SYSTEM_NAMESPACE)
   const said: string[] = []
