@@ -11,6 +11,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--address <ip>': '10.0.0.1',
   '--address <socket>': 'a',
   '--agent <dir>': 'a-folder',
+  '--agent-identity <form>': 'certificate',
   '--all': true,
   '--all-waiting <count>': '1',
   '--also <port=dir>': '1=a',
