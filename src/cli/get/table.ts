@@ -33,13 +33,22 @@ const ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 /** Undefined: the server has no such object, or no such kind. */
 export async function tableAt(client: KubeClient, path: string, shape: TableShape): Promise<Table | undefined> {
   const { status, text } = await client.raw({ method: 'GET', path, headers: { accept: ACCEPT } })
-  const answer: unknown = JSON.parse(text)
   if (status === 404) return undefined
+  // A server, or a proxy before it, may refuse a path in plain text.
+  const answer = parsed(text)
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
     throw new KubeNodeError(inspectErrors.KN1314({ answer: said }))
   }
   return tableOf(answer, shape)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function tableOf({ columnDefinitions, rows, metadata }: Answer, shape: TableShape): Table {
