@@ -1,8 +1,11 @@
 // What hands that know kubectl type, against a server: lists by every form, watches, namespaces, trees, events, and holds of sources.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { release } from '#api/kinds/release.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -11,6 +14,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 
 let server: RunningServer
@@ -216,4 +220,38 @@ test('why takes several objects and ends with what to do first', async () => {
 test('watch ends by itself when nothing is in progress', async () => {
   const { code, out } = await kubenode('watch', '-n', 'empty', '--until-done')
   expect([code, out]).toEqual([0, 'no sets and no releases on this server\n'])
+})
+
+describe('docs/three-in-the-morning.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/three-in-the-morning.md'), 'utf8')
+  const situations = page
+    .split(/^## /m)
+    .slice(1)
+    .map((s) => ({
+      title: s.split('\n')[0] ?? '',
+      commands: (/```sh\n([\s\S]*?)```/.exec(s)?.[1] ?? '').trim().split('\n'),
+    }))
+
+  beforeAll(async () => {
+    const set = machineComponentSet.example
+    await admin.create<KubeObject>(machineComponentSet, { ...set, ...named('MachineComponentSet', 'base') })
+    await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
+  })
+
+  test('has five situations, each with two commands first', () => {
+    expect(situations.map((s) => s.commands.length)).toEqual([2, 2, 2, 2, 2])
+  })
+
+  test.each(
+    situations.flatMap(({ title, commands }) =>
+      // Whether an installation is whole is tested where there is one.
+      commands
+        .filter((c) => c.startsWith('kubenode ') && !c.startsWith('kubenode check '))
+        .map((c) => [title, c] as const),
+    ),
+  )('%s: %s', async (_, command) => {
+    const argv = command.replace(/#.*/, '').trim().split(/\s+/).slice(1)
+    const { code, err } = await kubenode(...argv)
+    expect([code, err]).toEqual([0, expect.not.stringMatching(/KN\d{4}/)])
+  })
 })
