@@ -131,7 +131,7 @@ export const isPinned = (record: ComponentRecord, target: Tried): boolean =>
 /** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
 
-/** Nothing of ours is in its place, and nothing is about to be: what runs under its name is the host's. */
+/** No version that KubeNode brought is in its place or being switched to: what runs under its name is the host’s. */
 export const isLeftToHost = (record: Pick<ComponentRecord, 'current' | 'open'> | undefined): boolean =>
   record === undefined || (record.current === undefined && record.open === undefined)
 
