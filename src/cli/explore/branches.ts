@@ -9,6 +9,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { isObject } from '#lib/json.ts'
 import { nodes } from '../inspect/target.ts'
@@ -26,8 +27,7 @@ export async function branchesOf(client: KubeClient, object: KubeObject, now: nu
   if (object.kind === 'Release') return releaseBranch(client, object as Release, now)
   if (object.kind === 'MachineComponentSet') return setBranch(client, object as MachineComponentSet, now)
   if (object.kind === 'Machine') return machineBranch(client, object as Machine, now)
-  const { items } = await client.list(machine)
-  const own = items.find((m) => m.status?.nodeRef?.name === object.metadata.name)
+  const own = (await listAll(client, machine)).find((m) => m.status?.nodeRef?.name === object.metadata.name)
   return {
     text: nodeText(object),
     below:
@@ -38,10 +38,9 @@ export async function branchesOf(client: KubeClient, object: KubeObject, now: nu
 }
 
 async function holdsOf(client: KubeClient, { kind, metadata }: KubeObject, now: number): Promise<readonly Branch[]> {
-  const { items } = await client.list(operationalHold)
   const isOver = ({ spec: { target } }: OperationalHold): boolean =>
     target.kind === kind && target.name === metadata.name
-  return items
+  return (await listAll(client, operationalHold))
     .map(readable)
     .filter((h) => isOver(h) && isInForce(h, now))
     .map(({ metadata: own, spec }) => ({
@@ -63,13 +62,13 @@ async function machineBranch(client: KubeClient, own: Machine, now: number): Pro
   const nodeName = own.status?.nodeRef?.name
   const [node, jobs, holds] = await Promise.all([
     nodeName === undefined ? undefined : client.get(nodes, { name: nodeName }),
-    client.list(remedyOperationJob),
+    listAll(client, remedyOperationJob),
     holdsOf(client, { ...own, kind: 'Machine' }, now),
   ])
   const components = (own.status?.components ?? []).map(({ name: component, version, desired, state, message }) => ({
     text: `component ${component} ${version ?? 'none'}${desired === undefined || desired === version ? '' : ` → ${desired}`} ${state}${message === undefined ? '' : `: ${message}`}`,
   }))
-  const repairs = jobs.items
+  const repairs = jobs
     .filter((j) => j.spec.machine === name)
     .map((j) => ({
       text: `job/${j.metadata.name ?? ''} ${j.spec.remedierRef.name}, ${j.status?.outcome ?? j.status?.phase ?? 'Pending'}`,

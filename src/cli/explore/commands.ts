@@ -90,8 +90,9 @@ async function watch(words: readonly string[], options: WatchOptions, io: Io): P
 }
 
 async function reconcile(what: string | undefined, options: ServerOptions, io: Io): Promise<void> {
-  const [{ findObject }, { fleetSource }, { ANNOTATIONS, SYSTEM_NAMESPACE }] = await Promise.all([
+  const [{ findObject }, { listAll }, { fleetSource }, { ANNOTATIONS, SYSTEM_NAMESPACE }] = await Promise.all([
     import('../inspect/find-object.ts'),
+    import('#kube/list-all.ts'),
     import('#api/kinds/fleet-source.ts'),
     import('#api/names.ts'),
   ])
@@ -101,7 +102,7 @@ async function reconcile(what: string | undefined, options: ServerOptions, io: I
   const client = await connect(options, io)
   const sources =
     name === undefined
-      ? (await client.list(fleetSource, { namespace: SYSTEM_NAMESPACE })).items
+      ? await listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
       : [await findObject(client, fleetSource, name, 'source')]
   if (sources.length === 0) io.err('no sources on this server; use the kubeconfig of the hub\n')
   for (const { metadata } of sources) {

@@ -1,9 +1,11 @@
 // Events of objects as rows, the newest last, as kubectl sorts them.
+import { API_GROUP } from '#api/kind.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 /** More than anyone reads; older ones are left out. */
@@ -16,11 +18,11 @@ export async function eventsOf(
   client: KubeClient,
   objects: readonly KubeObject[] | undefined,
 ): Promise<readonly KubeObject[]> {
-  if (objects === undefined) return (await client.list(eventType)).items.filter(isOurs)
+  if (objects === undefined) return (await listAll(client, eventType)).filter(isOurs)
   const pages = await Promise.all(
-    objects.map((o) => client.list(eventType, { fieldSelector: `involvedObject.uid=${o.metadata.uid ?? ''}` })),
+    objects.map((o) => listAll(client, eventType, { fieldSelector: `involvedObject.uid=${o.metadata.uid ?? ''}` })),
   )
-  return pages.flatMap((p) => p.items)
+  return pages.flat()
 }
 
 const about = (event: KubeObject): Readonly<Record<string, unknown>> =>
@@ -29,7 +31,7 @@ const about = (event: KubeObject): Readonly<Record<string, unknown>> =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const isOurs = (event: KubeObject): boolean =>
-  textOf(about(event)['kind']) === 'Node' || textOf(about(event)['apiVersion']).startsWith('kubenode.io/')
+  textOf(about(event)['kind']) === 'Node' || textOf(about(event)['apiVersion']).startsWith(`${API_GROUP}/`)
 
 const stampOf = (event: KubeObject): string =>
   textOf(event['lastTimestamp']) || textOf(event['eventTime']) || (event.metadata.creationTimestamp ?? '')

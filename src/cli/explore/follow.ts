@@ -6,6 +6,7 @@ import { printableLine } from '#lib/printable.ts'
 import { createScreen } from '#local/screen.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
+import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
 import type { Named } from '../inspect/target.ts'
@@ -47,8 +48,8 @@ interface Seen {
 async function read(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
   if (wanted.length === 0) {
     const [sets, releases] = await Promise.all([
-      listed(() => client.list(machineComponentSet)),
-      listed(() => client.list(release, { namespace })),
+      listed(() => listAll(client, machineComponentSet)),
+      listed(() => listAll(client, release, { namespace })),
     ])
     return { sets, releases: newestReleases(releases) }
   }
@@ -61,9 +62,9 @@ async function read(client: KubeClient, { wanted, namespace }: Followed): Promis
 }
 
 /** A hub has no sets, and a cluster no releases. */
-async function listed<T>(list: () => Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
+async function listed<T>(list: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
-    return (await list()).items
+    return await list()
   } catch (e) {
     if (isApiError(e) && e.status === 404) return []
     throw e

@@ -2,6 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
@@ -37,7 +38,7 @@ export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Pro
   const { client, namespace } = asked
   if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]
   try {
-    return (await client.list(type, listOptions(asked, type.namespaced))).items
+    return await listAll(client, type, listOptions(asked, type.namespaced))
   } catch (e) {
     if (!isApiError(e) || e.status !== 404) throw e
     throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }), { cause: e })
