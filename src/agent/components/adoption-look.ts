@@ -2,6 +2,7 @@
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { KnownDigests } from '../files/digest.ts'
 import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
+import { unitsOfHost } from './host-units.ts'
 import { readKept } from './kept.ts'
 import type { ComponentRecord } from './record.ts'
 import { foreignError } from './switch.ts'
@@ -59,7 +60,8 @@ export class AdoptionLook {
     const service = isFirst ? spec.service : undefined
     const unit = service && (await deps.processes.standing?.(this.#component, service))
     const stays = unit && service && (await deps.processes.dropIns?.(this.#component, service))
-    this.#report = adoptionReport(standings, unit, stays ?? [])
+    const theirs = unit && (await unitsOfHost(deps, spec)).map((u) => u.theirs)
+    this.#report = adoptionReport(standings, unit, [...(theirs ?? []), ...(stays ?? [])])
     const others = inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept)
     this.#inTheWay = foreignError(this.#component, others, deps.machine)?.message
   }

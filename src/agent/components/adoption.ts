@@ -15,7 +15,8 @@ import {
   type KeptUnit,
   type Original,
 } from './kept.ts'
-import { layoutOf, type NodeLink } from './layout.ts'
+import type { NodeLink } from './layout.ts'
+import { linksOn } from './host-units.ts'
 
 export type AdoptionMode = NonNullable<Machine['spec']['adoption']>
 export type AdoptionReport = NonNullable<ComponentStatus['adoption']>
@@ -38,7 +39,7 @@ export async function standingsOf(
   kept: Kept | undefined,
 ): Promise<readonly Standing[]> {
   const found: Standing[] = []
-  for (const link of layoutOf(spec).links) {
+  for (const link of await linksOn(deps, spec)) {
     if (await isOurLink(deps, spec.component, link.path)) continue
     const original = await originalAt(deps, link.path)
     const ours = join(slotFolder(deps.dir, spec.component, slot), link.inSlot)

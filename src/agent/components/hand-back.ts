@@ -16,6 +16,7 @@ import {
   type KeptDeps,
   type Original,
 } from './kept.ts'
+import { linksOn } from './host-units.ts'
 import { layoutOf, TREE, type NodeLink } from './layout.ts'
 
 export interface HandBackDeps extends KeptDeps {
@@ -90,7 +91,7 @@ export async function keep(deps: HandBackDeps, inUse: InUse): Promise<void> {
   const { component, slot, spec } = inUse
   const kept = await readKept(deps, component)
   const left = new Map((kept?.left ?? []).map((l) => [l.path, l]))
-  for (const link of layoutOf(spec).links) {
+  for (const link of await linksOn(deps, spec)) {
     if (!(await isOursOrAbsent(deps, component, link.path))) continue
     const sha256 = await leavePath(deps, join(slotFolder(deps.dir, component, slot), link.inSlot), link, kept)
     if (sha256 !== undefined) left.set(link.path, { path: link.path, sha256 })

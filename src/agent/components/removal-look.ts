@@ -2,7 +2,7 @@
 import type { Processes } from '../supervise/port.ts'
 import { digestsInUse, type InUse } from './hand-back.ts'
 import { isAdopted, isOurLink, keptContent, readKept, type Kept, type KeptDeps } from './kept.ts'
-import { layoutOf } from './layout.ts'
+import { linksOn } from './host-units.ts'
 import { readManifest } from './manifest.ts'
 import type { OnRemoval, RemovalPlan } from './record.ts'
 import { planRemoval, type RemovalFacts } from './removal.ts'
@@ -49,7 +49,7 @@ async function changedSince(
 ): Promise<string | undefined> {
   const manifest = await readManifest(deps, use.component, use.slot)
   const placed = new Map((manifest?.files ?? []).map((f) => [f.path, f.sha256]))
-  for (const { path, inSlot } of layoutOf(use.spec).links) {
+  for (const { path, inSlot } of await linksOn(deps, use.spec)) {
     if (!(await isOurLink(deps, use.component, path))) return `${path} was replaced on the node`
     const wanted = placed.get(inSlot)
     if (wanted !== undefined && inUse.get(path) !== wanted) return `${path} was changed on the node`

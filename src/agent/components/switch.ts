@@ -17,6 +17,7 @@ import type { Processes, StartRequest } from '../supervise/port.ts'
 import { causeOf, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { switchEffect, type SlotOf } from './effect.ts'
+import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks } from './links.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type Slot } from './record.ts'
@@ -277,9 +278,8 @@ export class Switcher {
     // No process of the old version may run while the link changes.
     if (effect === 'Restart' && (await files.readLink(link)) !== target) await processes.stop(this.#component)
     await relink(files, link, target)
-    const layout = layoutOf(spec)
-    await makeLinks(this.#deps, this.#component, layout.links)
-    const stays = new Set(layout.links.map((l) => l.path))
+    await makeLinks(this.#deps, this.#component, await linksOn(this.#deps, spec))
+    const stays = new Set(layoutOf(spec).links.map((l) => l.path))
     const gone = from === undefined ? [] : layoutOf(from.spec).links.filter((l) => !stays.has(l.path))
     for (const { path } of gone) await restorePath(this.#deps, this.#component, kept, path)
     if (from?.spec.service !== undefined && spec.service === undefined)
@@ -302,7 +302,7 @@ export class Switcher {
     if (foreign !== undefined) throw foreign
     const isFirst = from === undefined && before?.unit === undefined && spec.service !== undefined
     const unit = isFirst ? await processes.standing?.(component, spec.service) : undefined
-    const kept = await keepOriginals(this.#deps, component, layoutOf(spec).links, unit)
+    const kept = await keepOriginals(this.#deps, component, await linksOn(this.#deps, spec), unit)
     const replaced = from === undefined && (await this.#isReplaced(kept, { id, spec }))
     return { kept, ...(replaced && kept.unit?.main !== undefined && { notThis: kept.unit.main }) }
   }

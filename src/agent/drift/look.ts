@@ -2,6 +2,7 @@
 // metadata differs.
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { linksOn } from '../components/host-units.ts'
 import { layoutOf, TREE, type NodeLink } from '../components/layout.ts'
 import { isAsDescribed, type Manifest, type ManifestFile } from '../components/manifest.ts'
 import { digestOf } from '../files/digest.ts'
@@ -40,7 +41,7 @@ export function closelyWatched({ spec, manifest }: InUse): readonly ManifestFile
 
 export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }: InUse): Promise<readonly Finding[]> {
   const found: Finding[] = []
-  for (const link of layoutOf(spec).links) {
+  for (const link of await linksOn({ files, dir }, spec)) {
     const path = onNode(dir, link.path)
     const target = await files.readLink(path)
     if (target === join(currentLink(dir, component), link.inSlot)) continue

@@ -76,6 +76,12 @@ const file = s.obj('One file rendered from the configuration.', {
     },
   ),
   onChange: s.fallback(s.choice('Action after the file changed.', ['Restart', 'Reload', 'None']), 'Restart'),
+  existing: s.optional(
+    s.choice(
+      'What happens to a unit of the same name that the host has already. Replace, also if absent: this one is used. Leave: the one of the host stays in force, if it starts a program of this component. Only for units in /etc/systemd/system.',
+      ['Replace', 'Leave'],
+    ),
+  ),
 })
 
 const service = s.rule(

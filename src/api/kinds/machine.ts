@@ -66,7 +66,7 @@ const adoption = s.obj('What adopting the files of others for this component wou
   differs: adopted('Paths with other content than that of the component, and what differs; truncated.'),
   kept: adopted('Files and units whose originals are kept and can be restored; truncated.'),
   replaced: adopted('Paths whose content changes; truncated.'),
-  stays: adopted('Drop-ins of others that stay in force; truncated.'),
+  stays: adopted('Units and drop-ins of the host that stay in force; truncated.'),
   blocked: adopted('Paths that cannot be adopted, and why; truncated.'),
   restarts: s.bool('Whether the running program is restarted.'),
 })

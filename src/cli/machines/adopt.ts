@@ -76,7 +76,7 @@ function rowsOf({ name, adoption }: Reported): readonly Row[] {
       return [name, path, now ?? 'differs', 'original kept, then replaced']
     }),
     ...units.map((unit): Row => [name, unit, 'unit', 'state kept']),
-    ...stays.map((path): Row => [name, path, 'drop-in', 'stays in force']),
+    ...stays.map((path): Row => [name, path, path.endsWith('.conf') ? 'drop-in' : 'unit', 'stays in force']),
     ...blocked.map((path): Row => [name, path, 'in the way', 'cannot be adopted']),
   ]
 }

@@ -11,6 +11,7 @@ import { startGitServer, type GitServer } from '#test/support/servers/git-server
 import { NODE_NAME, startCluster, type RealCluster } from '#test/support/servers/real/cluster.ts'
 import { importLayout, type RealNode } from '#test/support/servers/real/node.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
+import { until } from '#test/support/tools/processes.ts'
 import { Hosts } from './hosts.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -18,6 +19,12 @@ const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64'
 const NAME = 'kubenode.test/kubenode'
 const ARTIFACTS_PORT = 30_844
 const WITHIN_MS = 400_000
+
+/** Of a node's containerd, and a folder that both it and the test see. */
+interface Images {
+  readonly ctr: RealNode['ctr']
+  readonly scratch: string
+}
 
 export interface Said {
   readonly code: number
@@ -88,14 +95,14 @@ export class Installation {
   }
 
   /** Builds the image of a checkout, and brings it to the node, and to `others`. Its reference by digest. */
-  async image(tag: string, checkout = ROOT, others: readonly RealNode['ctr'][] = []): Promise<string> {
+  async image(tag: string, checkout = ROOT, others: readonly Images[] = []): Promise<string> {
     const layout = join(this.#folder, `layout-${tag}`)
     const words = ['image', 'build', '--arch', ARCHITECTURE, '--name', `${NAME}:${tag}`, '--output', layout]
     const { code, text } = await this.run(checkout, ...words)
     if (code !== 0) throw new Error(text)
     const { digest } = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? '{}') as { readonly digest: string }
-    for (const ctr of [this.cluster.node.ctr, ...others]) {
-      importLayout(ctr, this.#folder, layout)
+    for (const { ctr, scratch } of [{ ctr: this.cluster.node.ctr, scratch: this.#folder }, ...others]) {
+      importLayout(ctr, scratch, layout)
       ctr('images', 'tag', '--force', `${NAME}:${tag}`, `${NAME}@${digest}`)
     }
     return `${NAME}@${digest}`
@@ -142,7 +149,7 @@ export class Installation {
     const space = { accessModes: ['ReadOnlyMany'], storageClassName: '' }
     const ours = { namespace: 'kubenode-system', name: 'artifacts' }
     await this.kubectl.run('create namespace kubenode-system')
-    await this.kubectl.apply([
+    await this.#apply([
       {
         apiVersion: 'v1',
         kind: 'PersistentVolume',
@@ -207,7 +214,12 @@ export class Installation {
       tracks,
     }
     const metadata = { name: 'fleet', namespace: 'kubenode-system' }
-    await kubectl.apply([{ apiVersion: 'kubenode.io/v1alpha1', kind: 'FleetSource', metadata, spec }])
+    await this.#apply([{ apiVersion: 'kubenode.io/v1alpha1', kind: 'FleetSource', metadata, spec }])
+  }
+
+  /** A server under load answers kubectl's question for its definitions too late; the same may be applied again. */
+  #apply(objects: readonly object[]): Promise<string> {
+    return until('kubectl apply', () => this.kubectl.apply(objects), WITHIN_MS)
   }
 
   /** Throws unless it succeeds. */

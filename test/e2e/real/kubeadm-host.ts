@@ -185,11 +185,15 @@ export class KubeadmHost {
     host.run('ip', ['route', 'replace', pods, 'via', addressOf(this.#number)])
     this.systemctl('enable', '--now', 'containerd')
     await until('containerd', () => (this.machine.run('ctr', 'version').code === 0 ? true : undefined), UP_WITHIN_MS)
-    for (const layout of images) importLayout(this.ctr, join(this.machine.root, 'var/tmp'), layout)
+    for (const layout of images) importLayout(this.ctr, this.scratch, layout)
     this.systemctl('enable', '--now', 'kubelet')
   }
 
-  /** Asks its containerd; a file of `var/tmp` has the same place for it. */
+  get scratch(): string {
+    return join(this.machine.root, 'var/tmp')
+  }
+
+  /** Asks its containerd; a file of `scratch` has the same place for it. */
   readonly ctr = (...args: readonly string[]): string => {
     const own = args.map((a) => (a.startsWith(this.machine.root) ? a.slice(this.machine.root.length) : a))
     const { code, out } = this.machine.run('ctr', '-n', 'k8s.io', ...own)

@@ -163,8 +163,7 @@ export class NodeWorld {
     writeFileSync(join(this.#folder, 'broken/kubelet'), '#!/bin/sh\necho "unknown flag" >&2\nexit 1\n', { mode: 0o755 })
     const exits = join(this.#folder, 'exits.tar')
     execFileSync('tar', ['-C', join(this.#folder, 'broken'), '-cf', exits, 'kubelet'])
-    // With the unit of kubeadm: another one would restart the kubelet when it is adopted, and when it is handed back.
-    const recipe = ['--recipe', 'kubelet', '--leave', '/etc/systemd/system/kubelet.service', '--as']
+    const recipe = ['--recipe', 'kubelet', '--as']
     this.versions = {
       // One binary is at hand: the second version has another file beside it.
       kubelet: [
@@ -195,11 +194,7 @@ export class NodeWorld {
     const said = await installation.kubenode('agent', 'bundle', '--out', installation.served)
     const [joinScript = ''] = /[0-9a-f]{64}/.exec(said.split('\n').find((line) => /join\.sh/.test(line)) ?? '') ?? []
     // Pods that render are not bound to the node of the programs.
-    const image = await installation.image(
-      'now',
-      undefined,
-      this.hosts.map((h) => h.ctr),
-    )
+    const image = await installation.image('now', undefined, this.hosts)
     return installation.valuesFor(image, { joinScript, trust: this.#trust })
   }
 
@@ -258,10 +253,8 @@ export class NodeWorld {
         spec: { nodeSelector: { [key]: value }, terminationGracePeriodSeconds: 1, containers: [container] },
       },
     }
-    await this.kubectl.apply(
-      [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec }],
-      '-n default',
-    )
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec }
+    await this.settled('the Deployment of the user', () => this.kubectl.apply([deployment], '-n default'))
     return this.settled('the pod of the user', () => this.web())
   }
 

@@ -217,6 +217,7 @@ function choiceOf(
   { unit, says }: { readonly unit: string | undefined; readonly says: UnitSays | undefined },
   recipe: Recipe | undefined,
 ): Choice {
+  const yielding = recipe?.unit?.existing === 'Leave' ? `${UNITS}/${recipe.unit.name}` : undefined
   const files = [...texts].map(([path, { text, mode }]): SpecFile => ({
     path,
     mode: modeOf(mode),
@@ -224,6 +225,7 @@ function choiceOf(
     template: text,
     // Without a service there is nothing to restart.
     onChange: unit === undefined ? 'None' : 'Restart',
+    ...(path === yielding && { existing: 'Leave' as const }),
   }))
   const users = [...new Set([...(says?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
     /^[a-z_][a-z0-9_-]*$/.test(u),

@@ -141,6 +141,15 @@ describe('a Debian package', () => {
     ])
   })
 
+  test.each(['kubelet', 'containerd'])('the unit of recipe %s leaves the one of a host that has it', async (recipe) => {
+    const data = [{ name: `./usr/bin/${recipe}`, content: '#!/bin/sh\n', mode: 0o755 }]
+    const { out } = await from('deb', lamp({ data }), 'x.deb', '--recipe', recipe, '-o', 'json')
+    const { spec } = JSON.parse(out) as MachineComponentInput
+    expect((spec.files ?? []).map((f) => [f.path, f.existing])).toEqual([
+      [`/etc/systemd/system/${recipe}.service`, 'Leave'],
+    ])
+  })
+
   test.each<[string, readonly string[], RegExp]>([
     ['several services', [], /KN1133: .*2 services \(a.service, lamp.service\)/],
     ['a unit that is not there', ['--unit', 'x.service'], /no unit x.service; its services: a.service, lamp.service/],

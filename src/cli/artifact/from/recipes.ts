@@ -25,6 +25,8 @@ export interface Recipe {
     /** Lines of the publisher's unit that are left out, and lines that [Service] gets. */
     readonly without?: RegExp
     readonly service?: readonly string[]
+    /** A host that kubeadm or a distribution set up keeps its own unit of that name. */
+    readonly existing?: 'Leave'
   }
   /** Accounts that its programs expect beside those of the unit. */
   readonly users?: readonly string[]
@@ -50,6 +52,7 @@ const kubelet: Recipe = {
   folder: '/usr/bin',
   unit: {
     name: 'kubelet.service',
+    existing: 'Leave',
     // Arguments come from drop-ins of kubeadm or of a distribution, which replace ExecStart, or from the file.
     text: lines(
       '[Unit]',
@@ -87,6 +90,7 @@ const containerd: Recipe = {
   folder: '/usr/bin',
   unit: {
     name: 'containerd.service',
+    existing: 'Leave',
     text: lines(
       '[Unit]',
       'Description=containerd container runtime',

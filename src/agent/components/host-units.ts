@@ -1,0 +1,60 @@
+// Which paths of a component are linked on this host: all, except a unit that yields to the host's own unit of that name. A kubelet that kubeadm or a
+// distribution set up keeps its unit, so that adopting it, changing its version and handing it back never restart it for the sake of a unit file.
+import { basename, dirname, join } from 'node:path'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { onNode } from '../node-dir.ts'
+import { isOurLink, type KeptDeps } from './kept.ts'
+import { layoutOf, type NodeLink } from './layout.ts'
+
+const UNITS = '/etc/systemd/system'
+/** Where systemd looks for a unit, in its order. */
+const UNIT_FOLDERS = [
+  UNITS,
+  '/run/systemd/system',
+  '/usr/local/lib/systemd/system',
+  '/usr/lib/systemd/system',
+  '/lib/systemd/system',
+]
+
+export async function linksOn(deps: KeptDeps, spec: MachineComponentSpec): Promise<readonly NodeLink[]> {
+  const { links } = layoutOf(spec)
+  const theirs = new Set((await unitsOfHost(deps, spec)).map((u) => u.path))
+  return links.filter((l) => !theirs.has(l.path))
+}
+
+interface UnitOfHost {
+  /** Of the component. */
+  readonly path: string
+  /** In force instead. */
+  readonly theirs: string
+}
+
+/** Units of the host that stay in force. One that is ours by now remains ours. */
+export async function unitsOfHost(deps: KeptDeps, spec: MachineComponentSpec): Promise<readonly UnitOfHost[]> {
+  const found: UnitOfHost[] = []
+  for (const { path, existing } of spec.files ?? []) {
+    if (existing !== 'Leave' || dirname(path) !== UNITS || (await isOurLink(deps, spec.component, path))) continue
+    const theirs = await unitOfHost(deps, spec, basename(path))
+    if (theirs !== undefined) found.push({ path, theirs })
+  }
+  return found
+}
+
+async function unitOfHost(
+  { files, dir }: KeptDeps,
+  spec: MachineComponentSpec,
+  name: string,
+): Promise<string | undefined> {
+  for (const folder of UNIT_FOLDERS) {
+    const path = join(folder, name)
+    const text = (await files.read(onNode(dir, path)))?.toString('utf8')
+    if (text !== undefined) return startsOneOf(text, spec) ? path : undefined
+  }
+  return undefined
+}
+
+/** A unit that starts a program elsewhere would never run the version of the component. */
+function startsOneOf(text: string, spec: MachineComponentSpec): boolean {
+  const paths = new Set(layoutOf(spec).links.map((l) => l.path))
+  return [...text.matchAll(/^[ \t]*ExecStart[ \t]*=[ \t]*[-@:+!|]*(\/\S+)/gm)].some(([, path = '']) => paths.has(path))
+}
