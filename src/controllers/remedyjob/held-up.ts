@@ -24,10 +24,22 @@ export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
 
 const LAPSED: ReadonlySet<string> = new Set(['Released', 'Expired', 'Revoked'])
 
-/** Released, expired or revoked before any step began under it; it was not denied. */
-export const hasLapsed = ({ spec, status }: OperationPermit, target: string): boolean =>
-  spec.targets.some((t) => t.uid === target) &&
-  (LAPSED.has(status?.phase ?? 'Requested') || spec.results?.[target] === 'Released')
+/** Released, expired, revoked or dropped before any step began under it; no policy refused it. */
+export const hasLapsed = (permit: OperationPermit, target: string): boolean => {
+  const { spec, status } = permit
+  return (
+    spec.targets.some((t) => t.uid === target) &&
+    (LAPSED.has(status?.phase ?? 'Requested') || spec.results?.[target] === 'Released' || isDropped(permit, target))
+  )
+}
+
+/**
+ * It waited while the breaker was open. The Defender wants such repairs to be requested again if they are still needed, which the job knows: to end it would
+ * let a node wait for a cooldown although nothing was done to it.
+ */
+const isDropped = ({ status }: OperationPermit, target: string): boolean =>
+  status?.phase === 'Denied' &&
+  status.verdicts?.find((v) => v.target === target && v.verdict === 'Denied')?.reason === 'BreakerHalfOpen'
 
 /** The permit named by the job; no other permit belongs to it. */
 export const permitName = (job: RemedyOperationJob): string => job.status?.permitRef ?? nameOf(job)

@@ -116,6 +116,10 @@ const listed = { metadata: { name: 'n', uid: 'm' }, spec: { channel: 'Agent', jo
 /** More than a third of its lease is over. */
 const short = permit('Granted', 'Granted', { renewTime: ago(60) })
 const givenBack = permit('Granted', 'Granted', { results: { m: 'Released' } })
+const deniedBy = (gate: string, reason: string) => {
+  const denied = permit('Denied', 'Denied')
+  return { ...denied, status: { ...denied.status, verdicts: [{ target: 'm', gate, reason, verdict: 'Denied' }] } }
+}
 
 const draining = (more: Wild, step?: Wild): Seen =>
   seen({
@@ -319,6 +323,26 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'nor is one that was taken back',
     seen({ status: AWAITING, permit: permit('Revoked') }),
     'RequestPermit, asks by j-p2',
+  ],
+  [
+    'a permit that waited until the breaker was half open is asked for again, without a cooldown',
+    seen({ status: AWAITING, permit: deniedBy('Breaker', 'BreakerHalfOpen') }),
+    'RequestPermit, asks by j-p2',
+  ],
+  [
+    'on fresh sight',
+    seen({ status: AWAITING, permit: deniedBy('Breaker', 'BreakerHalfOpen'), isFresh: false }),
+    'fresh',
+  ],
+  [
+    'and only while it is still needed',
+    seen({ status: AWAITING, permit: deniedBy('Breaker', 'BreakerHalfOpen'), fault: { kind: 'Absent' } }),
+    'Done, Superseded',
+  ],
+  [
+    'what a policy refuses is not asked for again',
+    seen({ status: AWAITING, permit: deniedBy('Rule', 'PolicyRuleDenied') }),
+    'Done, Transient',
   ],
   [
     'the permit before says nothing about the one that was asked for',
