@@ -1,6 +1,6 @@
 // Downloads are read by their content, bounded, and never written by the names in them (S9, S29).
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -141,6 +141,27 @@ describe('an archive', () => {
     await expect(tarSource(put(gzipSync(gzipSync(tarOf([LAMP])))))).rejects.toThrow(/no tar archive/)
     await expect(tarSource(put(Buffer.from('BZh91AY&SY')))).rejects.toThrow(/bzip2/)
     await expect(tarSource(put(gzipSync(tarOf([LAMP])).subarray(0, -20)))).rejects.toThrow(/KN1130/)
+  })
+
+  test.each(['#!/bin/sh\necho lit\n', '#! /usr/bin/env python3\n', '#!/bin/sh'])(
+    'a script is a program: %j',
+    async (text) => {
+      const source = await tarSource(put(Buffer.from(text), 'lamp.sh'))
+      const file = source.tree.file('lamp.sh')
+      expect(file).toMatchObject({ mode: 0o755, size: text.length })
+      await copyFiles(source, file === undefined ? [] : [{ file, to: join(dir, 'out/lamp') }])
+      expect(readFileSync(join(dir, 'out/lamp'), 'utf8')).toBe(text)
+    },
+  )
+
+  test.each([
+    ['echo lit\n', /a script begins with #!/],
+    ['<html>not found</html>', /no tar archive and no program/],
+    ['', /no tar archive and no program/],
+    ['#!sh\n', /names no interpreter by its absolute path/],
+    ['#!/bin/sh\r\necho lit\r\n', /end as on Windows/],
+  ])('what no host can run is refused: %j', async (text, why) => {
+    await expect(tarSource(put(Buffer.from(text)))).rejects.toThrow(why)
   })
 
   test('entries are counted (S9)', async () => {

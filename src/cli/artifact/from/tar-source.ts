@@ -1,10 +1,10 @@
-// A release archive as a source: a tar with any compression, or one program as it was downloaded. Its name is all that it says about itself.
+// A release archive as a source: a tar with any compression, or one program or script as it was downloaded. Its name is all that it says about itself.
 import { basename } from 'node:path'
 import { parseElf } from '#agent/preflight/elf.ts'
 import { isTarHead } from './archive-entries.ts'
 import { FileTree } from './file-tree.ts'
 import { digestOfFile, readTree, wholeFile, type Publisher, type Source } from './source.ts'
-import { unpackedStream, type FilePart } from './unpacked-stream.ts'
+import { sourceRefused, unpackedStream, type FilePart } from './unpacked-stream.ts'
 
 const HEAD_BYTES = 512
 
@@ -13,10 +13,24 @@ export async function tarSource(file: string): Promise<Source> {
   const name = basename(file)
   const about = { kind: 'tar', name, sha256: await digestOfFile(file), layers: [part], says: saidByName(name) } as const
   const head = await headOf(part)
-  if (isTarHead(head) || parseElf(head) === undefined) return { ...about, tree: await readTree([part]) }
+  if (isTarHead(head)) return { ...about, tree: await readTree([part]) }
+  if (parseElf(head) === undefined) requireScript(file, head)
   const tree = new FileTree()
   tree.put({ kind: 'File', path: programName(name), layer: 0, mode: 0o755, size: part.length })
   return { ...about, tree, isProgram: true }
+}
+
+/** The kernel runs a script by its first line: an interpreter by its absolute path, and the end of the line belongs to the name. */
+function requireScript(file: string, head: Buffer): void {
+  const [line = ''] = head.toString('latin1').split('\n')
+  if (!line.startsWith('#!'))
+    throw sourceRefused(file, 'it is no tar archive and no program; a script begins with #!, such as #!/bin/sh')
+  if (!/^#![ \t]*\//.test(line)) throw sourceRefused(file, 'its first line names no interpreter by its absolute path')
+  if (line.endsWith('\r'))
+    throw sourceRefused(
+      file,
+      'its lines end as on Windows, and no host finds its interpreter; convert it with dos2unix',
+    )
 }
 
 async function headOf(part: FilePart): Promise<Buffer> {
