@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { recordedKey } from './agent-key.ts'
+import { hasAcceptedKey, recordedKey } from './agent-key.ts'
 
 export interface Readmission {
   readonly uid: string
@@ -22,12 +22,25 @@ export function readmission(machine: Machine, untilMs: number, token: boolean): 
 
 /** For this very Machine, and while it lasts. A policy lets only those write it who may create machines/readmit. */
 export function readmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
-  const { metadata } = machine
+  const said = saidOf(machine, nowMs)
+  return said !== undefined && (recordedKey(machine) ?? '') === said.replaces ? said : undefined
+}
+
+/** A host came back by a join token: its key is on record, and it may not have its answer yet. */
+export function usedReadmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
+  const said = saidOf(machine, nowMs)
+  const key = recordedKey(machine)
+  return said?.token === true && key !== undefined && key !== said.replaces && hasAcceptedKey(machine)
+    ? said
+    : undefined
+}
+
+function saidOf({ metadata }: Machine, nowMs: number): Readmission | undefined {
   try {
     const said: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.readmit] ?? 'null')
     if (!isObject(said) || said['uid'] !== metadata.uid || typeof said['until'] !== 'string') return undefined
     const { uid, until, replaces } = said
-    if ((recordedKey(machine) ?? '') !== replaces || !(Date.parse(until) > nowMs)) return undefined
+    if (typeof replaces !== 'string' || !(Date.parse(until) > nowMs)) return undefined
     return { uid: String(uid), until, replaces, token: said['token'] === true }
   } catch {
     return undefined

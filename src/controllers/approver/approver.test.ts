@@ -180,4 +180,17 @@ describe('S26 a host that is let back', () => {
     expect(recordedKey(w.machine(name) as Machine)).not.toBe(before)
     expect(await withToken(w, name, token)).toMatch(/^Denied/)
   })
+
+  test('reads its certificate with that token, however long the signer takes, and the token ends with its time', async () => {
+    const { w, name } = await joined()
+    readmitted(w, name, true)
+    await w.clock.advance(2_000)
+    expect(await withToken(w, name)).toMatch(/^Approved/)
+    // Its agent reports with its old certificate meanwhile; another leader finds the same.
+    beat(w, name)
+    await w.clock.advance(10 * 60_000)
+    expect(secretsOf(w, name).length).toBe(2)
+    await w.clock.advance(6 * 60_000)
+    expect(secretsOf(w, name)).toEqual([])
+  })
 })

@@ -8,7 +8,7 @@ import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#identity/join-token.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
-import { readmissionOf } from '#identity/readmitted.ts'
+import { readmissionOf, usedReadmissionOf } from '#identity/readmitted.ts'
 import type { Controller, ReconcileContext } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
@@ -65,6 +65,8 @@ export function createTokenKeeper(
       settled.delete(name)
       const machine = machines.get(name)
       const before = made.get(name)
+      const leftMs = await answerWithinMs(tools, machine, signal)
+      if (leftMs > 0) return requeueAfter(leftMs)
       if (
         before !== undefined &&
         (before.metadata.uid !== machine?.metadata.uid || !needsToken(machine, clock.now()))
@@ -96,6 +98,18 @@ export function createTokenKeeper(
     if (now === undefined) clean.delete(name)
   })
   return controller
+}
+
+/**
+ * A host that joins again reads its certificate with the token that it asked with. The key is on record before the signer has answered, so the token ends with its
+ * own time; it is good for no other key. A first join ends when the agent reports, which needs the certificate.
+ */
+async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | undefined, signal: AbortSignal) {
+  const now = clock.now()
+  if (machine === undefined || needsToken(machine, now) || !mayHaveToken(machine)) return 0
+  if (machine.metadata.deletionTimestamp !== undefined || usedReadmissionOf(machine, now) === undefined) return 0
+  const copy = await client.get(secretType, handOverKey(machine.metadata.uid ?? ''), { signal })
+  return copy === undefined ? 0 : Math.max(0, tokenExpiresAt(copy) - now)
 }
 
 type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
