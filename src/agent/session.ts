@@ -14,13 +14,16 @@ import {
   type Identity,
   type IdentityDeps,
   type Life,
+  type TokenPair,
 } from './join/identity.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
+import type { Condition } from '#schema/object.ts'
 import { knockForToken, tokenDoor } from './join/token-door.ts'
 import { keepRenewing } from './join/rotation.ts'
+import { tokenCondition, type HeldToken } from './join/token-age.ts'
 import { apiProxy } from './join/host-proxy.ts'
 import { readServerVersion } from './server-version.ts'
 
@@ -38,6 +41,8 @@ export interface Session {
   readonly sealing: SealingKey
   /** Start and end of our certificate. */
   readonly certificateLife: () => Life | undefined
+  /** Set when our token is not replaced in time. */
+  readonly tokenCondition: () => Condition | undefined
   /** Of the Machine that our certificate is for. */
   readonly machineUid: () => string | undefined
   readonly serverVersion: () => Promise<string | undefined>
@@ -67,6 +72,14 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   const join = { ...deps, connect: (c: ConnectionConfig) => new HttpKubeClient(c, options) }
   const { identity, pair: first } = await joinCluster(join)
   let pair: Credential = first
+  const heldNow = ({ token }: TokenPair): HeldToken => ({ token, sinceMs: clock.monotonic(), receivedAt: clock.now() })
+  let held: HeldToken | undefined
+  const take = (next: Credential): void => {
+    pair = next
+    if (!isTokenPair(next)) held = undefined
+    else if (held?.token !== next.token) held = heldNow(next)
+  }
+  take(first)
   const door = tokenDoor(identity, options)
   signal.addEventListener('abort', () => door?.close(), { once: true })
   const asUs = async (isRefused: boolean): Promise<ConnectionIdentity> => {
@@ -76,7 +89,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
       const found = await knockForToken(door, pair, signal)
       if (found !== undefined && found.token !== pair.token) {
         await writeCredential({ files, dir }, found)
-        pair = found
+        take(found)
         log.info('token replaced', { after: 'the API server refused the one before' })
       }
     }
@@ -95,14 +108,16 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     machineUid: () => uidOf(pair),
     sealing: await sealingKey({ files, dir }),
     certificateLife: () => (isTokenPair(pair) ? undefined : lifeOf(pair.certificate)),
+    tokenCondition: () => held && tokenCondition(held, clock.monotonic()),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair, proxy }),
     // Its sleep throws when the signal aborts.
     keep: (onRenewed = () => undefined) => {
       const renewed = (next: Credential): void => {
-        pair = next
+        take(next)
         onRenewed()
       }
-      const tools = { clock, random, log, renew: () => renew(renewing), onRenewed: renewed }
+      // What is reported of a token changes with its age, too.
+      const tools = { clock, random, log, renew: () => renew(renewing).finally(onRenewed), onRenewed: renewed }
       return keepRenewing(tools, first, signal).catch(() => undefined)
     },
   }

@@ -53,6 +53,11 @@ export const CONDITIONS = {
     'False',
     'join',
   ),
+  TokenExpiring: entry(
+    "The token of the machine's agent, a service account, was not replaced in time; without another one the agent is silent.",
+    'False',
+    'join',
+  ),
   Cordoned: entry('At least one owner cordons the node.', 'False', 'waiting'),
   Drained: entry('No pod that has to move is left on the node.', 'True', 'waiting'),
   Available: entry('Enough machines of the set are Ready.', 'True', 'rollout'),
@@ -186,6 +191,7 @@ export const REASONS = {
   CertificateRequested: because('join', 'A certificate request waits for approval.'),
   CertificateDenied: because('join', 'The approver denied the request; the message has the cause.'),
   CertificateExpiring: because('join', "The agent's certificate was not renewed in time."),
+  TokenNotReplaced: because('join', 'The approver has not made the next token of the agent for too long.'),
   Importing: because('join', 'An existing node is being imported without restarts.'),
   JoinCommandMissing: because(
     'join',

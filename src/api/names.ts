@@ -57,8 +57,18 @@ export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */
 export const DEFAULT_NAMESPACE = 'default'
 
-/** A cluster does not work without them: no client may delete them. */
-export const KEPT_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease', SYSTEM_NAMESPACE] as const
+/**
+ * A cluster does not work without them: no client may delete them. With those of agents and clusters go identities and credentials that no program can
+ * make again, at once and for all hosts and clusters; the others are filled again by the program that owns them.
+ */
+export const KEPT_NAMESPACES = [
+  'kube-system',
+  'kube-public',
+  'kube-node-lease',
+  SYSTEM_NAMESPACE,
+  AGENTS_NAMESPACE,
+  CLUSTERS_NAMESPACE,
+] as const
 
 /** The installer lists an object for git by giving sync this verb on it, in our API group: `daemonsets/<service account>` for one that names an account. */
 export const DECLARE_VERB = 'declare'

@@ -21,6 +21,8 @@ import {
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
   machineUidGroup,
+  AGENTS_NAMESPACE,
+  CLUSTERS_NAMESPACE,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
 } from '#api/names.ts'
@@ -353,6 +355,8 @@ test('Nodes that somebody deletes in bulk are held to the ledger, also all at on
   )
   await admin.delete(operationalHold, { name: 'lift' })
   expect(await said(admin.delete(namespaces, { name: 'kube-public' }))).toMatch(/keeps the cluster alive|forbidden/i)
+  for (const name of [AGENTS_NAMESPACE, CLUSTERS_NAMESPACE])
+    expect(await said(admin.delete(namespaces, { name }))).toMatch(/does not live without this namespace/)
   defender.close()
 })
 

@@ -55,9 +55,11 @@ function machineStatusNow(
     publicKey: session.sealing.publicKey,
     certificate: session.certificateLife(),
     components: components.reports(),
-    conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
-      (c) => c ?? [],
-    ),
+    conditions: [
+      frozenCondition(frozen.frozen, frozenFile(dir)),
+      trustCondition(trust.refusal),
+      session.tokenCondition(),
+    ].flatMap((c) => c ?? []),
   })
 }
 

@@ -269,6 +269,7 @@ export const machine = defineKind({
     'Paused',
     'Frozen',
     'TrustRefused',
+    'TokenExpiring',
   ],
   example: {
     metadata: { name: 'prod-1-worker-0007', labels: { 'kubenode.io/pool': 'workers' } },

@@ -5,12 +5,16 @@ import { findCondition } from '#kube/conditions.ts'
 import { type Family, tally } from './family.ts'
 
 const NONE = 'none'
+/** Of certificates, and of agents that are service accounts. */
+const EXPIRING = ['CertificateExpiring', 'TokenExpiring'] as const
 
 export function machineFamilies(machines: readonly Machine[], sets: readonly MachineSet[]): readonly Family[] {
   const silent = machines.filter(
     (m) => (findCondition(m.status?.conditions, 'AgentReachable')?.status ?? 'True') !== 'True',
   )
-  const expiring = machines.filter((m) => findCondition(m.status?.conditions, 'CertificateExpiring')?.status === 'True')
+  const expiring = machines.filter((m) =>
+    EXPIRING.some((type) => findCondition(m.status?.conditions, type)?.status === 'True'),
+  )
   const waiting = machines.filter((m) => m.status?.waitingFor !== undefined)
   return [
     {
@@ -33,7 +37,7 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
     },
     {
       name: 'kubenode_machines_certificate_expiring',
-      help: 'Machines whose agent did not renew its certificate in time; it expires or has expired.',
+      help: 'Machines whose agent did not get its next certificate or token in time; the one that it has expires or has expired.',
       labels: [],
       samples: [{ labels: {}, value: expiring.length }],
     },

@@ -1,0 +1,49 @@
+// Whether the token of an agent that is a service account is replaced in time. Counted from when it was received: the clock of a host may be wrong. Pure.
+import { LONGEST_TOKEN_SECONDS } from '#identity/token-life.ts'
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { Condition } from '#schema/object.ts'
+
+export interface HeldToken {
+  readonly token: string
+  /** When it was received: on the clock that only runs forward, and on that of the wall. */
+  readonly sinceMs: number
+  readonly receivedAt: number
+}
+
+/** The approver replaces a token at a quarter of its life, and the agent has the next one after a third. */
+const LATE_SHARE = 0.5
+
+/** For the Machine; undefined while tokens are replaced in time. It is reported with the token that still works. */
+export function tokenCondition(held: HeldToken, monotonicMs: number): Condition | undefined {
+  const { issued, expires } = claimsOf(held.token)
+  const lateAfterMs = (expires - issued) * 1_000 * LATE_SHARE
+  if (monotonicMs - held.sinceMs < lateAfterMs) return undefined
+  return {
+    type: 'TokenExpiring',
+    status: 'True',
+    reason: 'TokenNotReplaced',
+    message: `the token of its agent was not replaced in time and expires at ${shown(expires)}, after which the agent is silent until there is a new one; check that the approver runs`,
+    lastTransitionTime: timestamp(held.receivedAt + lateAfterMs),
+  }
+}
+
+const shown = (seconds: number): string =>
+  seconds > LONGEST_TOKEN_SECONDS
+    ? timestamp(seconds * 1_000)
+        .replace('T', ' ')
+        .replace('Z', ' UTC')
+    : 'an unknown time'
+
+/** Seconds; as long as the longest token when it does not say. Our own token: nothing is decided by it but this warning. */
+function claimsOf(token: string): { readonly issued: number; readonly expires: number } {
+  const unknown = { issued: 0, expires: LONGEST_TOKEN_SECONDS }
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
+    if (!isObject(claims)) return unknown
+    const { iat, exp } = claims
+    return typeof iat === 'number' && typeof exp === 'number' && exp > iat ? { issued: iat, expires: exp } : unknown
+  } catch {
+    return unknown
+  }
+}
