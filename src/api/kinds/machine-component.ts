@@ -62,27 +62,36 @@ const install = s.union(
   ['binaries', 'unpack'],
 )
 
-const file = s.obj('One file rendered from the configuration.', {
-  path: f.absolutePath('Path of the file.'),
-  mode: s.fallback(fileMode('Mode of the file.'), '0644'),
-  format: s.choice(
-    'How the file is read: values are escaped for it. Plain text escapes nothing and refuses control characters.',
-    TEMPLATE_FORMATS,
-  ),
-  template: s.str(
-    'Content; {{path.to.value}} is replaced by the configuration value. There are no other template functions.',
-    {
-      max: MAX_TEMPLATE_CHARS,
-    },
-  ),
-  onChange: s.fallback(s.choice('Action after the file changed.', ['Restart', 'Reload', 'None']), 'Restart'),
-  existing: s.optional(
-    s.choice(
-      'What happens to a unit of the same name that the host has already. Replace, also if absent: this one is used. Leave: the one of the host stays in force, if it starts a program of this component. Only for units in /etc/systemd/system.',
-      ['Replace', 'Leave'],
+const UNITS = '/etc/systemd/system/'
+
+const file = s.rule(
+  s.obj('One file rendered from the configuration.', {
+    path: f.absolutePath('Path of the file.'),
+    mode: s.fallback(fileMode('Mode of the file.'), '0644'),
+    format: s.choice(
+      'How the file is read: values are escaped for it. Plain text escapes nothing and refuses control characters.',
+      TEMPLATE_FORMATS,
     ),
-  ),
-})
+    template: s.str(
+      'Content; {{path.to.value}} is replaced by the configuration value. There are no other template functions.',
+      {
+        max: MAX_TEMPLATE_CHARS,
+      },
+    ),
+    onChange: s.fallback(s.choice('Action after the file changed.', ['Restart', 'Reload', 'None']), 'Restart'),
+    existing: s.optional(
+      s.choice(
+        'What happens to a unit of the same name that the host has already. Replace, also if absent: this one is used. Leave: the one of the host stays in force, if it starts a program of this component. Only for units in /etc/systemd/system.',
+        ['Replace', 'Leave'],
+      ),
+    ),
+  }),
+  {
+    cel: `!has(self.existing) || self.path.startsWith('${UNITS}')`,
+    message: `existing is only for units in ${UNITS}`,
+    holds: ({ existing, path }) => existing === undefined || path.startsWith(UNITS),
+  },
+)
 
 const service = s.rule(
   s.obj('The process that the component runs as.', {

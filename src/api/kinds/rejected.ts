@@ -97,6 +97,11 @@ export const REJECTED: readonly Rejected[] = [
   ),
   rejected(
     machineComponent,
+    { '/spec/files': [{ path: '/etc/x', format: 'plain', template: '', existing: 'Leave' }] },
+    'existing is only for units in /etc/systemd/system/',
+  ),
+  rejected(
+    machineComponent,
     { '/spec/probes/0/tcp': { port: 80 } },
     'exactly one of exec, http, tcp, file, unit, cri, nodeLease must be set',
   ),
