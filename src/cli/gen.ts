@@ -6,6 +6,7 @@ import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
+import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
 const root = releaseRoot()
 
@@ -38,6 +39,7 @@ const files = new Map([
   ...monitoringFiles(root),
   [ERROR_PAGE, errors],
   [PROVIDER_PAGE, providerPage()],
+  [RULES_PAGE, rulesPage()],
 ])
 
 for (const directory of [

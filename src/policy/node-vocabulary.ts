@@ -15,7 +15,13 @@ const JOB_OUTCOMES = ['Succeeded', 'Escalated', 'Transient', 'Permanent', 'Super
 const condition: Shape = {
   type: 'object',
   fields: {
-    status: { type: 'string', values: ['True', 'False', 'Unknown'], since: 'lastTransitionTime', unknownAs: 'Unknown' },
+    status: {
+      type: 'string',
+      values: ['True', 'False', 'Unknown'],
+      since: 'lastTransitionTime',
+      unknownAs: 'Unknown',
+      doc: 'The status; True means trouble, except for Ready.',
+    },
     reason: text('The reason, one word for programs.'),
     message: text('The message, a sentence for people.'),
     lastTransitionTime: time('When the status last changed.'),
@@ -85,7 +91,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
         type: 'object',
         fields: {
           version: version('The running version.'),
-          state: { type: 'string', since: 'since' },
+          state: { type: 'string', since: 'since', doc: 'The state that the agent reports, such as Healthy.' },
           since: time('When the state last changed.'),
         },
       },

@@ -8,6 +8,7 @@ import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.
 import { KINDS } from '#api/kinds.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
+import { RULES_PAGE } from '#cli/reference/rules-page.ts'
 
 const root = join(import.meta.dirname, '../..')
 const files = generatedFiles()
@@ -21,7 +22,9 @@ test.each([...files.keys()].map((path) => [path] as const))(
 
 test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else', (directory) => {
   const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
-  expect(present.filter((path) => !files.has(path) && ![ERROR_PAGE, PROVIDER_PAGE].includes(path))).toEqual([])
+  expect(present.filter((path) => !files.has(path) && ![ERROR_PAGE, PROVIDER_PAGE, RULES_PAGE].includes(path))).toEqual(
+    [],
+  )
 })
 
 test('the YAML of each CRD reads back as the CRD', () => {

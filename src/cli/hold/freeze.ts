@@ -40,8 +40,11 @@ export function freezeTarget(what: string | undefined): HoldTarget {
   return { kind, name }
 }
 
+/** The name of the hold that covers the whole cluster. */
+export const FREEZE_OF_CLUSTER = 'freeze-all'
+
 const freezeName = ({ kind, name }: HoldTarget): string =>
-  name === undefined ? 'freeze-all' : `freeze-${kind.toLowerCase()}-${name}`
+  name === undefined ? FREEZE_OF_CLUSTER : `freeze-${kind.toLowerCase()}-${name}`
 
 const LONGEST_MS = 30 * 86_400_000
 

@@ -19,6 +19,12 @@ const held = [
   '  digest to approve: ddd',
   '  kubenode approve release/a --reason WHY',
 ]
+const frozen = (hold: string) => [
+  'set/base is Paused',
+  'Waiting for 7s: HoldFreeze',
+  `  observed: hold ${hold}: power work`,
+  '  unblocks when: the hold is deleted or expires',
+]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 
 test.each([
@@ -33,5 +39,15 @@ test.each([
     'a command is what a person can do',
     [held, waits],
     'what to do first: kubenode approve release/a --reason WHY (release/a)',
+  ],
+  [
+    'a freeze of the object is lifted there',
+    [frozen('freeze-machinecomponentset-base')],
+    'what to do first: kubenode thaw set/base (set/base)',
+  ],
+  [
+    'a freeze of the cluster is no hold of the object',
+    [frozen('freeze-all')],
+    'what to do first: kubenode thaw (set/base)',
   ],
 ])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))

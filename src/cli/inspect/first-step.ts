@@ -1,4 +1,5 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
+import { FREEZE_OF_CLUSTER } from '../hold/freeze.ts'
 
 interface Step {
   readonly object: string
@@ -28,19 +29,20 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
     const below = lines.slice(i + 1)
     const end = below.findIndex((l) => indentOf(l) <= depth && !COMMAND.test(l))
     const own = end < 0 ? below : below.slice(0, end)
-    const command = own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand(line, object)
+    const command =
+      own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], object)
     const unblocks = own.map((l) => UNBLOCKS.exec(l)?.[1]).find((c) => c !== undefined)
     return [{ object, rank, text: command ?? (unblocks === undefined ? line.trim() : `wait until ${unblocks}`) }]
   })
 }
 
-/** What a person held, a person lets continue. */
-const holdCommand = (line: string, object: string): string | undefined =>
-  /\bHoldPause\b/.test(line)
-    ? `kubenode resume ${object}`
-    : /\bHoldFreeze\b/.test(line)
-      ? `kubenode thaw ${object}`
-      : undefined
+/** What a person held, a person lets continue; a freeze of the cluster is no hold of the object. */
+function holdCommand([line = '', ...own]: readonly string[], object: string): string | undefined {
+  if (/\bHoldPause\b/.test(line)) return `kubenode resume ${object}`
+  if (!/\bHoldFreeze\b/.test(line)) return undefined
+  const isOfCluster = [line, ...own].some((l) => l.includes(`hold ${FREEZE_OF_CLUSTER}:`))
+  return isOfCluster ? 'kubenode thaw' : `kubenode thaw ${object}`
+}
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 

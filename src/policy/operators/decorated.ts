@@ -106,13 +106,32 @@ const inverted: Decorate = (inner) => {
   }
 }
 
-const DECORATORS: ReadonlyMap<string, Decorate> = new Map([
-  ['not', inverted],
-  ['someFact', overElements((test, list) => disjunction(list.map(test)))],
-  // Of an empty list everything is true of every element; a rule must not fire on that.
-  ['everyFact', overElements((test, list) => (list.length === 0 ? 'unknown' : conjunction(list.map(test))))],
-  ['someValue', overValues(disjunction)],
-  ['everyValue', overValues(conjunction)],
+interface Decorator {
+  readonly doc: string
+  readonly decorate: Decorate
+}
+const decorator = (doc: string, decorate: Decorate): Decorator => ({ doc, decorate })
+
+/** Written before an operator, as in `not:equal`. */
+export const DECORATORS: ReadonlyMap<string, Decorator> = new Map([
+  ['not', decorator('The opposite; unknown stays unknown.', inverted)],
+  [
+    'someFact',
+    decorator(
+      'Of a fact that is a list: at least one element.',
+      overElements((test, list) => disjunction(list.map(test))),
+    ),
+  ],
+  [
+    'everyFact',
+    decorator(
+      'Of a fact that is a list: all elements; of an empty list unknown.',
+      // Of an empty list everything is true of every element; a rule must not fire on that.
+      overElements((test, list) => (list.length === 0 ? 'unknown' : conjunction(list.map(test)))),
+    ),
+  ],
+  ['someValue', decorator('The value is a list: at least one of them.', overValues(disjunction))],
+  ['everyValue', decorator('The value is a list: all of them.', overValues(conjunction))],
 ])
 
 function withoutComparison({ name, doc, readAs, looksAt, fits, bind }: Operator): Operator {
@@ -129,9 +148,9 @@ export function findOperator(name: string): Operator | Misfit {
   let operator = OPERATORS.get(last)
   if (operator === undefined) return unknownWord('operator', last, [...OPERATORS.keys()])
   for (const word of words.toReversed()) {
-    const decorate = DECORATORS.get(word)
-    if (decorate === undefined) return unknownWord('decorator', word, [...DECORATORS.keys()])
-    operator = decorate(operator)
+    const found = DECORATORS.get(word)
+    if (found === undefined) return unknownWord('decorator', word, [...DECORATORS.keys()])
+    operator = found.decorate(operator)
   }
   return { ...operator, name }
 }
