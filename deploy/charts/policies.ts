@@ -23,6 +23,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
+import { logPolicies } from './log-policies.ts'
 import { leasePolicies } from './lease-policies.ts'
 import { keptDefinitions, keptNamespaces } from './namespace-policy.ts'
 import {
@@ -169,7 +170,7 @@ const agentWrites: AdmissionPolicy = {
       expression: [
         `variables.account == '' ? '' : (${isHeartbeat} ? variables.name.substring(${LEASE_PREFIX.length})`,
         `(request.resource.resource == 'machines' ? variables.name`,
-        `(request.resource.resource == 'remedyoperationjobs' ? oldObject.?spec.?machine.orValue('')`,
+        `(request.resource.resource in ['remedyoperationjobs', 'logrequests'] ? oldObject.?spec.?machine.orValue('')`,
         `(request.resource.resource == 'events' ? object.?reportingInstance.orValue('') : ''))))`,
       ].join(' : '),
     },
@@ -224,6 +225,7 @@ const agentWrites: AdmissionPolicy = {
           operations('UPDATE'),
           isOwn('oldObject.spec.machine'),
         ),
+        all(isResource(API_GROUP, 'logrequests', 'status'), operations('UPDATE'), isOwn('oldObject.spec.machine')),
         all(
           isResource('coordination.k8s.io', 'leases'),
           operations('CREATE', 'UPDATE'),
@@ -246,7 +248,7 @@ const agentWrites: AdmissionPolicy = {
         writesEvent,
       ),
       message:
-        'an agent writes the status of its own Machine and jobs, its own Leases, its own Node and its own events, and nothing else',
+        'an agent writes the status of its own Machine, jobs and log requests, its own Leases, its own Node and its own events, and nothing else',
     },
     {
       expression: any(`request.resource.resource == 'certificatesigningrequests'`, `variables.uid != ''`),
@@ -285,6 +287,13 @@ const agentWrites: AdmissionPolicy = {
     {
       expression: any(`request.resource.resource != 'remedyoperationjobs'`, 'variables.uidBefore == variables.uid'),
       message: 'the job is for another Machine than the one that this agent has a certificate of',
+    },
+    {
+      expression: any(
+        `request.resource.resource != 'logrequests'`,
+        `oldObject.?spec.?machineUid.orValue('') == variables.uid`,
+      ),
+      message: 'the request is for another Machine than the one that this agent has a certificate of',
     },
     {
       expression: any(
@@ -447,6 +456,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...eventPolicies,
   ...leasePolicies,
   ...leavingPolicies,
+  ...logPolicies,
   ...ownerPolicies,
   renderPolicy,
   ...revisionPolicies,

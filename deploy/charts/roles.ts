@@ -14,6 +14,7 @@ import {
   DOOR_USER,
   JOIN_ACCOUNTS_GROUP,
   JOIN_NAMESPACE,
+  LOGS_READER,
   METRICS_READER,
   metricsSecretName,
   PROBES_NAMESPACE,
@@ -86,6 +87,8 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'Approval',
   'Release',
   'MaintenanceEvent',
+  // Made by people, each for the log of one component.
+  'LogRequest',
   // Made by people: one that lifts the deletion guard must not come from a commit, nor from the key of a program.
   'OperationalHold',
 ])
@@ -205,6 +208,8 @@ const controllers: RoleEntry = {
   rules: [
     ours(['componentconfigs', 'inventories', 'machinecomponents', 'operationalholds'], ['list', 'watch']),
     ours(['componentcanaries', 'machinecomponentsets'], LOOK),
+    // Machines carry them; an answer is encrypted to the user that asked.
+    ours(['logrequests'], ['list', 'watch', 'delete']),
     ours(['machines', 'machinesets', 'noderemediers', 'operationpermits', 'remedyoperationjobs'], LOOK),
     ours(['machines'], [...WRITE, 'delete']),
     ours(['remedyoperationjobs'], ['create', 'update', 'delete']),
@@ -375,7 +380,9 @@ const agents: RoleEntry = {
     // Watched by name, which a role can't demand of a group: the names of other machines and jobs can be listed.
     ours(['machines', 'remedyoperationjobs'], LOOK),
     ours(['machinecomponents', 'componentconfigs', 'operationpermits'], ['get']),
-    ours(['machines/status', 'remedyoperationjobs/status'], ['patch']),
+    // By a name that is random, and that the Machine carries encrypted for its own agent.
+    ours(['logrequests'], ['get']),
+    ours(['machines/status', 'remedyoperationjobs/status', 'logrequests/status'], ['patch']),
     core(['nodes'], ['get', 'create']),
     core(['nodes/status'], ['patch']),
     events,
@@ -422,6 +429,17 @@ const door: RoleEntry = {
   rules: [
     ours(['machines'], ['get']),
     certificates(['certificatesigningrequests'], ['get', 'list', 'create', 'delete']),
+  ],
+}
+
+/** For people: `kubenode logs`. With names of machines in a role of their own, `machines/log` gives the logs of those alone. */
+const logsReader: RoleEntry = {
+  name: LOGS_READER,
+  subjects: [],
+  rules: [
+    ours(['logrequests'], ['create', 'get', 'watch', 'delete']),
+    ours(['machines'], ['get']),
+    ours(['machines/log'], ['get']),
   ],
 }
 
@@ -484,6 +502,7 @@ export const ROLES: readonly RoleEntry[] = [
   door,
   metricsAccess,
   metricsReader,
+  logsReader,
   ...METERED.map(metricsKey),
   ...PROGRAMS.map(election),
 ]

@@ -278,4 +278,16 @@ export const agentErrors = errorTable({
     text: 'cannot join with the option {option}: {why}',
     next: 'correct it in kubenode machine join-command',
   },
+  KN8090: {
+    text: 'cannot continue the log: the agent restarted',
+    next: 'run kubenode logs again',
+  },
+  KN8091: {
+    text: 'cannot show the log of {component}: it is no component of this machine (components: {known})',
+    next: 'name one of them',
+  },
+  KN8092: {
+    text: 'cannot show the log of {component}: it runs no process of its own',
+    next: 'see its state with kubenode describe machine/NAME',
+  },
 })

@@ -226,6 +226,7 @@ async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<vo
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   obey(parts, order)
+  parts.logs.watch(found.spec.logs ?? [])
   noteNode(parts, found)
   // Kept for a start without the API server. A full disk must not stop the agent from following the order.
   await keepOrder(parts.files, machineFile(parts.dir), order)
@@ -257,9 +258,10 @@ async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {
 }
 
 async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
-  const { jobs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
+  const { jobs, logs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
   parts.frozen.close()
   await jobs.close()
+  await logs.close()
   await drift.close()
   machineWriter.close()
   nodeWriter.close()

@@ -1,6 +1,7 @@
 // The parts of an agent and how they are connected, one line a part. Nothing here runs by itself: agent.ts starts and ends it.
 import type { KubeObject } from '#schema/object.ts'
 import type { AllComponents } from './components/all-components.ts'
+import type { LogAnswers } from './logs/log-answers.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import { FrozenWatch } from './frozen.ts'
@@ -11,6 +12,7 @@ import { buildComponents } from './parts/components.ts'
 import { buildDetection, type DetectionParts } from './parts/detection.ts'
 import { buildDrift } from './parts/drift.ts'
 import { type Ground, groundOf, type PartsOptions, type Target } from './parts/ground.ts'
+import { buildLogs } from './parts/logs.ts'
 import { buildMetrics } from './parts/metrics.ts'
 import { buildRepairs } from './parts/repairs.ts'
 import { buildMachineWriter, buildNodeWriter, reportLeft } from './parts/status-writers.ts'
@@ -30,6 +32,7 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly metrics: MetricsServer | undefined
   readonly drift: DriftWatch
   readonly jobs: JobWatches
+  readonly logs: LogAnswers
   readonly frozen: FrozenWatch
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
@@ -65,6 +68,7 @@ export function buildParts(o: PartsOptions): Parts {
   const machineWriter = buildMachineWriter(ground, reporting)
   const nodeWriter = buildNodeWriter(ground, { nodeObject, board })
   const { repairs, jobs } = buildRepairs(ground, { components, trust, detection, nodeObject, targets })
+  const logs = buildLogs(ground, { supervisor, components })
   const metrics = buildMetrics(ground, { detection, board, components, repairs })
   return {
     files,
@@ -80,6 +84,7 @@ export function buildParts(o: PartsOptions): Parts {
     detection,
     metrics,
     jobs,
+    logs,
     frozen,
     machineWriter,
     nodeWriter,

@@ -8,6 +8,7 @@ import { defenderLedger } from './kinds/defender-ledger.ts'
 import { defenderPolicy } from './kinds/defender-policy.ts'
 import { fleetSource } from './kinds/fleet-source.ts'
 import { inventory } from './kinds/inventory.ts'
+import { logRequest } from './kinds/log-request.ts'
 import { machineComponentSet } from './kinds/machine-component-set.ts'
 import { machineComponent } from './kinds/machine-component.ts'
 import { machineSet } from './kinds/machine-set.ts'
@@ -29,6 +30,7 @@ export const KINDS: readonly ApiKind[] = [
   componentConfig,
   nodeRemedier,
   remedyOperationJob,
+  logRequest,
   defenderPolicy,
   operationPermit,
   defenderLedger,

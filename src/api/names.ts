@@ -45,6 +45,8 @@ export const metricsSecretName = (program: string): string => `kubenode-metrics-
 export const METRICS_SERVER_NAME = `kubenode-metrics.${SYSTEM_NAMESPACE}.svc`
 /** Whose subjects may read the metrics of our programs. */
 export const METRICS_READER = 'kubenode-metrics-reader'
+/** Whose subjects may read logs of components with `kubenode logs`. */
+export const LOGS_READER = 'kubenode-logs-reader'
 
 /** The ConfigMap of the system namespace that lists revoked agents for admission policies. */
 export const REVOKED_AGENTS = 'kubenode-revoked-agents'
@@ -94,6 +96,7 @@ export const FIELD_MANAGERS = {
   canary: 'kubenode-canary',
   remedy: 'kubenode-remedy',
   remedyJob: 'kubenode-remedyjob',
+  logs: 'kubenode-logs',
   cluster: 'kubenode-cluster',
   hostDoctor: 'kubenode-hostdoctor',
   defender: 'kubenode-defender',
@@ -255,6 +258,7 @@ export const PROGRAM_REPORTERS = {
     'kubenode.io/canary',
     'kubenode.io/remedy',
     'kubenode.io/remedyjob',
+    'kubenode.io/log',
     'kubenode.io/state',
     'kubenode.io/agents',
   ],

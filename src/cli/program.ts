@@ -17,6 +17,7 @@ import * as inspect from './commands/inspect.ts'
 import * as installing from './commands/install.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
+import * as logs from './logs/commands.ts'
 import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
 import * as renderJob from './commands/render-job.ts'
@@ -53,6 +54,7 @@ const COMMANDS = [
   installing,
   lint,
   local,
+  logs,
   machine,
   plan,
   release,

@@ -4,6 +4,7 @@ import { componentSetModule } from './componentset/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
 import type { ControllerModule } from './module.ts'
+import { logModule } from './log/reconcile.ts'
 import { stateModule } from './metrics/state.ts'
 import { remedyModule } from './remedy/reconcile.ts'
 import { remedyJobModule } from './remedyjob/reconcile.ts'
@@ -15,5 +16,6 @@ export const CONTROLLERS: readonly ControllerModule[] = [
   canaryModule,
   remedyModule,
   remedyJobModule,
+  logModule,
   stateModule,
 ]

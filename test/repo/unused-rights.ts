@@ -25,7 +25,7 @@ export const UNUSED: readonly UnusedRight[] = [
   },
   {
     right:
-      /^system:serviceaccounts:kubenode-agents: ((create|patch) events\.events|(list|watch) remedyoperationjobs\.kubenode|get (remedyoperationjobs|componentconfigs)\.kubenode|patch remedyoperationjobs\/status\.kubenode|get configmaps in kubenode-system|get nodes)/,
+      /^system:serviceaccounts:kubenode-agents: ((create|patch) events\.events|(list|watch) remedyoperationjobs\.kubenode|get (remedyoperationjobs|componentconfigs|logrequests)\.kubenode|patch (remedyoperationjobs|logrequests)\/status\.kubenode|get configmaps in kubenode-system|get nodes)/,
     reason: 'the same agent with the same rights as one with a certificate, whose tests use them',
     test: 'test/attacks/agent-key.test.ts',
   },
@@ -33,6 +33,11 @@ export const UNUSED: readonly UnusedRight[] = [
     right: /^sync: (delete releases|list remedyoperationjobs)\.kubenode\.io$/,
     reason: 'old Releases are many; repairs are read by pipelines that ask for them',
     test: 'test/integration/sync.test.ts',
+  },
+  {
+    right: /^controllers: delete logrequests\.kubenode\.io$/,
+    reason: 'the command deletes its request; the controllers do so after a quarter of an hour, if it could not',
+    test: 'src/controllers/log/plan.test.ts',
   },
   {
     right: /^controllers: get configmaps named kubenode-abandoned in kubenode-system$/,

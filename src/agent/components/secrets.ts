@@ -36,6 +36,14 @@ export async function withSecrets(
   return filled
 }
 
+/** The values alone, in the order of their places. */
+export const secretTexts = (
+  deps: SecretDeps,
+  component: string,
+  secrets: readonly SecretPlace[],
+): Promise<readonly string[]> =>
+  Promise.all(secrets.map(({ path, sealedIn }) => readSecret(deps, component, path, sealedIn ?? component)))
+
 async function readSecret(
   { client, machine, privateKey }: SecretDeps,
   component: string,

@@ -7,7 +7,7 @@ import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import type { NodeDir } from '../node-dir.ts'
 import type { KeptProcess, KeptUnit } from '../components/kept.ts'
-import type { Processes, Release, Service, StartRequest } from '../supervise/port.ts'
+import type { LogPlace, Processes, Release, Service, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -128,6 +128,10 @@ export class WithSelf implements Processes {
 
   async lastOutput(component: string): Promise<string> {
     return component === AGENT_COMPONENT ? '' : ((await this.#base.lastOutput?.(component)) ?? '')
+  }
+
+  logPlace(component: string): LogPlace | undefined {
+    return this.#base.logPlace?.(component)
   }
 
   brakeMs(component: string): number {

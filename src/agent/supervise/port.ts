@@ -23,6 +23,11 @@ export type Release =
   | { readonly kind: 'Keep' }
   | { readonly kind: 'Restore'; readonly unit: KeptUnit; readonly restarts: boolean }
 
+/** Names a component's own log, and can name no other. */
+export type LogPlace =
+  | { readonly kind: 'File'; readonly path: string }
+  | { readonly kind: 'Journal'; readonly unit: string }
+
 export interface Processes {
   /** Adopts processes that a previous agent started. Called once, first of all. */
   adopt(): Promise<void>
@@ -58,6 +63,8 @@ export interface Processes {
   end(component: string): ProcessEnd | undefined
   /** The end of its output since the last start. */
   lastOutput?(component: string): Promise<string>
+  /** Where its own output is kept; undefined: it has none, or is no component of this node. */
+  logPlace?(component: string): LogPlace | undefined
   /** Until the local brake permits a restart. */
   brakeMs(component: string): number
   /** Called with the component whose state changed. */

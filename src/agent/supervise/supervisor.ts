@@ -9,11 +9,12 @@ import type { Files } from '../files/port.ts'
 import { componentsFolder, processFile } from '../node-dir.ts'
 import { LOOP_CRASHES } from './brake.ts'
 import { EACH_TICK_MS } from '../shared-tick.ts'
+import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import { GRACE_MS, hangs, terminate } from './ending.ts'
 import { launch, type LaunchPlace } from './launch.ts'
 import { logFile, logSize, readLogEnd, rotateLog } from './log-file.ts'
 import { familyOf, mainOf, processesOfNode } from './mark.ts'
-import type { Processes, Service, StartRequest } from './port.ts'
+import type { LogPlace, Processes, Service, StartRequest } from './port.ts'
 import { isFrozenState, livingStat, send, type ProcessId } from './proc.ts'
 import { endOfProcess, type ProcessEnd } from './process-end.ts'
 import { parseProcess, type KnownProcess } from './process-file.ts'
@@ -213,6 +214,11 @@ export class Supervisor implements Processes {
 
   async lastOutput(component: string): Promise<string> {
     return readLogEnd(logFile(this.#o.dir, component), this.#entries.get(component)?.logFrom ?? 0)
+  }
+
+  logPlace(component: string): LogPlace {
+    // The provider starts the agent, and knows it by a shorter name.
+    return { kind: 'File', path: logFile(this.#o.dir, component === AGENT_COMPONENT ? 'agent' : component) }
   }
 
   brakeMs(component: string): number {

@@ -3,6 +3,8 @@ import { AGE, PHASE, READY, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
+import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
+import { MOST_TICKET } from './log-request.ts'
 
 /** A machine remembers so many versions of a component. */
 export const MAX_HEALTHY_BEFORE = 3
@@ -174,6 +176,13 @@ const spec = s.rule(
         {
           max: MAX_JOBS,
         },
+      ),
+    ),
+    logs: s.optional(
+      s.setOf(
+        'Names of LogRequests, encrypted for the agent of this machine. Written by the log controller.',
+        s.str('The name of a request, encrypted.', { min: 1, max: MOST_TICKET }),
+        { max: LOG_REQUESTS_OF_MACHINE },
       ),
     ),
   }),

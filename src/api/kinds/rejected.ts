@@ -9,6 +9,7 @@ import { componentConfig } from './component-config.ts'
 import { defenderLedger } from './defender-ledger.ts'
 import { defenderPolicy } from './defender-policy.ts'
 import { fleetSource } from './fleet-source.ts'
+import { logRequest } from './log-request.ts'
 import { machineComponentSet } from './machine-component-set.ts'
 import { machineComponent } from './machine-component.ts'
 import { machineSet } from './machine-set.ts'
@@ -132,7 +133,7 @@ export const REJECTED: readonly Rejected[] = [
   rejected(defenderLedger, { '/metadata/name': 'other' }, 'the only DefenderLedger is named cluster'),
   rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
-  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin and AllowEdit require to'),
+  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin, AllowEdit and Promote require to'),
   rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
   hosted(
     { '/spec/kubeconfigSecretRef': { name: 'x' } },
@@ -175,6 +176,7 @@ export const REJECTED_UPDATES: readonly Rejected[] = [
   ),
   rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
   rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
+  rejected(logRequest, { '/spec/machine': 'm-2' }, 'a LogRequest is immutable; create another one'),
   rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval is immutable; create another one'),
   hosted(
     { '/spec/controlPlane/flavor': 'embedded' },

@@ -33,6 +33,7 @@ import { initErrors } from '../init/init-errors.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { installErrors } from '../install/install-errors.ts'
 import { lintErrors } from '../lint/lint-errors.ts'
+import { logsErrors } from '../logs/logs-errors.ts'
 import { machinesErrors } from '../machines/machines-errors.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { rulesErrors } from '../rules/rules-errors.ts'
@@ -61,6 +62,7 @@ const CLI_TABLES: readonly Entries[] = [
   inspectErrors,
   installErrors,
   lintErrors,
+  logsErrors,
   machinesErrors,
   rolloutErrors,
   rulesErrors,

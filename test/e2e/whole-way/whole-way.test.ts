@@ -75,6 +75,23 @@ describe('the whole way', () => {
     expect(agents.length).toBe(2 * NODES)
   })
 
+  test('an agent shows the log of a component, and its own, to the one who asks', async () => {
+    const name = observer('test').machines()[0]?.metadata.name ?? ''
+    const logs = (what: string) =>
+      fleet.run(`bin/kubenode logs machine/${name} ${what} --kubeconfig ${fleet.kubeconfig('test')}`)
+    expect(await logs('beacon')).toMatchObject({ code: 0, out: expect.stringContaining('beacon 1.0.0 listens on') })
+    expect(await logs('--tail 500')).toMatchObject({ code: 0, out: expect.stringContaining('log requested') })
+    expect(await logs('beacom')).toMatchObject({ code: 2, out: expect.stringContaining('did you mean beacon?') })
+    await until(
+      'no request is left',
+      () =>
+        !observer('test')
+          .machines()
+          .some((m) => m.spec.logs?.length),
+      30_000,
+    )
+  })
+
   test('S31 with umask 000 in a folder that was open to all it leaves nothing open', () => {
     const seen = [...pathsIn(fleet.data)].map((path) => relative(fleet.data, path))
     for (const file of [

@@ -11,7 +11,7 @@ import type { Files } from '../../files/port.ts'
 import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
 import { outputOf } from '../../detect/npd/service-state.ts'
 import type { KeptProcess, KeptUnit } from '../../components/kept.ts'
-import type { Processes, Release, Service, StartRequest } from '../port.ts'
+import type { LogPlace, Processes, Release, Service, StartRequest } from '../port.ts'
 import { endOfUnit, type ProcessEnd } from '../process-end.ts'
 import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
 import { ProcessStates } from '../process-states.ts'
@@ -19,9 +19,11 @@ import { Restraint, type RestraintLimits } from '../restraint.ts'
 import { newSight, noteStopped, type Sight } from '../sight.ts'
 import { unitReading } from './reading.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
-import { unitName } from './unit.ts'
+import { ownUnitName, unitName } from './unit.ts'
 import { UnitFiles, type OwnUnit } from './unit-files.ts'
 import { agentErrors } from '../../agent-errors.ts'
+import { AGENT_UNIT } from '../../leave/leave-host.ts'
+import { AGENT_COMPONENT } from '../../self/switch-file.ts'
 
 export interface SystemdOptions extends RestraintLimits {
   readonly files: Files
@@ -270,6 +272,12 @@ export class Systemd implements Processes {
     if (unit === undefined) return ''
     const args = ['--quiet', '--no-pager', '--output=cat', `--lines=${JOURNAL_LINES}`, `_SYSTEMD_UNIT=${unit}`]
     return (await outputOf('journalctl', args, { timeoutMs: JOURNAL_MS })) ?? ''
+  }
+
+  logPlace(component: string): LogPlace {
+    if (component === AGENT_COMPONENT) return { kind: 'Journal', unit: AGENT_UNIT }
+    // A component that was stopped has the log of its unit still.
+    return { kind: 'Journal', unit: this.#entries.get(component)?.unit ?? ownUnitName(component) }
   }
 
   brakeMs(component: string): number {

@@ -21,8 +21,11 @@ export const disowned = (text: string): string =>
 
 const UNIT_TYPE = /\.(service|socket|timer|target|mount|path|slice)$/
 
+/** Of a component that names none. */
+export const ownUnitName = (component: string): string => `kubenode-${component}.service`
+
 export function unitName(component: string, { unit }: Service): string {
-  if (unit === undefined) return `kubenode-${component}.service`
+  if (unit === undefined) return ownUnitName(component)
   return UNIT_TYPE.test(unit) ? unit : `${unit}.service`
 }
 

@@ -1,0 +1,53 @@
+// The part that answers requests for logs of components, and of the agent itself.
+import { componentConfig } from '#api/kinds/component-config.ts'
+import type { AllComponents } from '../components/all-components.ts'
+import type { ComponentRecord } from '../components/record.ts'
+import { secretTexts } from '../components/secrets.ts'
+import { LogAnswers } from '../logs/log-answers.ts'
+import { AGENT_COMPONENT } from '../self/switch-file.ts'
+import type { Processes } from '../supervise/port.ts'
+import type { Ground } from './ground.ts'
+
+export interface LogsNeeds {
+  readonly supervisor: Processes
+  readonly components: AllComponents
+}
+
+export function buildLogs(ground: Ground, { supervisor, components }: LogsNeeds): LogAnswers {
+  const { base, client, known, machine, session } = ground
+  const recordOf = (component: string) => components.workers.find((w) => w.component === component)?.record
+  return new LogAnswers({
+    ...base,
+    client,
+    known,
+    machine,
+    machineUid: session.machineUid,
+    privateKey: session.sealing.privateKey,
+    components: () => [AGENT_COMPONENT, ...components.workers.flatMap((w) => withRecord(w.component, w.record))],
+    placeOf: (component) => supervisor.logPlace?.(component),
+    secretsOf: async (component) => {
+      const record = recordOf(component)
+      return record === undefined ? [] : secretsOf(ground, record)
+    },
+  })
+}
+
+const withRecord = (component: string, record: ComponentRecord | undefined): readonly string[] =>
+  record === undefined || component === AGENT_COMPONENT ? [] : [component]
+
+/** Of what runs they must be known, or its log is not shown. The log may hold those of other versions too, whose configurations may be deleted by now. */
+async function secretsOf(ground: Ground, { component, ...record }: ComponentRecord): Promise<readonly string[]> {
+  const running = new Set([record.current?.config, record.open?.to.config])
+  const others = [record.previous?.config, record.staged?.config, record.target.config].filter((c) => !running.has(c))
+  const known = [...running].flatMap((config) => (config === undefined ? [] : [secretsIn(ground, component, config)]))
+  const perhaps = others.flatMap((config) => (config === undefined ? [] : [secretsIn(ground, component, config)]))
+  const old = await Promise.allSettled(perhaps)
+  return [...(await Promise.all(known)).flat(), ...old.flatMap((r) => (r.status === 'fulfilled' ? r.value : []))]
+}
+
+async function secretsIn(ground: Ground, component: string, config: string): Promise<readonly string[]> {
+  const { client, machine, session } = ground
+  const found = await client.get(componentConfig, { name: config })
+  const privateKey = async (): Promise<string> => session.sealing.privateKey
+  return secretTexts({ client, machine, privateKey }, component, found?.spec.secrets ?? [])
+}

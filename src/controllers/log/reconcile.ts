@@ -1,0 +1,37 @@
+// The controller of requests for logs: a Machine carries them to its agent, so that ten thousand agents need no further watch. Few requests exist at a time, so that one pass decides about all.
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
+import { reconcileWith } from '#runtime/reconcile-with.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
+import { act } from './act.ts'
+import type { LogAction } from './actions.ts'
+import { cachesOf, observe } from './observe.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+const ALL = 'all'
+
+export const logModule: ControllerModule = { name: 'log', setup }
+
+function setup(context: ControllerContext): RunningModule {
+  const { client, clock } = context
+  const caches = cachesOf(context.informers)
+  const controller = controllerIn(context, {
+    name: 'log',
+    allKeys: () => [ALL],
+    reconcile: reconcileWith<Seen, undefined, LogAction, undefined>({
+      clock,
+      config: () => undefined,
+      observe: () => observe(caches),
+      plan,
+      act: (action, _, { signal }) => act(client, action, signal),
+    }),
+  })
+  caches.requests.onChange((before, now) => {
+    // A page of an answer changes nothing here.
+    if (before === undefined || now === undefined || before.status?.phase !== now.status?.phase) controller.enqueue(ALL)
+  })
+  caches.machines.onChange((before, now) => {
+    if ((before?.spec.logs ?? []).length !== (now?.spec.logs ?? []).length) controller.enqueue(ALL)
+  })
+  return { controllers: [controller] }
+}
