@@ -4,7 +4,7 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit'] as const
+export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit', 'Promote'] as const
 export type HoldEffect = (typeof HOLD_EFFECTS)[number]
 
 export const HOLD_TARGETS = [
@@ -42,26 +42,29 @@ const spec = s.rule(
     target,
     effect: s.immutable(
       s.choice(
-        'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare.',
+        'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare. Promote: end the soak of the stage in to that is in progress; gates, windows and other holds still apply.',
         HOLD_EFFECTS,
       ),
       'the effect of a hold is immutable; create another hold',
     ),
     to: s.optional(
-      s.str('The revision to stay on (Pin) or to retry (Retry), or the digest of the content (AllowEdit).', {
-        min: 1,
-        max: 253,
-      }),
+      s.str(
+        'The revision to stay on (Pin) or to retry (Retry), the digest of the content (AllowEdit), or the stage whose soak ends (Promote).',
+        {
+          min: 1,
+          max: 253,
+        },
+      ),
     ),
     reason: s.str('Why, for people.', { min: 1, max: 512 }),
     author: s.str('The user who created the hold.', { min: 1, max: 253 }),
     until: s.time('When the hold expires. Every hold must have an expiry, because holds are easily forgotten.'),
   }),
   {
-    cel: "self.effect == 'Pin' || self.effect == 'AllowEdit' ? has(self.to) : true",
-    message: 'effects Pin and AllowEdit require to',
+    cel: "self.effect in ['Pin', 'AllowEdit', 'Promote'] ? has(self.to) : true",
+    message: 'effects Pin, AllowEdit and Promote require to',
     fieldPath: '.to',
-    holds: (s) => (s.effect !== 'Pin' && s.effect !== 'AllowEdit') || s.to !== undefined,
+    holds: (s) => !['Pin', 'AllowEdit', 'Promote'].includes(s.effect) || s.to !== undefined,
   },
 )
 

@@ -55,7 +55,9 @@ function clusterLines(
   ]
 }
 
-function commands(name: string, { clusters = [], phase }: Status): readonly string[] {
+function commands(name: string, { clusters = [], stages = [], phase }: Status): readonly string[] {
+  if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
+    return [`to end the soak: kubenode release promote ${name} --reason WHY`]
   if (clusters.some((c) => c.prune !== undefined)) return [`kubenode approve release/${name} --reason WHY`]
   return canBeRetried({ clusters, ...(phase && { phase }) }) ? [`kubenode release retry ${name} --reason WHY`] : []
 }

@@ -38,4 +38,8 @@ export const rolloutErrors = errorTable({
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
     next: 'kubenode why release/{name}',
   },
+  KN1649: {
+    text: 'cannot promote release/{name}: no stage of it soaks; {why}',
+    next: 'see kubenode why release/{name}: gates open by themselves or with kubenode approve, and a pause ends with kubenode resume',
+  },
 })

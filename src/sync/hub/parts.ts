@@ -10,6 +10,7 @@ import { holdOver, holdsOver, thing } from '#holds/reach.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
+import type { Promotion } from '../release/stages.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
@@ -81,6 +82,15 @@ export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, n
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))
     .slice(-MAX_RETRIES)
     .flatMap(({ metadata }) => metadata.uid ?? [])
+}
+
+/** Soaks of a Release that users end. */
+export function promotionsOf({ holds }: Pick<HubParts, 'holds'>, object: Release, now: number): readonly Promotion[] {
+  const question = { effects: ['Promote'], things: [thing(object.kind, object)], now } as const
+  return holdsOver(holds.list(), question).flatMap(({ metadata, spec }) => {
+    const at = Date.parse(metadata.creationTimestamp ?? '')
+    return spec.to === undefined || Number.isNaN(at) ? [] : [{ stage: spec.to, at }]
+  })
 }
 
 /** Why a hold pauses the object; undefined when none does. */

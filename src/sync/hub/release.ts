@@ -31,6 +31,7 @@ import {
   keyParts,
   pausedBy,
   releasesIn,
+  promotionsOf,
   retriesOf,
   type HubParts,
 } from './parts.ts'
@@ -111,6 +112,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
       approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? new Set(),
       retries: retriesOf(parts, release, now),
+      promotions: promotionsOf(parts, release, now),
     },
     now,
   )

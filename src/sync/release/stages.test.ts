@@ -98,6 +98,7 @@ class Story {
       paused: undefined,
       approvedBy: new Set(),
       retries: [],
+      promotions: [],
       ...more,
     }
     this.status = planRelease(seen, this.now).status
@@ -209,6 +210,38 @@ describe('a Release', () => {
     story.step({ a: well, b: well })
     const after = story.status?.stages?.[0]?.soakUntil
     expect(Date.parse(after ?? '') - Date.parse(before ?? '')).toBeGreaterThan(0)
+  })
+
+  test('a promotion ends the soak that was in progress, and no later one', () => {
+    const story = new Story(two())
+    story.steps(4, { a: well, b: well })
+    expect(story.phases()).toBe('Progressing: a=Healthy b=Waiting')
+    const promotions = [{ stage: 'test', at: story.now }]
+    story.step({ a: working, b: well }, { promotions }, 5 * S)
+    story.step({ a: well, b: well }, { promotions }, 3 * S)
+    story.step({ a: well, b: well }, { promotions })
+    expect(story.status?.stages?.[0]).toMatchObject({ phase: 'Soaking', waitingFor: { predicate: 'MinSuccessTime' } })
+    story.step({ a: well, b: well }, { promotions: [{ stage: 'test', at: story.now }] })
+    expect(story.status?.stages?.[0]?.phase).toBe('Succeeded')
+  })
+
+  test.each([
+    ['of another stage', { stage: 'prod' }, {}, 'MinSuccessTime'],
+    ['of a release that is held', { stage: 'test' }, { paused: 'ada holds it' }, 'HoldPause'],
+  ])('a promotion %s changes nothing', (_, wanted, more, predicate) => {
+    const story = new Story(two())
+    story.steps(4, { a: well, b: well })
+    story.step({ a: well, b: well }, { promotions: [{ stage: wanted.stage, at: story.now }], ...more })
+    expect(story.status?.stages?.[0]).toMatchObject({ phase: 'Soaking', waitingFor: { predicate } })
+  })
+
+  test('a promotion passes no gate', () => {
+    const gate = { name: 'board', approval: { from: ['ada'], count: 1 }, timeout: '1h' }
+    const pipeline = pipelineOf([stage('test', ['a'], { after: [gate] }), stage('prod', ['b'])])
+    const story = new Story({ pipeline, names: ['a', 'b'] })
+    story.steps(4, { a: well, b: well })
+    story.steps(3, { a: well, b: well }, { promotions: [{ stage: 'test', at: story.now }] })
+    expect(story.status?.stages?.[0]).toMatchObject({ phase: 'Soaking', waitingFor: { predicate: 'GateClosed' } })
   })
 
   test('counts a cluster that does not answer, skips it after the deadline, and catches it up later', () => {

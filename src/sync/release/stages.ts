@@ -34,6 +34,14 @@ export interface ReleaseSeen {
   readonly approvedBy: ReadonlySet<string>
   /** UIDs of the holds that request a retry, at most as many as the status keeps. */
   readonly retries: readonly string[]
+  /** Soaks that users end. */
+  readonly promotions: readonly Promotion[]
+}
+
+/** A user has seen enough of the soak that was in progress at that time; a later soak of the stage is none of it. */
+export interface Promotion {
+  readonly stage: string
+  readonly at: number
 }
 
 export interface ReleasePlan {
@@ -326,6 +334,12 @@ function stageStatus(
 /** Times are written in whole seconds: rounded so that no soak is too short. */
 const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
 
+/** Both are whole seconds, one of them rounded up. */
+const isPromoted = ({ promotions }: ReleaseSeen, { name }: Stage, clusters: readonly ClusterStatus[]): boolean =>
+  promotions.some(
+    ({ stage, at }) => stage === name && clusters.every((c) => Date.parse(c.healthySince ?? '') <= at + 1_000),
+  )
+
 interface AfterInput {
   readonly stage: Stage
   readonly seen: ReleaseSeen
@@ -351,7 +365,7 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
       waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
     }
   // Without a soak there is nothing to round up to.
-  if (soakMs > 0 && now < until)
+  if (soakMs > 0 && now < until && !isPromoted(seen, stage, well))
     return {
       ...base,
       phase: 'Soaking',

@@ -134,6 +134,7 @@ class World {
         paused: undefined,
         approvedBy: new Set(),
         retries: this.retries.slice(-16),
+        promotions: [],
       },
       this.now,
     )

@@ -1,0 +1,15 @@
+// Finds the Releases of a hub, which live in our own namespace.
+import { release, type Release } from '#api/kinds/release.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { findObject } from '../inspect/find-object.ts'
+
+/** Both `fleet-1` and `release/fleet-1`. */
+export const nameIn = (word: string): string => word.replace(/^release\//, '')
+
+export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
+  listAll(client, release, { namespace: SYSTEM_NAMESPACE })
+
+export const releaseCalled = (client: KubeClient, word: string): Promise<Release> =>
+  findObject(client, release, nameIn(word), 'release')
