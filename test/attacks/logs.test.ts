@@ -17,7 +17,7 @@ const OURS = '/apis/kubenode.io/v1alpha1'
 const REQUESTS = `${OURS}/logrequests`
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const [agentKey, personKey] = [newSealingKey(), newSealingKey()]
-const nameOf = (machine: string): string => `${machine.replace('m-', '')}`.repeat(32)
+const nameOf = (machine: string): string => machine.replace('m-', '').repeat(32)
 
 interface Wanted {
   readonly machine?: string

@@ -17,7 +17,7 @@ const SHORTEST_LINE = 8
 const MOST_CHARS = 32_768
 
 /** Also whole escape sequences of terminals. */
-const CONTROL = /\u001b\[[0-9;?]*[A-Za-z]|(?!\t)\p{Cc}/gu
+const CONTROL = /(?!\t)\p{Cc}(?:\[[0-9;?]*[A-Za-z])?/gu
 
 /** A value as programs print it. */
 function formsOf(value: string): readonly string[] {

@@ -54,7 +54,7 @@ export async function showLog(asking: Asking): Promise<void> {
     by,
   }
   const object = { apiVersion: API_GROUP_VERSION, kind: logRequest.kind, metadata: { name: request }, spec }
-  const made = await client.create(logRequest, object as LogRequest, { signal })
+  const made = await client.create(logRequest, object, { signal })
   try {
     await readAnswer(asking, made, key.privateKey)
   } finally {
