@@ -240,6 +240,13 @@ test('whatever the settings, the objects fit together, and are the same each tim
   )
 })
 
+test('what a server would write in other words is written in its words: kubectl sends it again each time', () => {
+  const claimed = { ...wholeValues, cacheMiB: 4_096, resources: { sync: { heapMiB: 768, otherMiB: 256 } } }
+  const text = JSON.stringify(installObjects(settingsOf(claimed as typeof wholeValues)).filter(isDeployment))
+  expect(text).toMatch(/"memory":"1Gi"/)
+  expect([...text.matchAll(/"\d*(?:1024|2048|3072|4096)Mi"|"readOnly":false/g)].map(String)).toEqual([])
+})
+
 test('without network policies there is none of ours but the one of renders', () => {
   const objects = installObjects(settingsOf({ ...wholeValues, networkPolicies: { enabled: false } }))
   const policies = objects.filter((o) => o.kind === 'NetworkPolicy')

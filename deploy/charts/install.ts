@@ -7,6 +7,7 @@ import { NetworkChart } from './network.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
 import type { InstallSettings } from './settings.ts'
+import { asServersWrite } from './as-servers-write.ts'
 import { WorkloadsChart } from './workloads.ts'
 import { RenderChart } from './render.ts'
 import { SystemChart } from './system.ts'
@@ -37,7 +38,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
     new FlowChart(app),
     new WorkloadsChart(app, settings),
   ]
-  return charts.flatMap((chart) => chart.toJson() as readonly KubeObject[])
+  return charts.flatMap((chart) => (chart.toJson() as readonly KubeObject[]).map(asServersWrite))
 }
 
 export function installFiles(): ReadonlyMap<string, string> {
