@@ -4,6 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { RepeatedLine } from '#lib/repeated-line.ts'
 import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -59,9 +60,12 @@ export class WebhookReplica implements Part {
   #readAt: number | undefined
   #following: Promise<void> = Promise.resolve()
   #drainingSince: number | undefined
+  /** What goes wrong every second, and is the same text each time. */
+  readonly #trouble: RepeatedLine
 
   constructor(options: ReplicaOptions) {
     this.#options = options
+    this.#trouble = new RepeatedLine(options.clock)
   }
 
   /** The port in use; undefined while not listening. */
@@ -119,9 +123,12 @@ export class WebhookReplica implements Part {
     try {
       const keys = await readKeys(client)
       if (keys !== undefined) await this.adopt(keys)
+      this.#trouble.ended()
       return keys !== undefined
     } catch (error) {
-      if (!this.#end.signal.aborted) log.error('cannot serve the webhook', { error: messageOf(error) })
+      const reason = messageOf(error)
+      const due = this.#end.signal.aborted ? undefined : this.#trouble.due(reason)
+      if (due !== undefined) log.error('cannot serve the webhook', { error: reason, ...due })
       return false
     }
   }
@@ -130,7 +137,6 @@ export class WebhookReplica implements Part {
   async adopt({ certificate: { current }, paths }: WebhookKeys): Promise<void> {
     const { clock, log } = this.#options
     this.#paths.accept(acceptedTokens(paths))
-    this.#readAt = clock.monotonic()
     if (this.#serving === undefined) {
       const server = this.#server(current)
       const port = await server.start()
@@ -141,6 +147,8 @@ export class WebhookReplica implements Part {
       this.#serving.certificate = current
       log.info('webhook uses a new certificate', { port: this.#serving.port })
     }
+    // A certificate that cannot be used was not read: the one of before is soon trusted no longer.
+    this.#readAt = clock.monotonic()
   }
 
   #server(certificate: ServingCertificate): WebhookServer {

@@ -18,6 +18,8 @@ const NOW = Date.parse('2026-01-05T00:00:00Z')
 const names = { commonName: 'kubenode-test', hosts: ['kubenode-webhook.kubenode-system.svc'] }
 const made = (daysAgo: number, hosts = names.hosts) => newServingCertificate({ ...names, hosts }, NOW - daysAgo * DAY)
 const [YOUNG, OLD, EXPIRED, OTHER, FOREIGN] = [made(1), made(300), made(400), made(2), made(1, ['elsewhere.svc'])]
+/** Made by a clock that was ten days ahead. */
+const EARLY = made(-10)
 
 const seen = (change: Partial<RotationSeen> = {}): RotationSeen => ({
   ...names,
@@ -48,6 +50,16 @@ test.each<[string, CertificateState | undefined, Partial<RotationSeen>, unknown]
   ['it expired', { current: EXPIRED }, {}, { current: NEW, previousCa: EXPIRED.ca }],
   ['it is for another name', { current: FOREIGN }, {}, { current: NEW, previousCa: FOREIGN.ca }],
   ['it is damaged', { current: { ...YOUNG, cert: 'x' } }, {}, { current: NEW, previousCa: YOUNG.ca }],
+  ['its key is another', { current: { ...YOUNG, key: OTHER.key } }, {}, { current: NEW, previousCa: YOUNG.ca }],
+  ['its authority is another', { current: { ...YOUNG, ca: OTHER.ca } }, {}, { current: NEW, previousCa: OTHER.ca }],
+  ['its authority expired', { current: { ...YOUNG, ca: EXPIRED.ca } }, {}, { current: NEW, previousCa: EXPIRED.ca }],
+  ['it is not valid yet', { current: EARLY }, {}, { current: NEW, previousCa: EARLY.ca }],
+  [
+    'the next one was written by half',
+    { current: YOUNG, next: { ...OTHER, key: YOUNG.key } },
+    { trustedMs: () => TRUSTED_BEFORE_USE_MS },
+    { current: YOUNG },
+  ],
   ['the next one expired while it waited', { current: YOUNG, next: EXPIRED }, {}, { current: YOUNG }],
   [
     'the authority from before is young',
@@ -65,6 +77,12 @@ test.each<[string, CertificateState | undefined, Partial<RotationSeen>, unknown]
   const next = rotated(state, seen(change))
   expect(next).toEqual(expected)
   expect(certificateIn(certificateData(next))).toEqual(next)
+})
+
+test('a damaged authority is left out of the bundle, since servers refuse a bundle for it', () => {
+  const damaged = YOUNG.ca.replace(/\n.{40}/, '\nMIIB')
+  expect(bundleOf({ current: YOUNG, next: { ...OTHER, ca: damaged }, previousCa: 'nothing' })).toBe(YOUNG.ca)
+  expect(bundleOf({ current: YOUNG, previousCa: OTHER.cert })).toBe(YOUNG.ca)
 })
 
 test('a Secret of before is read as it is', () => {

@@ -1,6 +1,6 @@
 // Certificates that replicas of a role share, and when each step of a change of theirs is due. Every authority is in the bundle before what it signed is used
 // and stays there after, so that no client meets a certificate that it does not trust yet, or no longer. Pure but for the making of keys.
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 
@@ -48,14 +48,17 @@ export function newServingCertificate({ commonName, hosts }: CertificateNames, n
   return { ca: authority.certificate, cert: certificate, key }
 }
 
-/** How long it is good for from now on; nothing when it is damaged or lacks a name. */
-function leftMs({ cert, ca }: ServingCertificate, hosts: readonly string[], now: number): number {
+/** How long it is good for from now on; nothing when a part of it is damaged, belongs to another, or lacks a name. */
+function leftMs({ cert, key, ca }: ServingCertificate, hosts: readonly string[], now: number): number {
   try {
-    const own = new X509Certificate(cert)
+    const [own, authority] = [new X509Certificate(cert), new X509Certificate(ca)]
     const isFor = (host: string): boolean =>
       isIP(host) !== 0 ? own.checkIP(host) !== undefined : own.checkHost(host) !== undefined
-    if (!hosts.every(isFor)) return 0
-    return Math.min(own.validToDate.getTime(), new X509Certificate(ca).validToDate.getTime()) - now
+    const isWhole = own.verify(authority.publicKey) && own.checkPrivateKey(createPrivateKey(key))
+    if (!isWhole || !hosts.every(isFor)) return 0
+    // By a clock that was ahead, or by the one here that is behind: no client accepts it yet.
+    if ([own, authority].some((c) => c.validFromDate.getTime() > now)) return 0
+    return Math.min(own.validToDate.getTime(), authority.validToDate.getTime()) - now
   } catch {
     return 0
   }
@@ -93,9 +96,17 @@ function without(state: CertificateState, field: 'next' | 'previousCa'): Certifi
   return rest
 }
 
-/** PEM of every authority whose certificates a client may meet. */
+/** PEM of every authority whose certificates a client may meet. API servers refuse a whole bundle for one damaged entry. */
 export const bundleOf = ({ current, next, previousCa }: CertificateState): string =>
-  [...new Set([current.ca, next?.ca, previousCa].filter((ca) => ca !== undefined))].join('')
+  [...new Set([current.ca, next?.ca, previousCa].filter((ca) => ca !== undefined && isReadable(ca)))].join('')
+
+function isReadable(ca: string): boolean {
+  try {
+    return new X509Certificate(ca).ca
+  } catch {
+    return false
+  }
+}
 
 /** Under the names of a Secret for TLS; `ca.crt` is the bundle, for clients that mount it. */
 export const certificateData = (state: CertificateState): Readonly<Record<string, string>> => {
