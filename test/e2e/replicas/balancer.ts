@@ -18,8 +18,8 @@ export class Balancer {
   #turn = 0
   #timer: NodeJS.Timeout | undefined
 
-  async start(): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+  async start(address: string): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(0, address, resolve))
     this.#timer = setInterval(() => void this.#probe(), PROBE_MS)
     return (this.#server.address() as AddressInfo).port
   }

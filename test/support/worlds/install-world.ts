@@ -12,7 +12,8 @@ import { COMPONENT, labelled, PART_OF, type Release } from '#cli/install/release
 import { uninstall, type UninstallOptions } from '#cli/install/uninstall/uninstall.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-double.ts'
-import { startEmbedded, type RunningServer } from '../servers/api-servers.ts'
+import { apiServers, startEmbedded, type RunningServer } from '../servers/api-servers.ts'
+import { startControlPlane } from '../servers/real/control-plane.ts'
 import { manifests } from '../servers/installed.ts'
 
 const ROLES = ['defender', 'controllers', 'approver', 'sync', 'artifacts'] as const
@@ -56,8 +57,8 @@ export interface InstallWorld {
   readonly admin: KubeClient
   readonly double: WorkloadDouble
   readonly said: string[]
-  /** How long each wait may take. */
-  readonly patience: { timeoutMs: number }
+  /** How long each wait may take, and how far the clock of this machine is ahead. */
+  readonly patience: { timeoutMs: number; aheadMs: number }
   context(client?: KubeClient): InstallContext
   install(release: Release, options?: Partial<InstallOptions>, client?: KubeClient): Promise<boolean>
   uninstall(options?: Partial<UninstallOptions>, client?: KubeClient): Promise<void>
@@ -70,17 +71,40 @@ export const connectionTo = (server: RunningServer) => ({
   clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
 })
 
-export async function startInstallWorld(): Promise<InstallWorld> {
-  // Nodes of a test have no heartbeat.
-  const server = await startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
+// Nodes of a test have no heartbeat.
+const startQuiet = (): Promise<RunningServer> =>
+  startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
+
+/** With a controller manager that leaves Deployments to the double. */
+const startReal = (): Promise<RunningServer> =>
+  startControlPlane({
+    flags: {
+      'kube-controller-manager': [
+        '--controllers=-deployment-controller,-replicaset-controller,-node-lifecycle-controller',
+      ],
+    },
+  })
+
+/** Where installations are tried: the embedded server, and a real control plane where its programs are. */
+export const installServers = apiServers.map(({ name, hasLoops }) => ({
+  name,
+  start: hasLoops ? startQuiet : startReal,
+}))
+
+export async function startInstallWorld(start: () => Promise<RunningServer> = startQuiet): Promise<InstallWorld> {
+  const server = await start()
   const admin = new HttpKubeClient(connectionTo(server))
   const double = playWorkloads(new HttpKubeClient(connectionTo(server)), SYSTEM_NAMESPACE)
   const said: string[] = []
-  const patience = { timeoutMs: 60_000 }
+  const patience = { timeoutMs: 60_000, aheadMs: 0 }
   const context = (client: KubeClient = admin): InstallContext => ({
     client,
     types: new ResourceTypes(client, () => systemClock.monotonic()),
-    clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 25), signal) },
+    clock: {
+      ...systemClock,
+      now: () => systemClock.now() + patience.aheadMs,
+      sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 25), signal),
+    },
     say: (line) => void said.push(line),
     timeoutMs: patience.timeoutMs,
   })
