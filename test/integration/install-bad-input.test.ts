@@ -240,6 +240,8 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ]
 
+const FIRST: ReadonlySet<string> = new Set(['CustomResourceDefinition', 'ClusterRole', 'Namespace', 'Deployment'])
+
 describe.each(installServers)('in the way of an installation on $name', ({ start }) => {
   let world: InstallWorld
   beforeAll(async () => void (world = await startInstallWorld(start)), 300_000)
@@ -292,11 +294,8 @@ describe.each(installServers)('in the way of an installation on $name', ({ start
     )
   }
   /** What an installation writes first, and what it writes most. */
-  const written = () =>
-    everything(
-      world.admin,
-      (kind) => !['CustomResourceDefinition', 'ClusterRole', 'Namespace', 'Deployment'].includes(kind),
-    )
+  const written = async () =>
+    [...(await everything(world.admin, (kind) => !FIRST.has(kind)))].filter(([name]) => name.includes('kubenode'))
 
   test.each(OBSTACLES)('$name: nothing is written', async (obstacle) => {
     const { objects = [], says } = obstacle
@@ -314,41 +313,30 @@ describe.each(installServers)('in the way of an installation on $name', ({ start
     for (const o of objects.toReversed()) await remove(o)
   })
 
-  test('a policy for namespace kubenode-system alone refuses pods in the middle, and the next run finishes', async () => {
-    const platform = ownersWanted('pods', '', true)
-    for (const o of platform) await make(o)
-    expect(await tried({ name: '', says: /./ })).toMatch(
-      /KN1413: the cluster refuses the pods of deployment kubenode-defender: .*needs an owner.*; exempt namespace kubenode-system/,
-    )
-    for (const o of platform.toReversed()) await remove(o)
-    expect(
-      await eventually(
-        () => tried({ name: '', says: /./ }),
-        (t) => t === 'installed',
-      ),
-    ).toBe('installed')
-    await world.uninstall({ deleteDefinitions: true, now: true })
-  })
-
-  test('a policy that refuses a Deployment, then an image that is not there: each run continues where the last one ended', async () => {
-    const platform = ownersWanted('deployments', 'apps')
-    for (const o of platform) await make(o)
-    const says = /KN1420: the API server refused Deployment\.apps\/kubenode-system\/kubenode-defender: .*needs an owner/
-    expect(
-      await eventually(
+  test('a policy that refuses pods there alone, one that refuses Deployments, an image that is not there: each run continues where the last one ended', async () => {
+    const run = (says: RegExp) =>
+      eventually(
         () => tried({ name: '', says }),
-        (t) => says.test(t) || t === 'installed',
-      ),
-    ).toMatch(says)
-    for (const o of platform.toReversed()) await remove(o)
+        (text) => says.test(text) || text === 'installed',
+      )
+    const platforms = [
+      {
+        objects: ownersWanted('pods', '', true),
+        says: /KN1413: the cluster refuses the pods of deployment kubenode-defender: .*needs an owner.*; exempt namespace kubenode-system/,
+      },
+      {
+        objects: ownersWanted('deployments', 'apps'),
+        says: /KN1420: the API server refused Deployment\.apps\/kubenode-system\/kubenode-defender: .*needs an owner/,
+      },
+    ]
+    for (const { objects, says } of platforms) {
+      for (const o of objects) await make(o)
+      expect(await run(says)).toMatch(says)
+      for (const o of objects.toReversed()) await remove(o)
+    }
     world.double.missing.add(imageOf('0.1.0'))
     const missing = /KN1414: the image of pod kubenode-defender-.* cannot be pulled/
-    expect(
-      await eventually(
-        () => tried({ name: '', says: missing }),
-        (t) => missing.test(t),
-      ),
-    ).toMatch(missing)
+    expect(await run(missing)).toMatch(missing)
     world.double.missing.clear()
     expect(await tried({ name: '', says: /./ })).toBe('installed')
     expect(world.said.at(-1)).toMatch(/^leaders: /)

@@ -146,6 +146,23 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
 /** Written by servers and leaders all the time. */
 export const renewed = (kind: string): boolean => kind === 'Lease' || kind === 'Event'
 
+/** Written or derived by what runs in a cluster, at its own time. */
+const DERIVED: ReadonlySet<string> = new Set([
+  'Lease',
+  'Event',
+  'APIService',
+  'ComponentStatus',
+  'Endpoints',
+  'EndpointSlice',
+  'IPAddress',
+])
+/** What a controller manager puts into each namespace. */
+const FURNITURE = /^(ConfigMap [^/]*\/kube-root-ca\.crt|ServiceAccount [^/]*\/default)$/
+
+/** What is in the cluster, but for what programs of Kubernetes keep writing there. */
+export const unchanging = async (admin: KubeClient): Promise<ReadonlyMap<string, unknown>> =>
+  new Map([...(await everything(admin, (kind) => DERIVED.has(kind)))].filter(([name]) => !FURNITURE.test(name)))
+
 /** What two installations have in common: UIDs and times of the Inventory are of one of them. */
 export const comparable = (found: ReadonlyMap<string, unknown>): unknown =>
   JSON.parse(
