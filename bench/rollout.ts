@@ -2,6 +2,7 @@
 // own, and one process for all agents. What a batch takes beyond the time that its machines are watched is ours.
 import { mkdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
+import { dirname } from 'node:path'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -52,7 +53,9 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const { host, port, ca, cert, key, pids } = real.target
     measured = pids
     const stop = () => real.stop()
-    return { url: `https://${host}:${port}`, ca, cert, key, kubeconfig: real.kubeconfig, stop }
+    // Beside the kubeconfig are the keys of the cluster: the flow schema that we ship counts for agents that are agents.
+    const authority = dirname(real.kubeconfig)
+    return { url: `https://${host}:${port}`, ca, cert, key, kubeconfig: real.kubeconfig, authority, stop }
   }
   const cluster = new ProcessCluster({ lease: LEASE, ...(server === 'real' && { startServer }) })
   const stop = new AbortController()

@@ -1,5 +1,8 @@
-// The program of a hollow fleet: the agents of every host in a folder, in one process, under the one identity of a kubeconfig.
+// The program of a hollow fleet: the agents of every host in a folder, in one process, under the one identity of a kubeconfig, or each under its own.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { hollowCertificate } from '#agent/hollow/agent-certificate.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { HostFollower } from '#agent/hollow/follow-hosts.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -7,6 +10,7 @@ import { durationMs } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { clientOf, connectionOf } from './run/connect.ts'
 import { standardError } from './standard-error.ts'
 import { untilEnded } from './until-ended.ts'
@@ -14,23 +18,28 @@ import { VERSION } from './version.ts'
 
 const EXIT_ERROR = 1
 const DEFAULT_LEASE = '10s'
-const USAGE = 'usage: hollow-main.ts --hosts FOLDER --kubeconfig FILE [--lease 10s]\n'
+const USAGE = 'usage: hollow-main.ts --hosts FOLDER --kubeconfig FILE [--lease 10s] [--authority FOLDER]\n'
 
 interface Arguments {
   readonly hosts: string
   readonly kubeconfig: string
   readonly leaseMs: number
+  /** With ca.crt and ca.key: each agent gets a certificate of its own. */
+  readonly authority?: string
 }
 
 export function parseArguments(argv: readonly string[]): Arguments | undefined {
   try {
     const text = { type: 'string' } as const
-    const { values } = parseArgs({ args: [...argv], options: { hosts: text, kubeconfig: text, lease: text } })
-    const { hosts, kubeconfig, lease = DEFAULT_LEASE } = values
+    const { values } = parseArgs({
+      args: [...argv],
+      options: { hosts: text, kubeconfig: text, lease: text, authority: text },
+    })
+    const { hosts, kubeconfig, lease = DEFAULT_LEASE, authority } = values
     const leaseMs = durationMs(lease)
     return hosts === undefined || kubeconfig === undefined || leaseMs === undefined || leaseMs <= 0
       ? undefined
-      : { hosts, kubeconfig, leaseMs }
+      : { hosts, kubeconfig, leaseMs, ...(authority !== undefined && { authority }) }
   } catch {
     return undefined
   }
@@ -52,7 +61,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     const client = clientOf(config, `kubenode-hollow/${VERSION}`)
     const follower = new HostFollower(given.hosts)
     const own = { client, clock: systemClock, random: systemRandom, log, version: VERSION, leaseMs: given.leaseMs }
-    const fleet = new HollowFleet({ ...own, faults: follower.faults })
+    const { authority } = given
+    const each = authority === undefined ? {} : { clientOf: ownClients(config, authority) }
+    const fleet = new HollowFleet({ ...own, ...each, faults: follower.faults })
     await Promise.all([fleet.run(stop.signal), follower.run(fleet, systemClock, log, stop.signal)])
     return 0
   } catch (e) {
@@ -60,5 +71,17 @@ export async function main(argv: readonly string[]): Promise<number> {
     return EXIT_ERROR
   } finally {
     clearInterval(awake)
+  }
+}
+
+/** Over connections of its own, as a real agent. */
+function ownClients(config: ConnectionConfig, folder: string) {
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8')
+  const authority = { certificate: read('ca.crt'), key: read('ca.key') }
+  return (machine: string, uid: string) => {
+    const { certificate, key } = hollowCertificate(authority, machine, uid, systemClock.now())
+    const clientCertificate = { cert: { data: certificate }, key: { data: key } }
+    const { server, ca } = config
+    return clientOf({ server, ...(ca !== undefined && { ca }), clientCertificate }, `kubenode-agent/${VERSION}`)
   }
 }

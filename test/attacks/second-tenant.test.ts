@@ -30,6 +30,9 @@ const inside =
     const subjects = [{ kind: 'User', name: 'inside', apiGroup: 'rbac.authorization.k8s.io' }]
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'inside' }
     await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
+    // A controller manager makes it; without it a server refuses every pod, before it asks a policy.
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }
+    await admin.raw({ method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts`, body: account })
     const who = { user: 'inside', groups: ['system:authenticated'] }
     return ask(who, method, `/api/v1/namespaces/${namespace}/${path}`, { body })
   }

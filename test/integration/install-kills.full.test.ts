@@ -19,7 +19,7 @@ const PATIENCE_MS = 45 * 60_000
 /** Namespaces, definitions and what others own go a moment after they are deleted. */
 const SETTLED_WITHIN_MS = 60_000
 const EVERY = {
-  'the embedded server': { off: 1, change: 6 },
+  'the embedded server': { off: 2, change: 6 },
   'a real kube-apiserver': { off: 12, change: 24 },
 } as const
 

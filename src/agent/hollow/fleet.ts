@@ -1,5 +1,5 @@
-// Thousands of hollow nodes in one process. One list-watch of all Machines serves them all, over one client and one identity: ten thousand named watches
-// would be ten thousand streams, and a hollow fleet exists to load the server, not to test the rights of single agents (real agents do that).
+// Thousands of hollow nodes in one process. One list-watch of all Machines serves them all: ten thousand named watches would be ten thousand streams. What each
+// node writes goes over one client and one identity, or over its own, as a real agent has it: then a server judges and queues each of them by itself.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -14,6 +14,8 @@ import { HollowNode } from './node.ts'
 export interface HollowFleetOptions {
   /** May read and write everything that the agents of all the fleet's nodes may. */
   readonly client: KubeClient
+  /** Of one agent, by its Machine; without it all write over the client above. */
+  readonly clientOf?: (machine: string, uid: string) => ClosableClient
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -25,9 +27,19 @@ export interface HollowFleetOptions {
   readonly registerNodes?: boolean
 }
 
+/** What is known of a host when it starts. */
+interface HostSeen {
+  readonly latest?: Machine
+  /** Of its Machine. */
+  readonly uid?: string | undefined
+}
+
+type ClosableClient = KubeClient & { close(): void }
+
 export class HollowFleet {
   readonly #o: HollowFleetOptions
   readonly #nodes = new Map<string, HollowNode>()
+  readonly #clients = new Map<string, ClosableClient>()
   readonly #informer: Informer<Machine>
   readonly #catalogue: Catalogue
 
@@ -53,10 +65,11 @@ export class HollowFleet {
   }
 
   /** A host starts; its Machine may come later. `latest` is newer than what the watch has delivered so far. */
-  add(machine: string, bootId: string, latest?: Machine): HollowNode {
+  add(machine: string, bootId: string, { latest, uid = latest?.metadata.uid }: HostSeen = {}): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
-    const { client, clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
+    const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
+    const client = this.#clientOf(machine, uid)
     const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
     const registerNode = registerNodes && faults.hasKubelet?.(machine) !== true
     const node = new HollowNode({ ...own, machine, bootId, registerNode })
@@ -67,17 +80,27 @@ export class HollowFleet {
     return node
   }
 
+  #clientOf(machine: string, uid: string | undefined): KubeClient {
+    const { client, clientOf } = this.#o
+    if (clientOf === undefined || uid === undefined) return client
+    const own = this.#clients.get(machine) ?? clientOf(machine, uid)
+    this.#clients.set(machine, own)
+    return own
+  }
+
   /** The host was deleted, with everything that ran on it. */
   async remove(machine: string): Promise<void> {
     const node = this.#nodes.get(machine)
     this.#nodes.delete(machine)
     await node?.close()
+    this.#clients.get(machine)?.close()
+    this.#clients.delete(machine)
   }
 
   /** The host restarts: another boot, the same disk. */
-  async reboot(machine: string, bootId: string): Promise<void> {
+  async reboot(machine: string, bootId: string, seen: HostSeen = {}): Promise<void> {
     await this.remove(machine)
-    this.add(machine, bootId)
+    this.add(machine, bootId, seen)
   }
 
   node(machine: string): HollowNode | undefined {
@@ -92,5 +115,6 @@ export class HollowFleet {
   async run(signal: AbortSignal): Promise<void> {
     await this.#informer.run(signal)
     await Promise.all(this.nodes.map((n) => n.close()))
+    for (const client of this.#clients.values()) client.close()
   }
 }

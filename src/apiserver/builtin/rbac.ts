@@ -80,7 +80,19 @@ const clusterRole: BuiltinKind = {
     ),
   }),
   columns: [nameColumn, { ...text('Created At', (o) => o.metadata.creationTimestamp ?? null), type: 'date' }],
-  validate: (o) => rulesProblems(o, false),
+  validate: (o) => [...rulesProblems(o, false), ...aggregationProblems(o)],
+}
+
+/** A rule that selects nothing is a mistake. */
+function aggregationProblems(o: KubeObject): readonly FieldProblem[] {
+  const rule = o['aggregationRule']
+  if (!isObject(rule) || listAt(rule, 'clusterRoleSelectors').length > 0) return []
+  return [
+    required(
+      'aggregationRule.clusterRoleSelectors',
+      'at least one clusterRoleSelector required if aggregationRule is non-nil',
+    ),
+  ]
 }
 
 /** Groups that subjects and references are taken to mean. */

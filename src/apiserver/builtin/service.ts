@@ -170,6 +170,32 @@ function validate(o: KubeObject, old: KubeObject | undefined, ctx: StrategyConte
 }
 
 /** An allocated address is kept when an update omits it. */
+const EXTERNAL: ReadonlySet<unknown> = new Set(['NodePort', 'LoadBalancer'])
+/** Fields that only some types of Services have. */
+const DEPENDENT: Readonly<Record<string, (type: unknown) => boolean>> = {
+  externalTrafficPolicy: (type) => EXTERNAL.has(type),
+  allocateLoadBalancerNodePorts: (type) => type === 'LoadBalancer',
+  loadBalancerClass: (type) => type === 'LoadBalancer',
+  healthCheckNodePort: (type) => type === 'LoadBalancer',
+}
+
+/** Who changes the type alone need not take away what came with the type before. */
+function withoutDependents(o: Draft, old: KubeObject): Draft {
+  const [spec, before] = [specOf(o), specOf(old)]
+  const goes = (field: string): boolean => {
+    const needs = DEPENDENT[field]
+    return needs !== undefined && needs(before['type']) && !needs(spec['type']) && spec[field] === before[field]
+  }
+  const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !goes(field)))
+  const losesPorts = EXTERNAL.has(before['type']) && !EXTERNAL.has(spec['type'])
+  const had = new Set(listAt(before, 'ports').map((p) => p['nodePort']))
+  const ports = listAt(spec, 'ports').map((p): Fields => {
+    const { nodePort, ...rest } = p
+    return losesPorts && had.has(nodePort) ? rest : p
+  })
+  return { ...o, spec: { ...kept, ...(Array.isArray(spec['ports']) && { ports }) } }
+}
+
 function keepAllocated(o: Draft, old: KubeObject): Draft {
   const spec = specOf(o)
   const before = specOf(old)
@@ -303,6 +329,6 @@ export const service: BuiltinKind = {
   ],
   applyDefaults: defaults,
   prepareForCreate: (o, ctx) => allocate({ ...o, status: { loadBalancer: {} } }, ctx),
-  prepareForUpdate: (o, old, ctx) => allocate(keepAllocated(o, old), ctx),
+  prepareForUpdate: (o, old, ctx) => allocate(keepAllocated(withoutDependents(o, old), old), ctx),
   validate,
 }

@@ -59,14 +59,19 @@ export function convertedObjects(text: string, { uid, version, desired, objects 
   for (const [i, value] of converted.entries()) {
     const before = objects[i]
     const problem = before === undefined ? 'it was not asked for' : problemOf(value, before, desired)
-    if (problem !== undefined) return bad(`returned invalid converted object at index ${i}: ${problem}`)
+    const what = objects.length === 1 ? 'invalid object' : `invalid converted object at index ${i}`
+    if (problem !== undefined) return bad(`returned ${what}: ${problem}`)
     kept.push(withOwnMetadata(value as KubeObject, before as KubeObject))
   }
   return { ok: true, objects: kept }
 }
 
 /** Fields that must equal the object that was sent. */
-const FIXED = ['name', 'namespace', 'uid'] as const
+const FIXED = [
+  ['name', 'name'],
+  ['namespace', 'namespace'],
+  ['uid', 'UID'],
+] as const
 
 function problemOf(value: unknown, before: KubeObject, desired: string): string | undefined {
   if (!isObject(value)) return 'it is no object'
@@ -76,8 +81,10 @@ function problemOf(value: unknown, before: KubeObject, desired: string): string 
     return `invalid kind (expected ${before.kind}, received ${String(value['kind'] ?? '')})`
   const meta = value['metadata']
   if (!isObject(meta)) return 'it has no metadata'
-  for (const field of FIXED)
-    if ((meta[field] ?? '') !== (before.metadata[field] ?? '')) return `metadata.${field} must not be changed`
+  for (const [field, word] of FIXED) {
+    const [old, now] = [before.metadata[field] ?? '', meta[field] ?? '']
+    if (old !== now) return `must have the same ${word}: ${old} != ${typeof now === 'string' ? now : 'no text'}`
+  }
   for (const field of ['labels', 'annotations'] as const)
     if (meta[field] !== undefined && !isTexts(meta[field])) return `metadata.${field} must be a map of texts`
   return undefined

@@ -99,14 +99,19 @@ interface CustomFacts {
 function behaviourOf(facts: CustomFacts): Behaviour {
   const { definition, schema, apiVersion, kind } = facts
   const storage = versionsOf(definition).find((v) => v['storage'] === true)
-  const storageVersion = `${word(specOf(definition)['group'])}/${word(storage?.['name'])}`
+  const group = word(specOf(definition)['group'])
+  const storageVersion = `${group}/${word(storage?.['name'])}`
   // an object stored under an older definition may lack defaults and hold removed fields
   const isFirst = (definition.metadata.generation ?? 1) <= 1 && versionsOf(definition).length === 1
   const asIs = isFirst && storageVersion === apiVersion
   const validate = customValidation(facts)
   const same = (o: Draft): Draft => o
+  const schemas = new Map(versionsOf(definition).map((v) => [`${group}/${word(v['name'])}`, schemaOf(v) ?? {}]))
+  // As a real server: with the defaults of the version in which it is stored, before it is converted, and with none of the other.
+  const defaulted = (o: KubeObject): KubeObject =>
+    applyDefaults((schemas.get(o.apiVersion) ?? schema) as Schema, o) as KubeObject
   const finished = (o: KubeObject): KubeObject =>
-    applyDefaults(schema, prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value) as KubeObject
+    prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value as KubeObject
   const webhook = versionsOf(definition).length > 1 ? conversionWebhookOf(definition) : undefined
   return {
     decode: (value) => decodeCustom(schema, value, { apiVersion, kind: word(value['kind']) || kind }),
@@ -119,13 +124,22 @@ function behaviourOf(facts: CustomFacts): Behaviour {
     validateStatus: validate,
     admit: () => undefined,
     warnings: () => [],
-    fromStored: asIs ? (o) => o : finished,
+    fromStored: asIs ? (o) => o : (o) => finished(defaulted(o)),
     toStored:
       webhook !== undefined || storageVersion === apiVersion ? (o) => o : (o) => ({ ...o, apiVersion: storageVersion }),
     storedAsIs: asIs,
     ...(webhook === undefined
       ? {}
-      : { conversion: webhookConversion({ webhook, convert: facts.convert, apiVersion, storageVersion, finished }) }),
+      : {
+          conversion: webhookConversion({
+            webhook,
+            convert: facts.convert,
+            apiVersion,
+            storageVersion,
+            defaulted,
+            finished,
+          }),
+        }),
   }
 }
 

@@ -11,7 +11,9 @@ export interface ConvertedVersion {
   readonly convert: Convert
   readonly apiVersion: string
   readonly storageVersion: string
-  /** Prunes and defaults the webhook's result. */
+  /** With the defaults of the version that it is stored in. */
+  readonly defaulted: (stored: KubeObject) => KubeObject
+  /** Prunes the webhook's result. */
   readonly finished: (converted: KubeObject) => KubeObject
 }
 
@@ -20,6 +22,7 @@ export function webhookConversion({
   convert,
   apiVersion,
   storageVersion,
+  defaulted,
   finished,
 }: ConvertedVersion): Conversion {
   // valid for this stored version of the object, and for this definition
@@ -42,7 +45,7 @@ export function webhookConversion({
     try {
       const values = await to(
         apiVersion,
-        objects.map((s) => s.value),
+        objects.map((s) => defaulted(s.value)),
       )
       for (const [i, s] of objects.entries()) {
         const value = values[i]
@@ -73,7 +76,7 @@ export function webhookConversion({
       if (value === undefined) throw internalError('an object was not converted in time')
       return value
     },
-    fromVersion: async (object) => finished((await to(apiVersion, [object]))[0] ?? object),
+    fromVersion: async (object) => finished((await to(apiVersion, [defaulted(object)]))[0] ?? object),
     toStorage: async (object) => (await to(storageVersion, [object]))[0] ?? object,
   }
 }

@@ -1,4 +1,5 @@
 // Carries out the plan of an installation, phase by phase. Each step may be the last one of this run: the next run does it again and continues.
+import { API_GROUP } from '#api/kind.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -19,7 +20,15 @@ import { inventoryWrite, refsAhead, refsWhenDone, releaseId } from './inventory.
 import type { Installed } from './observe.ts'
 import { roleOf } from './phases.ts'
 import type { InstallPlan, Phase } from './plan.ts'
-import { awaitEstablished, awaitLeaders, awaitWebhook, awaitWorkload, LED_ROLES, WEBHOOK_SERVICE } from './ready.ts'
+import {
+  awaitEstablished,
+  awaitLeaders,
+  awaitWebhook,
+  awaitWorkload,
+  LED_ROLES,
+  WEBHOOK_SERVICE,
+  webhookConfigurationType,
+} from './ready.ts'
 import { isLabelledOurs, type Release } from './release.ts'
 import { rewriteStored } from './rewrite.ts'
 import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
@@ -57,6 +66,7 @@ export async function actInstall(
     else await actPhase(context, phase, uids)
   }
   if (wait) await awaitAnswers(context, release)
+  if (!hasWebhook(release)) await endWebhook(context)
   const left = [...plan.left]
   for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
   await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
@@ -66,6 +76,14 @@ export async function actInstall(
 async function endUninstall(context: InstallContext): Promise<void> {
   await withoutMark(context)
   await context.client.delete(operationalHold, { name: UNINSTALL_HOLD })
+}
+
+/** Settings switched it off. Before its Service goes: reviews that nobody answers are deletions and approvals that are refused. */
+async function endWebhook({ client, say }: InstallContext): Promise<void> {
+  const found = await client.get(webhookConfigurationType, { name: API_GROUP })
+  if (found === undefined) return
+  await deleteExactly(client, webhookConfigurationType, found)
+  say(`webhook: removed, since these settings have none`)
 }
 
 async function actPhase(context: InstallContext, { name, groups }: Phase, uids: Map<string, string>): Promise<void> {

@@ -146,6 +146,10 @@ export const installErrors = errorTable({
     text: 'NetworkPolicies have no effect in this cluster: {plugins} does not enforce them',
     next: 'every pod reaches the ports of KubeNode and pods that render commits reach the network; add a plugin that enforces them, or accept it',
   },
+  KN1439: {
+    text: 'webhook kubenode.io is registered, but these settings have none: guarded deletions, approvals of agents and their events are refused',
+    next: 'run kubenode install, which removes it, once the pods of the Defender are replaced',
+  },
   KN1438: {
     text: '{object} cannot be changed into what this version needs: {why}',
     next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',

@@ -20,7 +20,7 @@ import { COMPONENT, OURS, PART_OF } from './release.ts'
 
 const podType = coreKind('Pod')
 const leaseType = coreKind('Lease')
-const webhookConfigurationType = coreKind('ValidatingWebhookConfiguration')
+export const webhookConfigurationType = coreKind('ValidatingWebhookConfiguration')
 
 const signalOf = ({ signal }: InstallContext) => (signal === undefined ? {} : { signal })
 
@@ -131,6 +131,10 @@ export async function webhookProblem({ client }: InstallContext): Promise<string
   if (outcome.kind === 'Denied' && /admission webhook .* denied the request/.test(why)) return undefined
   return why
 }
+
+/** A registration that no Defender of these settings answers. */
+export const isWebhookLeft = async ({ client }: InstallContext): Promise<boolean> =>
+  (await client.get(webhookConfigurationType, { name: API_GROUP })) !== undefined
 
 export async function awaitWebhook(context: InstallContext): Promise<void> {
   let why = ''

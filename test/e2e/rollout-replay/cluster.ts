@@ -24,6 +24,8 @@ export interface ClusterServer {
   readonly cert: string
   readonly key: string
   readonly kubeconfig: string
+  /** Folder with ca.crt and ca.key, for agents that have an identity each; without it they write as the administrator. */
+  readonly authority?: string
   stop(): Promise<void>
 }
 
@@ -104,7 +106,13 @@ export class ProcessCluster {
   }
 
   #providersFile(): string {
-    const options = { dir: this.hollowDir, kubeconfig: this.adminKubeconfig, lease: this.#lease }
+    const { authority } = this.#server ?? {}
+    const options = {
+      dir: this.hollowDir,
+      kubeconfig: this.adminKubeconfig,
+      lease: this.#lease,
+      ...(authority !== undefined && { authority }),
+    }
     const file = join(this.folder, 'providers.json')
     writeFileSync(file, JSON.stringify({ providers: [{ name: 'hollow', options }] }))
     return file

@@ -160,7 +160,7 @@ export class RealStage implements Stage, Ground {
         { subresource: 'status', fieldManager: FIELD_MANAGERS.agent },
       )
       // The watch may not have delivered the status yet, which the agent takes for its disk.
-      fleet.add(name, 'boot', made)
+      fleet.add(name, 'boot', { latest: made })
     })
   }
 

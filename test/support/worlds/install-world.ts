@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { ResourceTypes } from '#delivery/resource-types.ts'
@@ -11,6 +12,7 @@ import { runInstall, type InstallOptions } from '#cli/install/install.ts'
 import { COMPONENT, labelled, PART_OF, type Release } from '#cli/install/release.ts'
 import { uninstall, type UninstallOptions } from '#cli/install/uninstall/uninstall.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { eventually } from '../benches/sync-bench.ts'
 import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-double.ts'
 import { apiServers, startEmbedded, type RunningServer } from '../servers/api-servers.ts'
 import { startControlPlane } from '../servers/real/control-plane.ts'
@@ -75,15 +77,17 @@ export const connectionTo = (server: RunningServer) => ({
 const startQuiet = (): Promise<RunningServer> =>
   startEmbedded({ loops: ['garbage', 'namespaces', 'pruning', 'certificates', 'budgets'] })
 
-/** With a controller manager that leaves Deployments to the double. */
-const startReal = (): Promise<RunningServer> =>
-  startControlPlane({
-    flags: {
-      'kube-controller-manager': [
-        '--controllers=-deployment-controller,-replicaset-controller,-node-lifecycle-controller',
-      ],
-    },
-  })
+/** With a controller manager that leaves Deployments to the double, and has furnished the namespace in which pods are tried. */
+async function startReal(): Promise<RunningServer> {
+  const controllers = '-deployment-controller,-replicaset-controller,-node-lifecycle-controller'
+  const server = await startControlPlane({ flags: { 'kube-controller-manager': [`--controllers=${controllers}`] } })
+  const admin = new HttpKubeClient(connectionTo(server))
+  const account = () => admin.get(coreKind('ServiceAccount'), { namespace: 'default', name: 'default' })
+  await eventually(account, (found) => found !== undefined, FURNISHED_WITHIN_MS)
+  admin.close()
+  return server
+}
+const FURNISHED_WITHIN_MS = 120_000
 
 /** Where installations are tried: the embedded server, and a real control plane where its programs are. */
 export const installServers = apiServers.map(({ name, hasLoops }) => ({

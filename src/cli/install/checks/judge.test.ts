@@ -88,10 +88,24 @@ test.each([
 })
 
 test('a check of an installation fails once where there is none', () => {
-  const running = { unready: { value: [] }, leaderless: { value: [] }, webhook: 'NotAsked' } as const
+  const running = {
+    unready: { value: [] },
+    leaderless: { value: [] },
+    webhook: 'NotAsked',
+    isWebhookLeft: 'NotAsked',
+  } as const
   const found = judge({ ...healthy, running }, wanted)
   expect(failures(found).map((f) => f.code)).toEqual(['KN1422'])
   expect(found.filter((f) => f.check === 'leaders' || f.check === 'workloads')).toEqual([])
+})
+
+test.each([
+  [true, ['KN1439']],
+  [false, []],
+])('a webhook that settings switched off, still registered: %s', (isLeft, expected) => {
+  const seen = { unready: { value: [] }, leaderless: { value: [] }, webhook: 'NotAsked' } as const
+  const running = { ...seen, isWebhookLeft: { value: isLeft } }
+  expect(codes({ running, installed: installed('1.2.0') })).toEqual(expected)
 })
 
 test('every check has a name that --ignore knows', () => {

@@ -236,6 +236,11 @@ const running: Judge = ({ running: now, installed }) => {
                 }),
               ),
         )),
+    ...(now.isWebhookLeft === 'NotAsked'
+      ? []
+      : read('webhook', now.isWebhookLeft, (isLeft) =>
+          isLeft ? failed('webhook', installErrors.KN1439()) : passed('webhook', 'none, as the settings say'),
+        )),
   ]
 }
 

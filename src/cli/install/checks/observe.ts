@@ -12,7 +12,7 @@ import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
 import { BY_LABEL, deploymentType, observeInstalled } from '../observe.ts'
-import { leaderless, webhookProblem } from '../ready.ts'
+import { leaderless, isWebhookLeft, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -229,12 +229,15 @@ async function storageOf({ client }: InstallContext) {
   }
 }
 
+const DEFAULT_ACCOUNT = 'default'
+
 /** Before our namespace is there, the pods are tried in `default`: policies for all namespaces apply there as well. */
 async function refusalsOf(context: InstallContext, { objects }: Release) {
   const { client } = context
-  const isThere = (await client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined
-  const accounts = isThere ? await listAll(client, accountType, { namespace: SYSTEM_NAMESPACE }) : []
+  const accounts = await listAll(client, accountType, { namespace: SYSTEM_NAMESPACE })
   const names = new Set(accounts.map((a) => a.metadata.name))
+  // A namespace that was just created has no account yet, and takes no pods.
+  const isThere = names.has(DEFAULT_ACCOUNT)
   const found: { workload: string; namespace: string; why: string }[] = []
   for (const workload of objects.filter((o) => o.kind === 'Deployment')) {
     const why = await tryPod(context, trialOf(workload, isThere, names))
@@ -260,7 +263,7 @@ function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<s
 
 async function observeRunning(context: InstallContext, release: Release): Promise<NonNullable<CheckSeen['running']>> {
   const { client } = context
-  const [unready, leaders, webhook] = await Promise.all([
+  const [unready, leaders, webhook, webhookLeft] = await Promise.all([
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
       const wanted = release.objects.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name ?? '')
@@ -273,6 +276,7 @@ async function observeRunning(context: InstallContext, release: Release): Promis
     }),
     reading(() => leaderless(context, ledRolesOf(release))),
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
+    hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
   ])
-  return { unready, leaderless: leaders, webhook }
+  return { unready, leaderless: leaders, webhook, isWebhookLeft: webhookLeft }
 }

@@ -38,5 +38,7 @@ export interface CheckSeen {
     readonly unready: Reading<readonly string[]>
     readonly leaderless: Reading<readonly string[]>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
+    /** Where the settings have no webhook. */
+    readonly isWebhookLeft: Reading<boolean> | 'NotAsked'
   }
 }
