@@ -1,4 +1,5 @@
 // kubectl as an operator of nodes uses it: cordon, drain within budgets, taints, certificates, rights of others, logs without a node.
+import { eventually } from '#test/support/benches/sync-bench.ts'
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
@@ -30,7 +31,7 @@ describe.each(apiServers)('kubectl operates nodes of $name', ({ start, hasLoops 
   beforeAll(async () => {
     server = await start()
     kubectl = new Kubectl(server)
-    await kubectl.ok(`create namespace ${NS}`)
+    await kubectl.namespace(NS)
   })
   afterAll(() => server.stop())
 
@@ -186,8 +187,11 @@ describe.each(apiServers)('kubectl operates nodes of $name', ({ start, hasLoops 
 
     test.concurrent('groups are impersonated too', async () => {
       const group = fresh('group')
-      await kubectl.ok(`create clusterrolebinding ${group} --clusterrole=view --group=${group}`)
-      expect(await kubectl.ok(`auth can-i list configmaps -A --as=somebody --as-group=${group}`)).toBe('yes\n')
+      await kubectl.ok(`create clusterrole ${group} --verb=list --resource=configmaps`)
+      await kubectl.ok(`create clusterrolebinding ${group} --clusterrole=${group} --group=${group}`)
+      const may = async () => (await kubectl.run(`auth can-i list configmaps -A --as=somebody --as-group=${group}`)).out
+      // A real server learns of a role and its binding a moment after they were written.
+      expect(await eventually(may, (answer) => answer === 'yes\n')).toBe('yes\n')
       expect(await kubectl.ok(`auth whoami --as=somebody --as-group=${group}`)).toMatch(
         new RegExp(`Groups +\\[${group} system:authenticated\\]`),
       )

@@ -202,7 +202,7 @@ describe.each(apiServers)('kubectl reads from $name', ({ start }) => {
   beforeAll(async () => {
     server = await start()
     kubectl = new Kubectl(server)
-    await kubectl.ok('create namespace reading')
+    await kubectl.namespace('reading')
     await kubectl.apply([POD, DEPLOYMENT, CONFIG, SECRET, SERVICE, NODE, EVENT], N)
   })
   afterAll(() => server.stop())

@@ -91,7 +91,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
   beforeAll(async () => {
     server = await start()
     kubectl = new Kubectl(server)
-    await kubectl.ok(`create namespace ${NS}`)
+    await kubectl.namespace(NS)
   })
   afterAll(() => server.stop())
 

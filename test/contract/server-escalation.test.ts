@@ -1,6 +1,6 @@
 // S23: no user grants more than they hold, by any verb or path: rules, aggregation rules, bindings, impersonation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '#test/support/benches/sync-bench.ts'
+import { rulesInForce } from '#test/support/servers/rules-in-force.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests, type Reply, type SendOptions } from '#test/support/servers/api-requests.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'
@@ -9,7 +9,6 @@ const GROUP = 'rbac.authorization.k8s.io'
 const API = `/apis/${GROUP}/v1`
 const ROLES = `${API}/clusterroles`
 const BINDINGS = `${API}/clusterrolebindings`
-const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 
 interface Rule {
   readonly apiGroups?: readonly string[]
@@ -98,30 +97,8 @@ describe.each(apiServers)('S23 escalation on $name', ({ start }) => {
     const user = fresh('thief')
     await api.made(ROLES, { metadata: { name: user }, rules })
     await api.made(BINDINGS, { metadata: { name: user }, roleRef: ref(user), subjects: [ofUser(user)] })
-    await inForce(user, rules)
+    await rulesInForce(api, user, rules)
     return user
-  }
-  /** A real server learns of a role and its binding a moment after they were written. */
-  async function inForce(user: string, rules: readonly Rule[]): Promise<void> {
-    for (const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } of rules) {
-      const [verb = '*', group = '', resource = '', name, path] = [
-        verbs[0],
-        apiGroups?.[0],
-        resources?.[0],
-        resourceNames?.[0],
-        nonResourceURLs?.[0],
-      ]
-      const [plain = '', subresource] = resource.split('/')
-      const asked =
-        path === undefined
-          ? { resourceAttributes: { verb, group, resource: plain, subresource, name } }
-          : { nonResourceAttributes: { verb, path } }
-      const review = async () => {
-        const { body } = await api.post(REVIEWS, { spec: { user, ...asked } })
-        return (body['status'] as { readonly allowed?: boolean } | undefined)?.allowed
-      }
-      await eventually(review, (allowed) => allowed === true)
-    }
   }
   const ref = (name: string, kind = 'ClusterRole') => ({ apiGroup: GROUP, kind, name })
   const ofUser = (name: string) => ({ apiGroup: GROUP, kind: 'User', name })

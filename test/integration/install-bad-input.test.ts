@@ -128,7 +128,7 @@ const withClaim = (release: Release): Release => ({
     return {
       ...o,
       spec: { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, volumes } } },
-    } as KubeObject
+    }
   }),
 })
 

@@ -106,7 +106,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
   let admin: HttpKubeClient
   let defender: HttpKubeClient
   let port = 0
-  let replica: WebhookReplica
+  let replica: WebhookReplica | undefined
   let leader: WebhookRegistrar
 
   const connection = () => ({
@@ -114,6 +114,14 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     ca: { data: server.ca },
     clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
   })
+  /** Ends the one before, and its connections. */
+  async function restart(): Promise<WebhookReplica> {
+    await replica?.stop(0)
+    const next = newReplica()
+    replica = next
+    await next.look()
+    return next
+  }
   const newReplica = () =>
     new WebhookReplica({
       client: defender,
@@ -162,18 +170,15 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     port = await freePort()
     await serveWebhookAt(admin, address, port)
     leader = newLeader()
-    replica = newReplica()
     expect(await leader.look()).toBe(true)
   }, 300_000)
   afterAll(async () => {
-    await replica.stop(0)
+    await replica?.stop(0)
     for (const client of [admin, defender]) client.close()
     await server.stop()
   })
   beforeEach(async () => {
-    await replica.stop(0)
-    replica = newReplica()
-    await replica.look()
+    await restart()
     await answers()
   })
 
@@ -206,13 +211,11 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
   test.each(FAULTS)('$name is felt, and the leader mends it', async (fault) => {
     const { felt = /./ } = fault
     await injure(fault)
-    await replica.stop(0)
-    replica = newReplica()
-    await replica.look()
+    const served = await restart()
     expect(await eventually(problem, (p) => felt.test(p))).toMatch(felt)
     await leader.check()
     expect(await leader.look()).toBe(true)
-    await replica.look()
+    await served.look()
     expect(await answers()).toBe('none')
   })
 
@@ -220,7 +223,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     await injure({ name: '', secret: () => current(made(400)), isDeleted: true })
     leader = newLeader()
     expect(await leader.look()).toBe(true)
-    await replica.look()
+    await replica?.look()
     expect(await answers()).toBe('none')
   })
 
@@ -233,7 +236,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     })
     expect(await leader.look()).toBe(true)
     expect(await answers()).toBe('none')
-    await replica.look()
+    await replica?.look()
     expect(await answers()).toBe('none')
   })
 })

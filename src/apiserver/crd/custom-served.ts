@@ -106,10 +106,11 @@ function behaviourOf(facts: CustomFacts): Behaviour {
   const asIs = isFirst && storageVersion === apiVersion
   const validate = customValidation(facts)
   const same = (o: Draft): Draft => o
-  const schemas = new Map(versionsOf(definition).map((v) => [`${group}/${word(v['name'])}`, schemaOf(v) ?? {}]))
+  const schemas = new Map(
+    versionsOf(definition).map((v) => [`${group}/${word(v['name'])}`, (schemaOf(v) ?? {}) as Schema]),
+  )
   // As a real server: with the defaults of the version in which it is stored, before it is converted, and with none of the other.
-  const defaulted = (o: KubeObject): KubeObject =>
-    applyDefaults((schemas.get(o.apiVersion) ?? schema) as Schema, o) as KubeObject
+  const defaulted = (o: KubeObject): KubeObject => applyDefaults(schemas.get(o.apiVersion) ?? schema, o) as KubeObject
   const finished = (o: KubeObject): KubeObject =>
     prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value as KubeObject
   const webhook = versionsOf(definition).length > 1 ? conversionWebhookOf(definition) : undefined

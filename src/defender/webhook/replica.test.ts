@@ -31,7 +31,7 @@ function world() {
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [] })
   const client = fake.client({ actor: 'defender' })
   const lines: { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }[] = []
-  const log = loggerTo((_, message, fields = {}) => void lines.push({ message, fields }))
+  const log = loggerTo((_, message, fields) => void lines.push({ message, fields }))
   const replica = new WebhookReplica({
     listen: '127.0.0.1',
     port: 0,

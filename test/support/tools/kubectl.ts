@@ -20,7 +20,10 @@ const WITHIN_MS = 60_000
 export class Kubectl {
   readonly #env: Readonly<Record<string, string | undefined>>
 
+  readonly #lacksAccounts: boolean
+
   constructor(server: RunningServer) {
+    this.#lacksAccounts = server.lacksAccounts === true
     const home = dirname(server.kubeconfig)
     this.#env = {
       PATH: process.env['PATH'],
@@ -66,6 +69,12 @@ export class Kubectl {
 
   async json<T>(words: string, rest: readonly string[] = []): Promise<T> {
     return JSON.parse(await this.ok(`${words} -o json`, rest)) as T
+  }
+
+  /** With the account that pods need, where no controller manager makes it. */
+  async namespace(name: string): Promise<void> {
+    await this.ok(`create namespace ${name}`)
+    if (this.#lacksAccounts) await this.ok(`create serviceaccount default -n ${name}`)
   }
 
   apply(manifests: readonly unknown[], words = ''): Promise<string> {
