@@ -43,7 +43,7 @@ export async function declareHub(
         url: `file://${layout.repository}`,
         ref: { branch: BRANCH },
         interval: INTERVAL,
-        verify: { mode: 'None' },
+        verify: { mode: 'Off' },
         tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
       },
     },

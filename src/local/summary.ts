@@ -155,9 +155,10 @@ export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): reado
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
 function refusal(source: FleetSource | undefined): string | undefined {
   const bad = source?.status?.conditions?.find(
-    (c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
+    (c) => ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
   )
   if (bad === undefined) return undefined
+  if (bad.type === 'SourceVerified') return source?.status?.refused?.message ?? bad.message
   return bad.type === 'Rendered' ? (source?.status?.renderErrors?.[0] ?? bad.message) : bad.message
 }
 

@@ -106,6 +106,66 @@ export const syncErrors = errorTable({
     text: 'cannot fetch for FleetSource {source}: sync may not read the Secret {namespace}/{name} of spec.secretRef',
     next: 'run kubectl -n {namespace} create role kubenode-git --verb=get --resource=secrets --resource-name={name}, and bind it to the service account kubenode-sync of kubenode-system',
   },
+  KN7030: {
+    text: 'cannot follow {commit}: it has no signature',
+    next: 'sign it with git commit --amend -S (a range: git rebase --exec "git commit --amend --no-edit -S" BASE) and push again; what was followed before stays in force',
+  },
+  KN7031: {
+    text: 'cannot follow {commit}: its signature {why}',
+    next: 'sign it again with git commit --amend -S; what was followed before stays in force',
+  },
+  KN7032: {
+    text: 'cannot follow {commit}: it is signed with {key}, which is not a key of a signer',
+    next: 'have a signer sign it, or add the key to spec.verify.signers of the FleetSource or, in a commit before this one, to its signers file',
+  },
+  KN7033: {
+    text: 'cannot follow {commit}: it is signed with {key} of {principal}, valid {valid}, and was first seen at {seen}',
+    next: 'sign it with a key that is valid now; dates inside the commit do not count',
+  },
+  KN7034: {
+    text: 'cannot follow {commit}: it is signed with {key}, which is revoked{since}; it was first seen at {seen}',
+    next: 'check what it changes, revert it if it is in force, and sign what is good with another key',
+  },
+  KN7035: {
+    text: 'cannot follow {commit}: {principal} ({key}) may change {paths}, and it changes {path}',
+    next: 'have a signer of this path sign it',
+  },
+  KN7036: {
+    text: 'cannot follow {commit}: {principal} ({key}) may only go back to files of an earlier commit, and these are others',
+    next: 'git revert the bad commits until the files are those of an earlier one, or have another signer sign it',
+  },
+  KN7037: {
+    text: 'cannot follow {commit} of {principal} ({key}) yet: {why}',
+    next: 'another signer reads it and runs kubenode approve source/NAME',
+  },
+  KN7038: {
+    text: 'cannot follow {commit}: it {why}',
+    next: 'make the commit again with git; no git writes it like this',
+  },
+  KN7039: {
+    text: 'cannot follow the tag {tag}: it {why}',
+    next: 'make it with git tag -s, under its own name, on a commit',
+  },
+  KN7040: {
+    text: 'cannot follow {commit}: it does not descend from {verified}, the last verified commit',
+    next: 'push a branch that contains it; to give it up, review the new history and set spec.verify.anchor of the FleetSource to a commit of it',
+  },
+  KN7041: {
+    text: 'cannot follow {commit}: too many commits lie between it and {verified}, the last verified one',
+    next: 'review the newest and set spec.verify.anchor of the FleetSource to it',
+  },
+  KN7042: {
+    text: 'cannot verify the commits of FleetSource {source}: {why}',
+    next: 'correct spec.verify of the FleetSource; what was followed before stays in force',
+  },
+  KN7043: {
+    text: 'cannot verify the commits of FleetSource {source}: {path} of the verified commit {commit} {why}',
+    next: 'set spec.verify.anchor of the FleetSource to a commit with a correct file; until then spec.verify.signers cannot be extended by it',
+  },
+  KN7044: {
+    text: 'git may not declare {object}: FleetSource {source} verifies commits, and a commit does not choose who signs the next ones',
+    next: 'keep FleetSources out of the repository, and change them with kubectl on the hub',
+  },
   KN7101: {
     text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',

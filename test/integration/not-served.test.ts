@@ -32,8 +32,6 @@ const USES: Readonly<Record<string, object>> = {
   'Cluster spec.addons': { kubeconfigSecretRef: secret, addons: [{ name: 'dns', version: '1' }] },
   'Cluster spec.deletionPolicy': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete' },
   'Cluster spec.ttl': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete', ttl: '1h' },
-  'FleetSource spec.verify.mode': { verify: { mode: 'Commit', allowedSigners: secret } },
-  'FleetSource spec.verify.allowedSigners': { verify: { mode: 'None', allowedSigners: secret } },
   'FleetSource spec.decryption': { decryption: { provider: 'age', secretRef: secret } },
   'Machine spec.channel': { channel: 'SSH', ssh },
   'Machine spec.ssh': { ssh },

@@ -8,8 +8,6 @@ export const UNSERVED_SPEC = [
   'Cluster spec.addons',
   'Cluster spec.deletionPolicy Delete',
   'Cluster spec.ttl',
-  'FleetSource spec.verify.mode Commit CommitOrTag',
-  'FleetSource spec.verify.allowedSigners',
   'FleetSource spec.decryption',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
@@ -34,7 +32,6 @@ export const UNSERVED_SPEC = [
 /** No part writes them. The folder is the kind's file, and includes everything below it. */
 export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'cluster status': 'clusters are registered by a Secret; no part observes them as objects',
-  'fleet-source status.signer': 'signatures of commits are not verified',
   'fleet-source status.waitingFor': 'the conditions say what a source waits for',
   'machine-component status': 'no part counts the machines of a version',
   'maintenance-event status': 'announcements of providers have no effect',

@@ -3,6 +3,7 @@ import { AGE, READY, date, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+import { signersFields } from './commit-signers.ts'
 import { heldPrune } from './release.ts'
 
 const MAX_TRACKS = 32
@@ -38,28 +39,45 @@ const track = s.obj('A part of the fleet with its own pipeline.', {
   pipelineRef: s.obj('The pipeline.', { name: f.objectName('Name of a ReleasePipeline in the same namespace.') }),
 })
 
+/** Heads that were seen and not followed yet; further ones count from when they are seen again. */
+export const MAX_SEEN = 16
+
 const verify = s.rule(
-  s.obj('Verification of commits.', {
+  s.obj('Verification of commits. Without it any commit is followed.', {
     mode: s.fallback(
-      s.unserved(
-        s.choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
-        'signatures of commits are not verified',
-        ['Commit', 'CommitOrTag'],
+      s.choice(
+        'Which commits need a signature: none, the newest, each on the line of first parents, or every commit since the last one that was verified. None is the former name of Off.',
+        ['Off', 'Head', 'FirstParent', 'All', 'None'],
       ),
-      'Commit',
+      'FirstParent',
     ),
-    allowedSigners: s.optional(
-      s.unserved(
-        f.secretRef('Secret and key with the allowed signers, in the format of git.'),
-        'signatures of commits are not verified',
+    anchor: s.optional(
+      f.commitId(
+        'The commit that is believed without a signature; what follows it is verified. Another anchor starts again there.',
+      ),
+    ),
+    ...signersFields,
+    signers: s.optional(signersFields.signers),
+    signersFile: s.optional(
+      s.obj(
+        'A file of the repository with further signers, revoked keys and thresholds; as of the last verified commit.',
+        {
+          path: s.str('The file, as YAML or JSON.', {
+            min: 1,
+            max: 256,
+            pattern: '^[A-Za-z0-9_][A-Za-z0-9._/-]*\\.(ya?ml|json)$',
+            says: 'the path of a YAML or JSON file',
+          }),
+          count: s.fallback(s.int('People who must agree to a change of the file.', { min: 1, max: 8 }), 2),
+        },
       ),
     ),
   }),
   {
-    cel: "self.mode == 'None' || has(self.allowedSigners)",
-    message: 'allowedSigners is required unless mode is None',
-    fieldPath: '.allowedSigners',
-    holds: (v) => v.mode === 'None' || v.allowedSigners !== undefined,
+    cel: "self.mode == 'Off' || self.mode == 'None' || (has(self.anchor) && has(self.signers) && size(self.signers) > 0)",
+    message: 'anchor and signers are required unless mode is Off',
+    fieldPath: '.anchor',
+    holds: (v) => v.mode === 'Off' || v.mode === 'None' || (v.anchor !== undefined && (v.signers ?? []).length > 0),
   },
 )
 
@@ -162,7 +180,36 @@ const status = s.obj('The observed state of the repository.', {
   observedGeneration: s.optional(f.observedGeneration()),
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
-  signer: s.optional(f.sentence('The signer of the commit.')),
+  signer: s.optional(f.sentence('Who signed it, with the fingerprint of the key.', 512)),
+  verified: s.optional(
+    s.obj('The last verified commit: the next ones are verified from here.', {
+      commit: f.commitId('The commit.'),
+      anchor: f.commitId('The anchor that it was verified from.'),
+      from: s.optional(f.commitId('The verified commit before.')),
+      commits: s.optional(f.count('Commits between the two that were verified.')),
+      principal: s.optional(s.str('The signer; absent when the commit is the anchor.', { max: 253 })),
+      key: s.optional(s.str('Fingerprint of the key.', { max: 128 })),
+      firstSeen: s.time('When the hub first saw the commit; the time at which the key had to be valid.'),
+    }),
+  ),
+  seen: s.optional(
+    s.mapList(
+      'Newest commits of the branch that were seen and are not verified, with the time.',
+      s.obj('One commit.', {
+        commit: f.commitId('The commit.'),
+        at: s.time('When it was first seen.'),
+      }),
+      { keys: ['commit'], max: MAX_SEEN },
+    ),
+  ),
+  refused: s.optional(
+    s.obj('Why the newest commit is not followed. What was followed before stays in force.', {
+      commit: f.commitId('The newest commit.'),
+      reason: f.reasonWord('The rule.'),
+      message: f.sentence('Which commit and key, the rule, and what to do.', 1_024),
+      digest: s.optional(f.sha256('Approvals of this digest by other signers let the commit pass.')),
+    }),
+  ),
   tracks: s.optional(
     s.mapList(
       'The tracks.',
@@ -201,6 +248,7 @@ export const fleetSource = defineKind({
     READY,
     text('Commit', '.status.commit'),
     date('Fetched', '.status.fetchedAt'),
+    wide(text('Signer', '.status.signer')),
     wide(text('Drift', '.spec.drift')),
     AGE,
   ],
@@ -209,6 +257,7 @@ export const fleetSource = defineKind({
     'Reconciling',
     'Stalled',
     'Fetched',
+    'SourceVerified',
     'Rendered',
     'Applied',
     'Drifted',

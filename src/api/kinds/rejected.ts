@@ -143,7 +143,7 @@ export const REJECTED: readonly Rejected[] = [
   hosted({ '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
-  rejected(fleetSource, { '/spec/verify': { mode: 'Commit' } }, 'allowedSigners is required unless mode is None'),
+  rejected(fleetSource, { '/spec/verify': { mode: 'All' } }, 'anchor and signers are required unless mode is Off'),
   rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/names': ['a'] }, 'exactly one of selector, names must be set'),

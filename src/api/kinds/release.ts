@@ -18,6 +18,7 @@ const spec = s.immutable(
       max: MAX_CLUSTERS,
     }),
     changed: s.optional(f.count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
+    signer: s.optional(f.sentence('Who signed the commit, with the fingerprint of the key.', 512)),
     revertOf: s.optional(f.commitId('The commit that this release reverts.')),
     previous: s.optional(f.objectName('The previous Release of the track.')),
   }),

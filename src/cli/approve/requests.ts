@@ -13,16 +13,25 @@ export interface ApprovalRequest {
   readonly text?: string
 }
 
+/** Another signer agrees to the newest commit, and to those before it. */
+function commitRequests({ status }: FleetSource): readonly ApprovalRequest[] {
+  const { commit = '', digest, message = '' } = status?.refused ?? {}
+  return digest === undefined ? [] : [{ digest, text: `commit ${commit.slice(0, 12)}: ${message}` }]
+}
+
+const pruneRequests = ({ status }: FleetSource): readonly ApprovalRequest[] =>
+  (status?.prunes ?? []).map(({ name, held }) => ({
+    digest: held.digest,
+    text: `hub, track ${name}: ${pruneText(held)}`,
+  }))
+
 /** Deletions come first: a question about deletions must not approve the whole release. */
 export function requestsOf(object: OperationPermit | Release | FleetSource): readonly ApprovalRequest[] {
   switch (object.kind) {
     case 'OperationPermit':
       return [{ digest: approvalDigest(object.spec) }]
     case 'FleetSource':
-      return (object.status?.prunes ?? []).map(({ name, held }) => ({
-        digest: held.digest,
-        text: `hub, track ${name}: ${pruneText(held)}`,
-      }))
+      return [...commitRequests(object), ...pruneRequests(object)]
     case 'Release': {
       const deletions = (object.status?.clusters ?? []).flatMap(({ name, prune }) =>
         prune === undefined ? [] : [{ digest: prune.digest, text: `cluster ${name}: ${pruneText(prune)}` }],

@@ -41,7 +41,7 @@ export const sourceOf = ({ url, branch, path }: Followed, hasSecret: boolean): K
     ref: { branch },
     path,
     ...(hasSecret && { secretRef: { name: GIT_SECRET.name } }),
-    verify: { mode: 'None' },
+    verify: { mode: 'Off' },
     tracks: [{ name: TRACK, pipelineRef: { name: PIPELINE } }],
   },
 })

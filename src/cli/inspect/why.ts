@@ -104,6 +104,8 @@ function partLines(object: KubeObject, now: number): string[] {
     ...approveLines(object, c['prune']),
   ])
   const prunes = list(status['prunes']).flatMap((p) => approveLines(object, p['held']))
+  const refused = fields(status['refused'])
+  const commits = text(refused['message']) === '' ? [] : [text(refused['message']), ...approveLines(object, refused)]
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
     .map((v) => `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`)
@@ -128,7 +130,7 @@ function partLines(object: KubeObject, now: number): string[] {
       (s) =>
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
-  return [...slices, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
+  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...steps]
 }
 
 /** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */

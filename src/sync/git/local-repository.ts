@@ -257,10 +257,37 @@ export class LocalRepository implements GitRepository {
     throw missing(`there is no object ${oid}`)
   }
 
+  /** A commit as it is stored. */
+  commitBytes(id: string): Buffer {
+    const { type, content } = this.#object(id, MAX_COMMIT_BYTES, `commit ${id}`)
+    if (type === 'commit') return content
+    throw new KubeNodeError(syncErrors.KN7016({ path: this.name, object: id, type: 'commit' }))
+  }
+
+  /** An annotated tag as it is stored; undefined if the name is that of a commit. */
+  async tagBytes(name: string): Promise<Buffer | undefined> {
+    const id = await this.#ref(`refs/tags/${name}`)
+    if (id === undefined) return undefined
+    const { type, content } = this.#object(id, MAX_COMMIT_BYTES, `tag ${name}`)
+    return type === 'tag' ? content : undefined
+  }
+
+  treeEntries(id: string, where: string): readonly TreeEntry[] {
+    return this.#tree(id, `${where} in ${this.name}`)
+  }
+
+  fileBytes(id: string, where: string): Uint8Array {
+    return this.#content(id, 'blob', `${where} in ${this.name}`, DEFAULT_LIMITS.maxFileBytes)
+  }
+
   async #named(name: string): Promise<string> {
     if (name === 'HEAD') return this.#head()
     if (COMMIT_ID.test(name)) return name
-    for (const ref of [`refs/heads/${name}`, `refs/tags/${name}`, `refs/remotes/${name}`, name]) {
+    // A branch may be called refs/tags/v1, and would be taken for the tag.
+    const refs = name.startsWith('refs/')
+      ? [name]
+      : [`refs/heads/${name}`, `refs/tags/${name}`, `refs/remotes/${name}`, name]
+    for (const ref of refs) {
       const id = await this.#ref(ref)
       if (id !== undefined) return id
     }

@@ -6,6 +6,7 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
 import { sourceUser } from '#api/names.ts'
+import { createValidator } from '#api/validate.ts'
 import { holdOver, holdsOver, thing } from '#holds/reach.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -15,7 +16,9 @@ import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { rendererOf } from './renderer-of.ts'
+import { createTrustMetrics, type TrustMetrics } from './metrics.ts'
 import { Renders } from './renders.ts'
+import { Verification } from './source/verified.ts'
 
 export interface HubParts {
   readonly context: SyncContext
@@ -26,6 +29,8 @@ export interface HubParts {
   readonly holds: SharedInformer<OperationalHold>
   readonly approvals: SharedInformer<Approval>
   readonly renders: Renders
+  readonly verification: Verification
+  readonly trustMetrics: TrustMetrics
   readonly connections: Connections
   readonly locks: ClusterLocks
   /** By source and track: the last completed state of the hub. */
@@ -44,6 +49,8 @@ export function hubParts(context: SyncContext): HubParts {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
+    verification: new Verification(clock, createValidator()),
+    trustMetrics: createTrustMetrics(context.metrics),
     renders: new Renders(context.config, clock, {
       readSecret: (namespace, name) => context.client.get(SECRET, { namespace, name }),
       makeRenderer: () => rendererOf(context),

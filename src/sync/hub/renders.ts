@@ -7,7 +7,7 @@ import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
-import { openLocalRepository } from '../git/local-repository.ts'
+import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
@@ -18,7 +18,7 @@ import { syncErrors } from '../sync-errors.ts'
 import type { SyncConfig } from './context.ts'
 
 export interface Fetched {
-  readonly repository: GitRepository
+  readonly repository: LocalRepository
   readonly commit: string
   readonly isLocal: boolean
 }
@@ -32,7 +32,7 @@ export class Renders {
   readonly #config: SyncConfig
   readonly #clock: Clock
   readonly #validator = createValidator()
-  readonly #repositories = new Map<string, GitRepository>()
+  readonly #repositories = new Map<string, LocalRepository>()
   readonly #rendered = new Map<string, Promise<Rendered>>()
   /** By source: the newest commit seen, and what stops the render of another. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
@@ -121,7 +121,7 @@ export class Renders {
   }
 
   /** One reader's cached copy is not shared: another source must prove that it may read the repository. */
-  async #fetched(source: FleetSource): Promise<GitRepository> {
+  async #fetched(source: FleetSource): Promise<LocalRepository> {
     const { url, ref, secretRef } = source.spec
     const reader = readerOf(source)
     if (isLocal(url)) {

@@ -1,11 +1,13 @@
 // What a FleetSource may write, and whether several of them can be distinguished. Pure.
-import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
 import { mayWrite, type Writes } from '#delivery/writes.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
+import { isVerified } from '../trust/policy.ts'
 
 export const keyOfSource = ({ metadata: { namespace = '', name = '' } }: Pick<FleetSource, 'metadata'>): string =>
   `${namespace}/${name}`
@@ -32,8 +34,24 @@ function isBefore(a: FleetSource, b: FleetSource): boolean {
 /** Objects that the source may not write are neither applied nor pruned, on any path. */
 export function withinScope(targets: Targets, source: FleetSource): Targets {
   const { writes } = source.spec
-  if (writes === undefined) return targets
-  return new Map([...targets].map(([name, target]) => [name, scoped(target, writes, keyOfSource(source))]))
+  const key = keyOfSource(source)
+  const own = isVerified(source)
+    ? new Map([...targets].map(([name, target]) => [name, withoutSources(target, key)] as const))
+    : targets
+  if (writes === undefined) return own
+  return new Map([...own].map(([name, target]) => [name, scoped(target, writes, key)]))
+}
+
+/** A FleetSource names the signers of commits: from a commit it would choose its own. */
+function withoutSources({ objects, rejected }: RenderedTarget, source: string): RenderedTarget {
+  const { kept = [], sources = [] } = Object.groupBy(objects, ({ ref }) =>
+    ref.kind === fleetSource.kind && ref.group === API_GROUP ? 'sources' : 'kept',
+  )
+  const refused = sources.map(({ ref }) => ({
+    ref,
+    problem: numbered(syncErrors.KN7044({ object: refText(ref), source })),
+  }))
+  return { objects: kept, rejected: [...rejected, ...refused] }
 }
 
 function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: string): RenderedTarget {

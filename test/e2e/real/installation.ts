@@ -209,7 +209,7 @@ export class Installation {
       url: this.gitUrl,
       ref: { branch: 'main' },
       interval: '5s',
-      verify: { mode: 'None' },
+      verify: { mode: 'Off' },
       secretRef: { name: 'fleet-git' },
       tracks,
     }

@@ -125,7 +125,7 @@ export async function syncBench(
     url: `file://${repository.dir}`,
     ref: { branch: 'main' },
     interval: '1s',
-    verify: { mode: 'None' },
+    verify: { mode: 'Off' },
     tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
     ...source,
   }

@@ -4,14 +4,17 @@ import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { refText } from '#delivery/object-ref.ts'
+import type { LocalRepository } from '../../git/local-repository.ts'
 import { revertedCommit } from '../../git/revision.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
 import { splitByTrack } from '../../release/tracks.ts'
 import { versionNote } from '../../render/written-for.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { standingProblem, withinScope } from '../../sources/scope.ts'
+import { isVerified } from '../../trust/policy.ts'
 import { actingUser, approvedDigests, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { type Commit, type Declared, type Failure, HUB, type Seen, isHubDue } from './seen.ts'
+import type { Trust } from './trust-seen.ts'
 
 export async function observe(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<Seen> {
   const now = parts.context.clock.now()
@@ -30,9 +33,13 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
   // Of two sources that could overwrite each other only one is followed.
   const standing = standingProblem(source, parts.sources.list())
   if (standing !== undefined) return { ...seen, declared: failure('Rendered', 'InvalidSpec', numbered(standing)) }
-  const commit = await fetch(parts, source)
-  if ('kind' in commit) return { ...seen, declared: commit }
-  return { ...seen, commit, declared: await render(parts, source, commit, signal) }
+  const fetched = await fetch(parts, source)
+  if ('kind' in fetched) return { ...seen, declared: fetched }
+  const trust = await judged(parts, source, fetched, signal)
+  const judgedSeen = trust === undefined ? seen : { ...seen, trust }
+  if (trust !== undefined && trust.kind !== 'Verified') return judgedSeen
+  const { commit } = fetched
+  return { ...judgedSeen, commit, declared: await render(parts, source, commit, signal) }
 }
 
 const failure = (type: Failure['type'], reason: string, message: string): Failure => ({
@@ -42,21 +49,35 @@ const failure = (type: Failure['type'], reason: string, message: string): Failur
   message,
 })
 
-async function fetch(parts: HubParts, source: FleetSource): Promise<Commit | Failure> {
-  const { mode } = source.spec.verify ?? { mode: 'None' }
-  if (mode !== 'None') {
-    // Unknown blocks: an unchecked signature counts as none.
-    const text = `signature verification (mode ${mode}) is not supported yet; set verify.mode to None to follow unsigned commits`
-    return failure('Fetched', 'UnverifiedCommit', text)
-  }
+interface FetchedCommit {
+  readonly repository: LocalRepository
+  readonly commit: Commit
+}
+
+async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
   try {
     const { repository, commit: id } = await parts.renders.fetch(source)
     const revertOf = revertedCommit((await repository.commit(id)).message)
-    return { id, ...(revertOf !== undefined && { revertOf }) }
+    return { repository, commit: { id, ...(revertOf !== undefined && { revertOf }) } }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     return failure('Fetched', 'FetchError', messageOf(error))
   }
+}
+
+/** Undefined where commits are not verified. */
+async function judged(
+  parts: HubParts,
+  source: FleetSource,
+  { repository, commit }: FetchedCommit,
+  signal: AbortSignal,
+): Promise<Trust | undefined> {
+  if (!isVerified(source)) return undefined
+  const now = parts.context.clock.now()
+  const approved = approvedDigests(parts, now)
+  const trust = await parts.verification.judge({ source, repository, head: commit.id, approved, now, signal })
+  parts.trustMetrics.judged(keyOf(source), trust)
+  return trust
 }
 
 async function render(

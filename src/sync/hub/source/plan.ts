@@ -9,6 +9,7 @@ import { chainOf, releaseName, releasesToForget, sameDigests } from '../../relea
 import { declaredRefs, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
 import { clusterConfig, keyOf } from '../parts.ts'
 import { type Declared, HUB, type Seen, isHubDue } from './seen.ts'
+import { signerOf } from './trust-seen.ts'
 
 /** Without the time, which is that of the pass over the hub. */
 export interface HubOrder extends Pick<
@@ -102,6 +103,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
     const keep = known?.spec.keep
     return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
   }
+  const signer = signerOf(seen.trust)
   if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
   return {
     kind: 'Create',
@@ -116,6 +118,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
         commit: commit.id,
         digests,
         changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
+        ...(signer === undefined ? {} : { signer }),
         ...(commit.revertOf === undefined ? {} : { revertOf: commit.revertOf }),
         ...(newest?.metadata.name === undefined ? {} : { previous: newest.metadata.name }),
       },

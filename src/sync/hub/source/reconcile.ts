@@ -34,5 +34,7 @@ export async function reconcileSource(
   const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
   if (trouble !== undefined && told !== trouble.message)
     log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })
+  // Many commits are verified in several passes.
+  if (seen.trust?.kind === 'Running') return requeueAfter(AT_LEAST_MS)
   return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
 }

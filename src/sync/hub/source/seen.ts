@@ -5,6 +5,7 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import type { RetiredTrack } from '../../release/retired-tracks.ts'
+import type { Trust } from './trust-seen.ts'
 
 /** The target that is the hub itself: it has no stages, since everything else rests on it. */
 export const HUB = 'hub'
@@ -52,7 +53,9 @@ export interface Seen {
   readonly source: FleetSource
   /** Why a hold pauses it; nothing else was read then. */
   readonly paused?: string
-  /** Fetched also where rendering failed. */
+  /** Whether the newest commit may be followed; absent where commits are not verified. */
+  readonly trust?: Trust
+  /** Fetched and verified, also where rendering failed. */
   readonly commit?: Commit
   readonly declared?: Declared | Failure
   /** Of its namespace. */

@@ -2,6 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
+import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
@@ -10,6 +11,7 @@ import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-phase.ts'
 import type { ReleasePlan } from './plan.ts'
 import type { Seen } from './seen.ts'
+import { signerOf, type Trust } from './trust-seen.ts'
 
 export interface TrackResult {
   readonly track: string
@@ -36,10 +38,14 @@ export function conditionsOf(seen: Seen, results: readonly TrackResult[]): reado
   return [...all, overall(all)]
 }
 
-function readConditions({ paused, commit, declared }: Seen): readonly Condition[] {
+function readConditions({ paused, commit, declared, trust }: Seen): readonly Condition[] {
   if (paused !== undefined) return [good('Paused', 'HoldPause', paused)]
   const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
-  if (commit !== undefined) out.push(good('Fetched', 'UpToDate', `at commit ${commit.id.slice(0, 12)}`))
+  const fetched = trust?.head ?? commit?.id
+  if (fetched !== undefined) {
+    out.push(good('Fetched', 'UpToDate', `at commit ${fetched.slice(0, 12)}`))
+    out.push(trustCondition(trust))
+  }
   if (declared === undefined) return out
   if (declared.kind === 'Failed') return [...out, bad(declared.type, declared.reason, declared.message)]
   const { problems, objects, targets, isCageWeak, note } = declared
@@ -50,6 +56,33 @@ function readConditions({ paused, commit, declared }: Seen): readonly Condition[
       ? `${objects} objects for ${targets} targets${weak}${note === undefined ? '' : `; ${note}`}`
       : `${problems.length} of ${objects + problems.length} objects are not used: ${first}`
   return [...out, first === undefined ? good('Rendered', 'AsDeclared', text) : bad('Rendered', 'InvalidSpec', text)]
+}
+
+/** Without verification the condition says so. */
+function trustCondition(trust: Trust | undefined): Condition {
+  if (trust === undefined)
+    return good('SourceVerified', 'VerificationOff', 'spec.verify.mode is Off: any commit is followed')
+  switch (trust.kind) {
+    case 'Verified': {
+      const { commit, principal, key } = trust.verified
+      const by = principal === undefined ? 'is the anchor' : `is signed by ${principal} (${key ?? ''})`
+      return good('SourceVerified', 'CommitVerified', `commit ${commit.slice(0, 12)} ${by}`)
+    }
+    case 'Running': {
+      const text = `verified ${trust.done} of ${trust.total} commits up to ${trust.head.slice(0, 12)}`
+      return bad('SourceVerified', 'VerificationRunning', text)
+    }
+    case 'Refused':
+      return bad('SourceVerified', refusedBecause(trust.reason), trust.message)
+    default:
+      return assertNever(trust)
+  }
+}
+
+function refusedBecause(reason: Extract<Trust, { kind: 'Refused' }>['reason']): string {
+  if (reason === 'HistoryRewritten') return reason
+  if (reason === 'ApprovalsMissing') return reason
+  return reason === 'InvalidPolicy' ? 'InvalidSpec' : 'UnverifiedCommit'
 }
 
 /** Nothing is said of what was not tried. */
@@ -109,12 +142,44 @@ export function statusOf(
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(commit === undefined ? {} : { commit }),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
+    ...trustStatus(seen),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
 }
+
+/** Kept while nothing is known about the newest commit, such as when the server is away. */
+function trustStatus({ source, commit, trust, paused }: Seen): Partial<NonNullable<FleetSource['status']>> {
+  const { signer, verified, seen, refused } = source.status ?? {}
+  if (trust === undefined) {
+    if (paused === undefined && commit !== undefined) return {}
+    return {
+      ...(signer !== undefined && { signer }),
+      ...(verified !== undefined && { verified }),
+      ...(seen !== undefined && { seen }),
+      ...(refused !== undefined && { refused }),
+    }
+  }
+  if (trust.kind === 'Verified') {
+    const shown = signerOf(trust)
+    return { ...(shown !== undefined && { signer: shown }), verified: trust.verified }
+  }
+  return {
+    ...(signer !== undefined && { signer }),
+    ...(trust.verified !== undefined && { verified: trust.verified }),
+    seen: trust.seen,
+    ...(trust.kind === 'Refused' && { refused: refusedOf(trust) }),
+  }
+}
+
+const refusedOf = ({ head, reason, message, digest }: Extract<Trust, { kind: 'Refused' }>) => ({
+  commit: head,
+  reason,
+  message: printableLine(message).slice(0, MAX_ERROR_CHARS),
+  ...(digest !== undefined && { digest }),
+})
 
 /** Deletions on the hub that the guard blocks. */
 const prunesOf = (results: readonly TrackResult[]): readonly { readonly name: string; readonly held: HeldPrune }[] =>
@@ -125,7 +190,7 @@ function errorsOf({ source, commit, declared }: Seen): readonly string[] {
   return declared.kind === 'Failed' ? [declared.message] : declared.problems.slice(0, MAX_ERRORS)
 }
 
-const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'Rendered', 'Applied'])
+const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'SourceVerified', 'Rendered', 'Applied'])
 export const troubleIn = (conditions: readonly Condition[]): Condition | undefined =>
   conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type))
 

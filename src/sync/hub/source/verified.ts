@@ -1,0 +1,162 @@
+// Whether the newest commit of a source may be followed: its policy from the hub and from the last verified commit, what was seen before, who agreed.
+import { createHash } from 'node:crypto'
+import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Validator } from '#api/validate.ts'
+import { formatProblem } from '#api/problem.ts'
+import { timestamp, type Clock } from '#lib/clock.ts'
+import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
+import { canonicalJson, isObject } from '#lib/json.ts'
+import type { LocalRepository } from '../../git/local-repository.ts'
+import { syncErrors } from '../../sync-errors.ts'
+import { keyProblem, policyOf, UnusablePolicy, type Policy, type SignersDocument } from '../../trust/policy.ts'
+import { RangeVerifier } from '../../trust/verify-range.ts'
+import { keyOfSource } from '../../sources/scope.ts'
+import { readSignersFile, type SignersFile } from './signers-file.ts'
+import type { LastVerified, SeenHeads, Trust } from './trust-seen.ts'
+
+export interface TrustQuestion {
+  readonly source: FleetSource
+  readonly repository: LocalRepository
+  readonly head: string
+  /** Digest to the users who approved it. */
+  readonly approved: ReadonlyMap<string, ReadonlySet<string>>
+  readonly now: number
+  readonly signal: AbortSignal
+}
+
+/** What people approve when they agree to a commit: of this source, not of one with the same name that came later. */
+export function commitDigest({ metadata }: Pick<FleetSource, 'metadata'>, commit: string): string {
+  const { namespace = '', name = '', uid = '' } = metadata
+  return createHash('sha256')
+    .update(canonicalJson({ kind: 'Commit', source: `${namespace}/${name}`, uid, commit }))
+    .digest('hex')
+}
+
+export class Verification {
+  readonly #ranges: RangeVerifier
+  readonly #validator: Validator
+
+  constructor(clock: Clock, validator: Validator) {
+    this.#ranges = new RangeVerifier(clock)
+    this.#validator = validator
+  }
+
+  /** Only for a source that verifies commits. */
+  async judge(question: TrustQuestion): Promise<Trust> {
+    const { source, head, now } = question
+    const { anchor = '' } = source.spec.verify ?? {}
+    const before = source.status?.verified
+    const last = before?.anchor === anchor ? before : undefined
+    const seen = seenHeads(source.status?.seen ?? [], head, now)
+    const kept = { head, seen, ...(last !== undefined && { verified: last }) }
+    try {
+      if (last?.commit === head) return await this.#still(question, last, seen)
+      const first = { commit: anchor, anchor, firstSeen: timestamp(now) }
+      if (last === undefined && head === anchor) return { kind: 'Verified', head, verified: first, commits: 0 }
+      const from = last?.commit ?? anchor
+      let verdict = await this.#range(question, from, seen)
+      // The hub names a commit before the last one: what follows the anchor is judged again.
+      const isPinned = source.spec.ref.commit !== undefined && from !== anchor
+      if (verdict.kind === 'Refused' && verdict.reason === 'HistoryRewritten' && isPinned) {
+        if (head === anchor) return { kind: 'Verified', head, verified: first, commits: 0 }
+        verdict = await this.#range(question, anchor, seen)
+      }
+      if (verdict.kind === 'Running') return { kind: 'Running', done: verdict.done, total: verdict.total, ...kept }
+      if (verdict.kind === 'Refused') {
+        const digest = verdict.reason === 'ApprovalsMissing' ? { digest: commitDigest(source, head) } : {}
+        return { kind: 'Refused', reason: verdict.reason, message: numbered(verdict.message), ...digest, ...kept }
+      }
+      const { commits, key, principal, firstSeen } = verdict
+      const at = timestamp(firstSeen)
+      return {
+        kind: 'Verified',
+        head,
+        commits,
+        verified: { commit: head, anchor, from, commits, principal, key, firstSeen: at },
+      }
+    } catch (error) {
+      // Unknown blocks: what cannot be read is not verified.
+      if (isKubeNodeError(error)) {
+        const reason = error.code === 'KN7043' ? 'InvalidPolicy' : 'Unreadable'
+        return { kind: 'Refused', reason, message: error.message, ...kept }
+      }
+      if (!(error instanceof UnusablePolicy)) throw error
+      const message = numbered(syncErrors.KN7042({ source: keyOfSource(source), why: error.message }))
+      return { kind: 'Refused', reason: 'InvalidPolicy', message, ...kept }
+    }
+  }
+
+  /** The commit in force was verified; its key may have been revoked since, for a time before it was seen. */
+  async #still(question: TrustQuestion, last: LastVerified, seen: SeenHeads): Promise<Trust> {
+    const { head } = question
+    const policy = await this.#policyAt(question, last.commit)
+    const [key, at] = [last.key, Date.parse(last.firstSeen)]
+    const problem = key === undefined ? undefined : keyProblem(policy, key, at)
+    if (key === undefined || problem?.kind !== 'Revoked') return { kind: 'Verified', head, verified: last, commits: 0 }
+    const since = Number.isFinite(problem.since) ? ` since ${timestamp(problem.since)}` : ''
+    const values = { commit: `commit ${head.slice(0, 12)}`, key, since, seen: last.firstSeen }
+    const message = numbered(syncErrors.KN7034(values))
+    return { kind: 'Refused', reason: 'KeyRevoked', head, seen, verified: last, message }
+  }
+
+  #range(question: TrustQuestion, from: string, seen: SeenHeads) {
+    const { source, repository, head, approved, now, signal } = question
+    const { ref, verify } = source.spec
+    const none: ReadonlySet<string> = new Set()
+    return this.#ranges.verify({
+      reader: repository,
+      from,
+      to: head,
+      seen: new Map(seen.map(({ commit, at }) => [commit, Date.parse(at)])),
+      approversOf: (commit) => (approved.size === 0 ? none : (approved.get(commitDigest(source, commit)) ?? none)),
+      policyAt: (commit) => this.#policyAt(question, commit),
+      now,
+      signal,
+      ...(ref.tag !== undefined && { tag: ref.tag }),
+      ...(verify?.signersFile !== undefined && { policyFile: verify.signersFile.path }),
+    })
+  }
+
+  async #policyAt({ source, repository }: TrustQuestion, commit: string): Promise<Policy> {
+    const { verify } = source.spec
+    if (verify === undefined) throw new UnusablePolicy('it has no spec.verify')
+    const path = verify.signersFile?.path
+    const file = path === undefined ? undefined : readSignersFile(repository, commit, path)
+    const document = file === undefined ? undefined : this.#checked(source, commit, file)
+    return policyOf(verify, document)
+  }
+
+  /** Judged as a part of the FleetSource, by the same rules. */
+  #checked(source: FleetSource, commit: string, { path, value, problem }: SignersFile): SignersDocument {
+    const refuse = (why: string) =>
+      new KubeNodeError(
+        syncErrors.KN7043({ source: keyOfSource(source), path, commit: commit.slice(0, 12), why: why.slice(0, 200) }),
+      )
+    if (problem !== undefined) throw refuse(problem)
+    if (!isObject(value)) throw refuse('holds no signers')
+    const other = Object.keys(value).find((k) => !FILE_FIELDS.has(k))
+    if (other !== undefined) throw refuse(`has the field ${other.slice(0, 64)}`)
+    const { metadata, spec } = source
+    const { signers: _signers, revoked: _revoked, thresholds: _thresholds, ...rest } = spec.verify ?? {}
+    const verify = { ...rest, signers: [], ...value, mode: 'Off' }
+    const { name, namespace } = metadata
+    const { apiVersion, kind } = source
+    const [found] = this.#validator.problems(fleetSource, {
+      apiVersion,
+      kind,
+      metadata: { name, namespace },
+      spec: { ...spec, verify },
+    })
+    if (found !== undefined) throw refuse(formatProblem(found))
+    return value
+  }
+}
+
+const FILE_FIELDS: ReadonlySet<string> = new Set(['signers', 'revoked', 'thresholds'])
+
+/** With this head; the newest of many. A head that is forgotten counts from when it is seen again, which is stricter. */
+function seenHeads(before: SeenHeads, head: string, now: number): SeenHeads {
+  const known = before.some((s) => s.commit === head)
+  const all = known ? before : [...before, { commit: head, at: timestamp(now) }]
+  return all.slice(-MAX_SEEN)
+}

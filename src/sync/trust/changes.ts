@@ -1,0 +1,68 @@
+// Which files two trees have differently. Folders with equal ids are equal, so only what changed is read.
+import type { TreeEntry } from '../git/tree-entries.ts'
+
+/** A file's content and mode; absent files have none. */
+export type Difference = ReadonlyMap<string, { readonly before?: string; readonly after?: string }>
+
+export interface ChangedPaths {
+  readonly paths: readonly string[]
+  /** False: there are more, and what they are is unknown. */
+  readonly isWhole: boolean
+}
+
+/** A commit that changes more is judged as one that changes everything. */
+const MAX_CHANGED = 5_000
+const MAX_TREES = 20_000
+
+export const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
+
+/** `undefined`: too much differs. A tree of undefined is empty. */
+export function difference(
+  before: string | undefined,
+  after: string | undefined,
+  treeOf: (id: string) => readonly TreeEntry[],
+): Difference | undefined {
+  const found = new Map<string, { before?: string; after?: string }>()
+  const waiting: (readonly [string, string | undefined, string | undefined])[] = [['', before, after]]
+  for (let trees = 0; waiting.length > 0; trees++) {
+    const [folder, old, now] = waiting.pop() as (typeof waiting)[number]
+    if (trees > MAX_TREES || found.size > MAX_CHANGED) return undefined
+    if (old === now) continue
+    const [left, right] = [old, now].map((id) => new Map((id === undefined ? [] : treeOf(id)).map((e) => [e.name, e])))
+    for (const name of new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])) {
+      const [a, b] = [left?.get(name), right?.get(name)]
+      const path = folder === '' ? name : `${folder}/${name}`
+      const [treeA, treeB] = [a, b].map((e) => (e?.kind === 'tree' ? e.oid : undefined))
+      if (treeA !== treeB) waiting.push([path, treeA, treeB])
+      const [fileA, fileB] = [a, b].map(fileId)
+      if (fileA !== fileB)
+        found.set(path, { ...(fileA !== undefined && { before: fileA }), ...(fileB !== undefined && { after: fileB }) })
+    }
+  }
+  return found
+}
+
+const fileId = (e: TreeEntry | undefined): string | undefined =>
+  e === undefined || e.kind === 'tree' ? undefined : `${e.kind} ${e.isExecutable === true ? 'x ' : ''}${e.oid}`
+
+export const changedPaths = (d: Difference | undefined): ChangedPaths =>
+  d === undefined ? UNKNOWN_CHANGES : { paths: [...d.keys()].toSorted(), isWhole: true }
+
+export interface Merge {
+  /** From each of the two parents to the merge. */
+  readonly toMerge: readonly [Difference | undefined, Difference | undefined]
+  /** From the commit that both parents have in common to each of them. */
+  readonly fromBase: readonly [Difference | undefined, Difference | undefined]
+}
+
+/**
+ * What the one who merged decided: files that differ from both parents, and files taken from the parent that had not changed them, or that both had
+ * changed. Everything else is what git merges by itself, and belongs to the commits that were merged.
+ */
+export function mergersOwn({ toMerge: [first, second], fromBase: [baseFirst, baseSecond] }: Merge): ChangedPaths {
+  if (first === undefined || second === undefined || baseFirst === undefined || baseSecond === undefined)
+    return UNKNOWN_CHANGES
+  const own = [...first.keys()].filter((path) => second.has(path) || baseFirst.has(path))
+  const dropped = [...second.keys()].filter((path) => !first.has(path) && baseSecond.has(path))
+  return { paths: [...own, ...dropped].toSorted(), isWhole: true }
+}

@@ -1,0 +1,61 @@
+// What the bytes of a commit say, read once: its links, its tree, and which key signed it. True forever, since the id is the hash of the bytes.
+import type { TreeEntry } from '../git/tree-entries.ts'
+import { parseLinks, parseSignedCommit, type CommitLinks } from './signed-object.ts'
+import { SSH_BEGIN, verifySshSignature } from './ssh-signature.ts'
+import { Malformed } from './ssh-wire.ts'
+import type { Signature } from './judge.ts'
+
+/** Objects as stored, each checked against its id; graft files, replacements and shallow marks have no effect. */
+export interface ObjectReader {
+  commitBytes(id: string): Buffer
+  tagBytes(name: string): Promise<Buffer | undefined>
+  treeEntries(id: string, where: string): readonly TreeEntry[]
+  fileBytes(id: string, where: string): Uint8Array
+}
+
+export interface CommitFacts extends CommitLinks {
+  /** Undefined until it was asked for. */
+  signature?: Signature
+}
+
+/** Two of the longest ranges; some 20 MB. */
+const MAX_FACTS = 100_000
+
+export class FactsOfCommits {
+  readonly #known = new Map<string, CommitFacts>()
+
+  of(id: string, reader: ObjectReader): CommitFacts {
+    const known = this.#known.get(id)
+    if (known !== undefined) return known
+    const facts = parseLinks(reader.commitBytes(id))
+    if (this.#known.size >= MAX_FACTS) this.#known.delete(this.#known.keys().next().value as string)
+    this.#known.set(id, facts)
+    return facts
+  }
+
+  /**
+   * Throws Malformed when two programs could read the commit differently.
+   * The bytes are read a second time instead of being kept: of a long range they are hundreds of megabytes.
+   */
+  signatureOf(id: string, reader: ObjectReader): Signature {
+    const facts = this.of(id, reader)
+    facts.signature ??= signatureIn(parseSignedCommit(reader.commitBytes(id)))
+    return facts.signature
+  }
+
+  hasSignature(id: string): boolean {
+    return this.#known.get(id)?.signature !== undefined
+  }
+}
+
+export function signatureIn(signed: { readonly payload: Buffer; readonly signature?: string }): Signature {
+  const { payload, signature } = signed
+  if (signature === undefined) return { kind: 'None' }
+  if (!signature.startsWith(SSH_BEGIN)) return { kind: 'Bad', why: 'is no SSH signature; set gpg.format to ssh' }
+  try {
+    return { kind: 'By', key: verifySshSignature(signature, payload).fingerprint }
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    return { kind: 'Bad', why: error.message }
+  }
+}

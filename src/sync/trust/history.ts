@@ -1,0 +1,199 @@
+// Which commits lie between the last verified one and a new one. Reads parents only; every walk is bounded, and a bound that is reached is an answer.
+
+export interface Links {
+  readonly parents: readonly string[]
+  /** Of the committer: only an order to read in, never a proof. */
+  readonly time: number
+}
+export type ReadLinks = (id: string) => Links | Promise<Links>
+
+export type Range =
+  | { readonly kind: 'Range'; readonly commits: readonly string[] }
+  /** `from` is no ancestor of it, on the line that counts. */
+  | { readonly kind: 'Unrelated' }
+  | { readonly kind: 'TooLong' }
+
+/** Years of a busy repository; a new anchor shortens it. */
+export const MAX_RANGE = 50_000
+
+/** The line of first parents from `from`, oldest first. */
+export async function firstParentRange(from: string, to: string, read: ReadLinks, most = MAX_RANGE): Promise<Range> {
+  const commits: string[] = []
+  for (let id: string | undefined = to; id !== from;) {
+    if (id === undefined) return { kind: 'Unrelated' }
+    if (commits.length >= most) return { kind: 'TooLong' }
+    commits.push(id)
+    id = (await read(id)).parents[0]
+  }
+  return { kind: 'Range', commits: commits.reverse() }
+}
+
+/** Old commits are read on for this long after the last new one, since clocks of committers differ. */
+const SLOP = 256
+
+/** Everything that `to` contains and `from` does not, parents before children. */
+export async function wholeRange(from: string, to: string, read: ReadLinks, most = MAX_RANGE): Promise<Range> {
+  if (from === to) return { kind: 'Range', commits: [] }
+  const old = new Set<string>([from])
+  const links = new Map<string, Links>()
+  const queue = new NewestFirst()
+  let [fresh, slop, isRelated] = [0, SLOP, false]
+  const add = async (id: string) => {
+    if (links.has(id)) return
+    const found = await read(id)
+    links.set(id, found)
+    queue.push(id, found.time)
+    if (!old.has(id)) fresh++
+  }
+  await add(to)
+  await add(from)
+  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+    if (links.size > most) return { kind: 'TooLong' }
+    const isOld = old.has(id)
+    if (!isOld) fresh--
+    const { parents } = links.get(id) as Links
+    for (const parent of parents) {
+      if (!isOld && parent === from) isRelated = true
+      if (isOld) fresh -= markOld(parent, old, links, queue)
+      await add(parent)
+    }
+    slop = fresh > 0 ? SLOP : slop - 1
+    if (slop <= 0) break
+  }
+  if (!isRelated) return { kind: 'Unrelated' }
+  return { kind: 'Range', commits: parentsFirst(to, old, links) }
+}
+
+/** It and everything read before it is old; returns how many of the waiting ones were new until now. */
+function markOld(id: string, old: Set<string>, links: ReadonlyMap<string, Links>, queue: NewestFirst): number {
+  let waiting = 0
+  const stack = [id]
+  for (let each = stack.pop(); each !== undefined; each = stack.pop()) {
+    if (old.has(each)) continue
+    old.add(each)
+    if (queue.has(each)) waiting++
+    stack.push(...(links.get(each)?.parents ?? []))
+  }
+  return waiting
+}
+
+function parentsFirst(to: string, old: ReadonlySet<string>, links: ReadonlyMap<string, Links>): readonly string[] {
+  const out: string[] = []
+  const done = new Set<string>()
+  const stack: { readonly id: string; isOpened: boolean }[] = [{ id: to, isOpened: false }]
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    if (done.has(top.id) || old.has(top.id)) stack.pop()
+    else if (top.isOpened) {
+      done.add(top.id)
+      out.push(top.id)
+      stack.pop()
+    } else {
+      top.isOpened = true
+      const parents = (links.get(top.id)?.parents ?? []).map((id) => ({ id, isOpened: false }))
+      // The first parent and all before it come first: each commit of its line follows what it merged.
+      stack.push(...parents.reverse())
+    }
+  }
+  return out
+}
+
+/** More steps mean histories that went apart long ago. */
+const MAX_ANCESTORS = 20_000
+const MAX_BASES = 8
+
+/** The one newest commit that both contain; undefined when there is none, or several, or finding it takes too long. */
+export async function mergeBase(
+  a: string,
+  b: string,
+  read: ReadLinks,
+  most = MAX_ANCESTORS,
+): Promise<string | undefined> {
+  const ofA = await ancestors([a], read, most)
+  if (ofA === undefined) return undefined
+  const common = new Set<string>()
+  const rest = await ancestors([b], read, most, (id) => {
+    if (ofA.has(id)) common.add(id)
+    return !ofA.has(id)
+  })
+  if (rest === undefined || common.size > MAX_BASES) return undefined
+  const newest: string[] = []
+  for (const id of common) {
+    const others = [...common].filter((o) => o !== id)
+    const below = await ancestors(others, read, most)
+    if (below === undefined) return undefined
+    if (!below.has(id)) newest.push(id)
+  }
+  return newest.length === 1 ? newest[0] : undefined
+}
+
+/** With themselves; undefined when there are more than `most`. */
+async function ancestors(
+  of: readonly string[],
+  read: ReadLinks,
+  most: number,
+  goesOn: (id: string) => boolean = () => true,
+): Promise<ReadonlySet<string> | undefined> {
+  const found = new Set<string>()
+  const stack = [...of]
+  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+    if (found.has(id)) continue
+    found.add(id)
+    if (found.size > most) return undefined
+    if (goesOn(id)) stack.push(...(await read(id)).parents)
+  }
+  return found
+}
+
+/** A binary heap by time. */
+class NewestFirst {
+  readonly #heap: { readonly id: string; readonly time: number }[] = []
+  readonly #waiting = new Set<string>()
+
+  has(id: string): boolean {
+    return this.#waiting.has(id)
+  }
+
+  push(id: string, time: number): void {
+    this.#waiting.add(id)
+    const heap = this.#heap
+    let at = heap.push({ id, time }) - 1
+    for (let up = (at - 1) >> 1; at > 0 && this.#isBefore(at, up); up = (at - 1) >> 1) {
+      this.#swap(at, up)
+      at = up
+    }
+  }
+
+  pop(): string | undefined {
+    const heap = this.#heap
+    const [top] = heap
+    const last = heap.pop()
+    if (top === undefined || last === undefined) return undefined
+    if (heap.length > 0) {
+      heap[0] = last
+      this.#sink()
+    }
+    this.#waiting.delete(top.id)
+    return top.id
+  }
+
+  #sink(): void {
+    for (let at = 0; ;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const child = right < this.#heap.length && this.#isBefore(right, left) ? right : left
+      if (child >= this.#heap.length || !this.#isBefore(child, at)) return
+      this.#swap(at, child)
+      at = child
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    return (this.#heap[a]?.time ?? 0) > (this.#heap[b]?.time ?? 0)
+  }
+
+  #swap(a: number, b: number): void {
+    const [x, y] = [this.#heap[a], this.#heap[b]]
+    if (x === undefined || y === undefined) return
+    this.#heap[a] = y
+    this.#heap[b] = x
+  }
+}

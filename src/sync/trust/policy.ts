@@ -1,0 +1,133 @@
+// What a FleetSource and the signers file of its last verified commit ask of commits. Pure; a policy that cannot be used is a problem, never a looser one.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { parseSshKey } from './ssh-key.ts'
+import { Malformed } from './ssh-wire.ts'
+
+type Verify = NonNullable<FleetSource['spec']['verify']>
+type SignerSpec = NonNullable<Verify['signers']>[number]
+
+export type Mode = 'Head' | 'FirstParent' | 'All'
+
+export interface Signer {
+  readonly principal: string
+  /** Undefined: everything. */
+  readonly paths?: readonly string[]
+  readonly since?: number
+  readonly until?: number
+  readonly isForge: boolean
+  readonly onlyReverts: boolean
+  /** Fingerprints. */
+  readonly keys: readonly string[]
+}
+
+export interface Threshold {
+  readonly paths: readonly string[]
+  readonly count: number
+}
+
+export interface Policy {
+  readonly mode: Mode
+  readonly anchor: string
+  /** By fingerprint of the key. */
+  readonly byKey: ReadonlyMap<string, Signer>
+  readonly signers: readonly Signer[]
+  /** Fingerprint to the time since which it is refused. */
+  readonly revoked: ReadonlyMap<string, number>
+  readonly thresholds: readonly Threshold[]
+}
+
+/** What the file of a commit adds. */
+export type SignersDocument = Pick<Verify, 'signers' | 'revoked' | 'thresholds'>
+
+export class UnusablePolicy extends Error {
+  override readonly name = 'UnusablePolicy'
+}
+
+export const isVerified = (source: FleetSource): boolean => modeOf(source) !== undefined
+
+/** Undefined: commits are not verified. */
+export function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
+  const mode = verify?.mode ?? 'Off'
+  return mode === 'Off' || mode === 'None' ? undefined : mode
+}
+
+export function policyOf(verify: Verify, file: SignersDocument | undefined): Policy {
+  const { mode, anchor } = verify
+  if (mode === 'Off' || mode === 'None' || anchor === undefined) throw new UnusablePolicy('it has no anchor')
+  const specs = [...(verify.signers ?? []), ...(file?.signers ?? [])]
+  const byKey = new Map<string, Signer>()
+  const signers = specs.map(signerOf)
+  for (const signer of signers) {
+    for (const key of signer.keys) {
+      const other = byKey.get(key)
+      // One person would count as two, or the wider of two rights would be a matter of order.
+      if (other !== undefined)
+        throw new UnusablePolicy(`the key ${key} is that of ${other.principal} and of ${signer.principal}`)
+      byKey.set(key, signer)
+    }
+  }
+  const names = signers.map((s) => s.principal)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new UnusablePolicy(`${twice} is a signer of the FleetSource and of its signers file`)
+  const { signersFile } = verify
+  const own = signersFile === undefined ? [] : [{ paths: [signersFile.path], count: signersFile.count }]
+  return {
+    mode,
+    anchor,
+    byKey,
+    signers,
+    revoked: revokedKeys([...(verify.revoked ?? []), ...(file?.revoked ?? [])]),
+    thresholds: [...(verify.thresholds ?? []), ...(file?.thresholds ?? []), ...own.filter((t) => t.count > 1)],
+  }
+}
+
+function signerOf({ principal, keys, paths, since, until, forge, reverts }: SignerSpec): Signer {
+  const fingerprints = keys.map((key) => {
+    try {
+      return parseSshKey(key).fingerprint
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      throw new UnusablePolicy(`a key of ${principal} ${error.message}`)
+    }
+  })
+  return {
+    principal,
+    keys: fingerprints,
+    isForge: forge === true,
+    onlyReverts: reverts === true,
+    ...(paths !== undefined && { paths }),
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+  }
+}
+
+/** Of two entries for a key the earlier time counts. */
+function revokedKeys(all: readonly { readonly key: string; readonly since?: string }[]): ReadonlyMap<string, number> {
+  const revoked = new Map<string, number>()
+  for (const { key, since } of all) {
+    const from = since === undefined ? -Infinity : Date.parse(since)
+    revoked.set(key, Math.min(from, revoked.get(key) ?? Infinity))
+  }
+  return revoked
+}
+
+/** Whether paths of commits have to be read at all. */
+export const needsPaths = ({ signers, thresholds }: Policy): boolean =>
+  thresholds.length > 0 || signers.some((s) => s.paths !== undefined)
+
+/** Why the key must not be used at this time; undefined when it may. */
+export function keyProblem(policy: Policy, key: string, at: number): KeyProblem | undefined {
+  const revoked = policy.revoked.get(key)
+  if (revoked !== undefined && at >= revoked) return { kind: 'Revoked', since: revoked }
+  const signer = policy.byKey.get(key)
+  if (signer === undefined) return { kind: 'Unknown' }
+  if (signer.since !== undefined && at < signer.since) return { kind: 'Early', since: signer.since }
+  if (signer.until !== undefined && at >= signer.until) return { kind: 'Late', until: signer.until }
+  return undefined
+}
+
+export type KeyProblem =
+  | { readonly kind: 'Revoked'; readonly since: number }
+  | { readonly kind: 'Unknown' }
+  | { readonly kind: 'Early'; readonly since: number }
+  | { readonly kind: 'Late'; readonly until: number }

@@ -1,0 +1,90 @@
+// Verifies an armored SSH signature (SSHSIG, PROTOCOL.sshsig of OpenSSH) over bytes: what ssh-keygen -Y check-novalidate does, without starting a program.
+// It says which key signed; whether that key may sign is decided elsewhere. Where OpenSSH is more liberal than we are, the reason says so.
+import { createHash, verify, type KeyObject } from 'node:crypto'
+import { curveOf, sshKey, type SshKey } from './ssh-key.ts'
+import { Malformed, WireReader, fixedInteger, wireString } from './ssh-wire.ts'
+
+/** Git signs commits and tags in this one, so that a signature for a file or a login is no signature of a commit. */
+const NAMESPACE = 'git'
+export const SSH_BEGIN = '-----BEGIN SSH SIGNATURE-----'
+const SSH_END = '-----END SSH SIGNATURE-----'
+const MAGIC = 'SSHSIG'
+const VERSION = 1
+const HASHES: ReadonlySet<string> = new Set(['sha256', 'sha512'])
+const RSA_HASHES: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  'rsa-sha2-256': 'sha256',
+  'rsa-sha2-512': 'sha512',
+}
+const ED25519_SIGNATURE_BYTES = 64
+/** The person touched the hardware key. */
+const USER_PRESENT = 0x01
+
+/** Throws Malformed when the signature is not one, or not of these bytes. */
+export function verifySshSignature(armored: string, message: Uint8Array): SshKey {
+  const reader = new WireReader(dearmored(armored))
+  if (reader.take(MAGIC.length).toString('latin1') !== MAGIC) throw new Malformed('is not an SSH signature')
+  const version = reader.number()
+  if (version !== VERSION) throw new Malformed(`has the version ${version}`)
+  const key = sshKey(reader.string())
+  const namespace = reader.text()
+  if (namespace !== NAMESPACE)
+    throw new Malformed(`was made for ${JSON.stringify(namespace.slice(0, 64))}, not for git`)
+  if (reader.string().length > 0) throw new Malformed('has content in its reserved field')
+  const hash = reader.text()
+  if (!HASHES.has(hash)) throw new Malformed(`uses the hash ${hash.slice(0, 64)}`)
+  const signature = new WireReader(reader.string())
+  reader.end()
+  const digest = createHash(hash).update(message).digest()
+  const signed = [MAGIC, wireString(NAMESPACE), wireString(''), wireString(hash), wireString(digest)]
+  if (!isSignedBy(key, Buffer.concat(signed.map((part) => Buffer.from(part as Uint8Array))), signature))
+    throw new Malformed('does not match the content')
+  return key
+}
+
+function isSignedBy(key: SshKey, data: Buffer, signature: WireReader): boolean {
+  const algorithm = signature.text()
+  const blob = signature.string()
+  const curve = curveOf(key.type)
+  if (key.type === 'ssh-rsa') {
+    signature.end()
+    const hash = RSA_HASHES[algorithm]
+    if (hash === undefined) throw new Malformed(`uses ${algorithm.slice(0, 64)}; RSA keys sign with rsa-sha2-512`)
+    const bytes = Math.ceil((key.key.asymmetricKeyDetails?.modulusLength ?? 0) / 8)
+    return verify(hash, data, key.key, fixedInteger(blob, bytes))
+  }
+  if (algorithm !== key.type) throw new Malformed(`is a ${algorithm.slice(0, 64)} signature of a ${key.type} key`)
+  const toVerify = key.application === undefined ? data : hardwareData(key.application, data, signature)
+  signature.end()
+  if (curve !== undefined) {
+    const numbers = new WireReader(blob)
+    const [r, s] = [numbers.integer(), numbers.integer()]
+    numbers.end()
+    const fixed = Buffer.concat([fixedInteger(r, curve.bytes), fixedInteger(s, curve.bytes)])
+    return verify(curve.hash, toVerify, { key: key.key, dsaEncoding: 'ieee-p1363' }, fixed)
+  }
+  if (blob.length !== ED25519_SIGNATURE_BYTES) throw new Malformed('has an Ed25519 signature of another length')
+  return verifyPlain(toVerify, key.key, blob)
+}
+
+const verifyPlain = (data: Buffer, key: KeyObject, signature: Buffer): boolean => verify(null, data, key, signature)
+
+/** A hardware key signs what it was asked for, whether it was touched, and how often it has signed. */
+function hardwareData(application: Buffer, data: Buffer, signature: WireReader): Buffer {
+  const [flags, counter] = [signature.take(1), signature.take(4)]
+  if (((flags[0] ?? 0) & USER_PRESENT) === 0)
+    throw new Malformed('was made by a hardware key that was not touched (no-touch-required)')
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+  return Buffer.concat([sha256(application), flags, counter, sha256(data)])
+}
+
+function dearmored(armored: string): Buffer {
+  const text = armored.trimEnd()
+  const isWhole = text.startsWith(`${SSH_BEGIN}\n`) && text.endsWith(`\n${SSH_END}`)
+  const inside = isWhole ? text.slice(SSH_BEGIN.length, -SSH_END.length) : ''
+  if (!isWhole || inside.includes('-----')) throw new Malformed('is not one armored SSH signature')
+  const base64 = inside.replaceAll(/[\n\r\t ]/g, '')
+  // Node skips what it does not know; a reader that guesses would accept what others refuse.
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw new Malformed('is not base64')
+  return Buffer.from(base64, 'base64')
+}

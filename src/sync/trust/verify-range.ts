@@ -1,0 +1,275 @@
+// Verifies the commits between the last verified one and a new one, oldest first, some in each pass: reads, asks the pure decisions, and stops at the
+// first refusal. What was found out about a commit is kept, so that the next pass continues there.
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '#lib/clock.ts'
+import type { ErrorMessage } from '#lib/errors.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { changedPaths, difference, mergersOwn, type ChangedPaths } from './changes.ts'
+import { FactsOfCommits, signatureIn, type ObjectReader } from './commit-facts.ts'
+import { firstParentRange, mergeBase, wholeRange, type Range } from './history.ts'
+import { refusalOf, type JudgedCommit, type RefusalReason } from './judge.ts'
+import { needsPaths, type Policy } from './policy.ts'
+import { parseSignedTag } from './signed-object.ts'
+import { Malformed } from './ssh-wire.ts'
+
+export interface RangeRequest {
+  readonly reader: ObjectReader
+  readonly from: string
+  readonly to: string
+  /** Name of the tag that the source follows. */
+  readonly tag?: string
+  /** Commits that were newest when the hub saw them first, with the time; the new one is among them. */
+  readonly seen: ReadonlyMap<string, number>
+  /** Users who approved exactly this commit. */
+  readonly approversOf: (commit: string) => ReadonlySet<string>
+  /** The policy that the files of a verified commit ask for. */
+  readonly policyAt: (commit: string) => Promise<Policy>
+  /** Whether two verified commits may ask for different policies. */
+  readonly policyFile?: string
+  readonly now: number
+  readonly signal?: AbortSignal
+}
+
+export type RangeVerdict =
+  | {
+      readonly kind: 'Verified'
+      /** In this range; the last one's key. */
+      readonly commits: number
+      readonly key: string
+      readonly principal: string
+      readonly firstSeen: number
+    }
+  | { readonly kind: 'Refused'; readonly commit: string; readonly reason: Reason; readonly message: ErrorMessage }
+  | { readonly kind: 'Running'; readonly done: number; readonly total: number }
+
+export type Reason = RefusalReason | 'HistoryRewritten' | 'TooLong' | 'Malformed' | 'TagRefused'
+
+/** Signatures that one pass verifies; half a second to two seconds. */
+const PER_PASS = 2_000
+/** Others get their turn after this long. */
+const SLICE_MS = 10
+const SHOWN_ID = 12
+/** How far back an earlier state may lie that an emergency key goes back to. */
+const MAX_BACK = 1_000
+
+export class RangeVerifier {
+  readonly #facts = new FactsOfCommits()
+  readonly #changes = new Map<string, ChangedPaths>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async verify(request: RangeRequest): Promise<RangeVerdict> {
+    const { to } = request
+    let at = to
+    const pass: Pass = {
+      request,
+      breathe: this.#breather(request.signal),
+      reading: (id) => {
+        at = id
+      },
+    }
+    try {
+      return await this.#verify(pass)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      const values = { commit: `commit ${at.slice(0, SHOWN_ID)}`, why: error.message }
+      return { kind: 'Refused', commit: at, reason: 'Malformed', message: syncErrors.KN7038(values) }
+    }
+  }
+
+  #breather(signal: AbortSignal | undefined): () => Promise<void> {
+    let since = this.#clock.monotonic()
+    return async () => {
+      if (this.#clock.monotonic() - since < SLICE_MS) return
+      await setImmediate()
+      signal?.throwIfAborted()
+      since = this.#clock.monotonic()
+    }
+  }
+
+  async #verify(pass: Pass): Promise<RangeVerdict> {
+    const { from, to, now, policyAt } = pass.request
+    const read = async (id: string) => {
+      pass.reading(id)
+      await pass.breathe()
+      return this.#facts.of(id, pass.request.reader)
+    }
+    let policy = await policyAt(from)
+    const range = await (policy.mode === 'FirstParent' ? firstParentRange : wholeRange)(from, to, read)
+    if (range.kind !== 'Range') return outOfRange(range, from, to)
+    const { commits } = range
+    const all = { commits, line: await lineOf(from, to, read), times: this.#timesOf(commits, pass.request) }
+    const judged = policy.mode === 'Head' ? [to] : commits
+    let [done, verified, last] = [0, 0, '']
+    for (const id of judged) {
+      pass.reading(id)
+      await pass.breathe()
+      if (!this.#facts.hasSignature(id) && ++verified > PER_PASS) return { kind: 'Running', done, total: judged.length }
+      // In Head mode the tag is signed instead of the commit.
+      if (policy.mode !== 'Head' || pass.request.tag === undefined) {
+        const commit = await this.#judged(id, policy, all, pass)
+        const refusal = refusalOf(commit, policy, now)
+        if (refusal !== undefined) return { kind: 'Refused', ...refusal }
+        last = commit.signature.kind === 'By' ? commit.signature.key : ''
+      }
+      done++
+      if (pass.request.policyFile !== undefined && all.line.has(id) && id !== to) policy = await policyAt(id)
+    }
+    const tag = pass.request.tag === undefined ? undefined : await this.#tag(pass.request.tag, policy, all, pass)
+    if (tag?.kind === 'Refused') return tag
+    const key = tag?.key ?? last
+    const principal = policy.byKey.get(key)?.principal ?? ''
+    return { kind: 'Verified', commits: commits.length, key, principal, firstSeen: all.times.get(to)?.at ?? now }
+  }
+
+  /** A commit was seen at the latest when a newer one that contains it was; an approval of that one covers it, too. */
+  #timesOf(commits: readonly string[], { seen, approversOf, now, reader }: RangeRequest): Times {
+    const times = new Map<string, { at: number; by: ReadonlySet<string> }>()
+    const learn = (id: string, at: number, by: ReadonlySet<string>) => {
+      const known = times.get(id)
+      const all = known === undefined || known.by.size === 0 ? by : by.size === 0 ? known.by : known.by.union(by)
+      times.set(id, { at: Math.min(at, known?.at ?? Infinity), by: all })
+    }
+    for (const id of commits.toReversed()) {
+      learn(id, seen.get(id) ?? now, approversOf(id))
+      const { at, by } = times.get(id) as { at: number; by: ReadonlySet<string> }
+      for (const parent of this.#facts.of(id, reader).parents) learn(parent, at, by)
+    }
+    return times
+  }
+
+  async #judged(id: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<JudgedCommit> {
+    const { reader, now, from } = pass.request
+    const { at, by } = times.get(id) ?? { at: now, by: new Set<string>() }
+    const signature = this.#facts.signatureOf(id, reader)
+    const signer = signature.kind === 'By' ? policy.byKey.get(signature.key) : undefined
+    const changed = needsPaths(policy)
+      ? policy.mode === 'Head'
+        ? await this.#between(from, id, reader)
+        : await this.#ownChanges(id, policy, pass)
+      : undefined
+    const isRevert = signer?.onlyReverts === true ? this.#isRevert(id, policy.anchor, reader) : undefined
+    const judged = { id, what: 'commit', signature, firstSeen: at, changed, approvers: by } as const
+    return isRevert === undefined ? judged : { ...judged, isRevert }
+  }
+
+  async #between(before: string | undefined, after: string, reader: ObjectReader): Promise<ChangedPaths> {
+    return changedPaths(this.#difference(before, after, reader))
+  }
+
+  #difference(before: string | undefined, after: string, reader: ObjectReader) {
+    const tree = (id: string | undefined) => (id === undefined ? undefined : this.#facts.of(id, reader).tree)
+    return difference(tree(before), tree(after), (oid) => reader.treeEntries(oid, `commit ${after.slice(0, SHOWN_ID)}`))
+  }
+
+  async #ownChanges(id: string, { mode }: Policy, pass: Pass): Promise<ChangedPaths> {
+    const key = `${mode} ${id}`
+    const known = this.#changes.get(key)
+    if (known !== undefined) return known
+    const { reader } = pass.request
+    const [first, second, ...more] = this.#facts.of(id, reader).parents
+    const isMerge = mode === 'All' && first !== undefined && second !== undefined
+    let changed: ChangedPaths | undefined
+    if (isMerge && more.length === 0) changed = await this.#ownOfMerge(id, first, second, pass)
+    // An octopus, and parents without one common commit: all that it brings to its first parent.
+    changed ??= await this.#between(first, id, reader)
+    if (changed.paths.length <= MAX_KEPT_PATHS) {
+      if (this.#changes.size >= MAX_KEPT) this.#changes.delete(this.#changes.keys().next().value as string)
+      this.#changes.set(key, changed)
+    }
+    return changed
+  }
+
+  async #ownOfMerge(id: string, first: string, second: string, pass: Pass): Promise<ChangedPaths | undefined> {
+    const { reader } = pass.request
+    const base = await mergeBase(first, second, async (each) => {
+      await pass.breathe()
+      return this.#facts.of(each, reader)
+    })
+    if (base === undefined) return undefined
+    const differs = (before: string, after: string) => this.#difference(before, after, reader)
+    return mergersOwn({
+      toMerge: [differs(first, id), differs(second, id)],
+      fromBase: [differs(base, first), differs(base, second)],
+    })
+  }
+
+  #isRevert(id: string, anchor: string, reader: ObjectReader): boolean {
+    const { tree, parents } = this.#facts.of(id, reader)
+    for (let [back, steps] = [parents[0], 0]; back !== undefined && steps < MAX_BACK; steps++) {
+      const earlier = this.#facts.of(back, reader)
+      if (earlier.tree === tree) return true
+      if (back === anchor) return false
+      back = earlier.parents[0]
+    }
+    return false
+  }
+
+  /** Annotated, of its own name, of this commit, signed. */
+  async #tag(name: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<TagVerdict> {
+    const { reader, to, from, now } = pass.request
+    const refuse = (why: string): TagVerdict => {
+      const message = syncErrors.KN7039({ tag: JSON.stringify(name), why })
+      return { kind: 'Refused', commit: to, reason: 'TagRefused', message }
+    }
+    const bytes = await reader.tagBytes(name)
+    if (bytes === undefined) return refuse('is not annotated, so that it cannot have a signature')
+    let tag: ReturnType<typeof parseSignedTag>
+    try {
+      tag = parseSignedTag(bytes)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      return refuse(error.message)
+    }
+    if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
+    if (tag.object !== to) return refuse(`names ${tag.object.slice(0, SHOWN_ID)} instead of ${to.slice(0, SHOWN_ID)}`)
+    const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
+    const signature = signatureIn(tag)
+    const changed = needsPaths(policy) ? await this.#between(from, to, reader) : undefined
+    const judged = { id: to, what: 'tag', signature, firstSeen: at, changed, approvers: by, isRevert: false } as const
+    const refusal = refusalOf(judged, policy, now)
+    if (refusal !== undefined) return { kind: 'Refused', ...refusal }
+    return { kind: 'Signed', key: signature.kind === 'By' ? signature.key : '' }
+  }
+}
+
+/** Changes of so many commits are kept, when they are few. */
+const MAX_KEPT = 50_000
+const MAX_KEPT_PATHS = 16
+
+type Times = ReadonlyMap<string, { readonly at: number; readonly by: ReadonlySet<string> }>
+
+interface RangeFacts {
+  readonly times: Times
+  /** The commits that the branch was at, one after the other. */
+  readonly line: ReadonlySet<string>
+}
+
+interface Pass {
+  readonly request: RangeRequest
+  readonly breathe: () => Promise<void>
+  /** Which commit a problem is about. */
+  readonly reading: (id: string) => void
+}
+
+type TagVerdict = Extract<RangeVerdict, { kind: 'Refused' }> | { readonly kind: 'Signed'; readonly key: string }
+
+async function lineOf(
+  from: string,
+  to: string,
+  read: Parameters<typeof firstParentRange>[2],
+): Promise<ReadonlySet<string>> {
+  const line = await firstParentRange(from, to, read)
+  // Where the last verified commit came in by a merge, the line leads past it: the policy stays the one of that commit.
+  return new Set(line.kind === 'Range' ? line.commits : [])
+}
+
+function outOfRange(range: Exclude<Range, { kind: 'Range' }>, from: string, to: string): RangeVerdict {
+  const values = { commit: `commit ${to.slice(0, SHOWN_ID)}`, verified: from.slice(0, SHOWN_ID) }
+  return range.kind === 'Unrelated'
+    ? { kind: 'Refused', commit: to, reason: 'HistoryRewritten', message: syncErrors.KN7040(values) }
+    : { kind: 'Refused', commit: to, reason: 'TooLong', message: syncErrors.KN7041(values) }
+}

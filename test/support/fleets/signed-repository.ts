@@ -1,0 +1,133 @@
+// A bare git repository and a clone of it in which the real git signs commits with SSH keys, as people do.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export interface CommitWish {
+  /** Name of the key; undefined: unsigned. */
+  readonly key: string | undefined
+  readonly message?: string
+  readonly force?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export class SignedRepository {
+  readonly folder: string
+  readonly #env: Record<string, string>
+  /** Read in place by the tests of the reader. */
+  readonly bare: string
+  readonly work: string
+
+  constructor(keys: readonly string[] = ['ada', 'bob', 'eve']) {
+    this.folder = mkdtempSync(join(tmpdir(), 'kubenode-signed-'))
+    this.bare = join(this.folder, 'fleet.git')
+    this.work = join(this.folder, 'work')
+    this.#env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, GIT_CONFIG_NOSYSTEM: '1' }
+    for (const key of keys) this.addKey(key)
+    this.#run(this.folder, 'git', ['init', '--quiet', '--bare', '--initial-branch=main', this.bare])
+    this.#run(this.folder, 'git', ['clone', '--quiet', this.bare, this.work])
+    const settings = { 'user.name': 'Ada', 'user.email': 'ada@example.org', 'gpg.format': 'ssh' }
+    for (const [name, value] of Object.entries(settings)) this.git('config', name, value)
+    this.git('config', 'user.signingkey', join(this.folder, 'ada'))
+    this.git('checkout', '--quiet', '-B', 'main')
+  }
+
+  get url(): string {
+    return `file://${this.bare}`
+  }
+
+  addKey(name: string, type = 'ed25519'): void {
+    this.#run(this.folder, 'ssh-keygen', ['-q', '-t', type, '-N', '', '-C', name, '-f', join(this.folder, name)])
+  }
+
+  publicKey(name: string): string {
+    return readFileSync(join(this.folder, `${name}.pub`), 'utf8').trim()
+  }
+
+  fingerprint(name: string): string {
+    return this.#run(this.folder, 'ssh-keygen', ['-l', '-f', join(this.folder, `${name}.pub`)]).split(' ')[1] ?? ''
+  }
+
+  git(...args: readonly string[]): string {
+    return this.#run(this.work, 'git', args)
+  }
+
+  /** Arguments for a git command that signs. */
+  signedBy(key: string): readonly string[] {
+    return ['-c', `user.signingkey=${join(this.folder, key)}`]
+  }
+
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.work, name)), { recursive: true })
+      writeFileSync(join(this.work, name), text)
+    }
+    this.git('add', '--all')
+  }
+
+  /** Writes the files, commits them, pushes, and returns the commit. */
+  commit(
+    files: Readonly<Record<string, string>>,
+    { key, message = 'change', force = false, env = {} }: CommitWish,
+  ): string {
+    this.write(files)
+    const signed = key === undefined ? ['commit', '--no-gpg-sign'] : [...this.signedBy(key), 'commit', '-S']
+    this.#run(this.work, 'git', [...signed, '--quiet', '--allow-empty', '-m', message], env)
+    this.push(force)
+    return this.git('rev-parse', 'HEAD')
+  }
+
+  /** git in the work tree, with more in its environment. */
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
+    return this.#run(this.work, 'git', args, env)
+  }
+
+  /** git in the bare repository, with this as its input. */
+  inBare(args: readonly string[], input?: Buffer): string {
+    const stdio = 'pipe' as const
+    const all = input === undefined ? {} : { input }
+    return execFileSync('git', args, { cwd: this.bare, encoding: 'utf8', stdio, env: this.#env, ...all }).trim()
+  }
+
+  writeInBare(name: string, text: string): void {
+    mkdirSync(dirname(join(this.bare, name)), { recursive: true })
+    writeFileSync(join(this.bare, name), text)
+  }
+
+  removeInBare(name: string): void {
+    rmSync(join(this.bare, name), { force: true })
+  }
+
+  /** The object of one id under the name of another. */
+  copyInBare(from: string, to: string): void {
+    const path = (id: string) => join(this.bare, 'objects', id.slice(0, 2), id.slice(2))
+    mkdirSync(dirname(path(to)), { recursive: true })
+    copyFileSync(path(from), path(to))
+  }
+
+  sign(key: string, content: Buffer, namespace: string): string {
+    const args = ['-q', '-Y', 'sign', '-n', namespace, '-f', join(this.folder, key)]
+    return execFileSync('ssh-keygen', args, { input: content, encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] })
+  }
+
+  /** A file for git itself. */
+  allowedSigners(): string {
+    const file = join(this.folder, 'allowed_signers')
+    writeFileSync(file, `ada@example.org ${this.publicKey('ada')}\n`)
+    return file
+  }
+
+  push(force = false): void {
+    this.git('push', '--quiet', ...(force ? ['--force'] : []), 'origin', 'HEAD:main')
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  #run(cwd: string, program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
+    const all = { ...this.#env, ...env }
+    return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: all }).trim()
+  }
+}
