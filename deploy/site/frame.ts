@@ -1,0 +1,108 @@
+// What every page of the site has around its text: navigation, search, and the look of it in light, dark and on a phone. Nothing is loaded from elsewhere.
+import { posix } from 'node:path'
+import { escaped, htmlPath } from './render.ts'
+
+export interface Entry {
+  readonly path: string
+  readonly title: string
+}
+export interface Group {
+  readonly title: string
+  readonly entries: readonly Entry[]
+}
+
+export function framed(path: string, title: string, html: string, groups: readonly Group[]): string {
+  const here = posix.dirname(path)
+  const to = (file: string): string => posix.relative(here, file)
+  const item = (e: Entry): string =>
+    `<li><a href="${to(htmlPath(e.path))}"${e.path === path ? ' aria-current="page"' : ''}>${escaped(e.title)}</a></li>`
+  const nav = groups
+    .map((g) => {
+      const isOpen = g.entries.some((e) => e.path === path)
+      return `<details${isOpen ? ' open' : ''}><summary>${escaped(g.title)}</summary><ul>${g.entries.map(item).join('')}</ul></details>`
+    })
+    .join('\n')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)} - KubeNode</title>
+<link rel="stylesheet" href="${to('site.css')}">
+</head>
+<body data-root="${to('.') || '.'}">
+<header><a href="${to('index.html')}">KubeNode</a>
+<input id="search" type="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
+<ol id="found" hidden></ol></header>
+<div id="page">
+<nav aria-label="Pages">
+${nav}
+</nav>
+<main>
+${html}</main>
+</div>
+<script src="${to('search.js')}" defer></script>
+</body>
+</html>
+`
+}
+
+export const STYLE = `:root { color-scheme: light dark; --back: #fff; --ink: #1d2129; --dim: #5b6472; --line: #d9dde3; --code: #f4f6f8; --link: #0b5cad }
+@media (prefers-color-scheme: dark) { :root { --back: #14171c; --ink: #e3e6ea; --dim: #9aa3b0; --line: #343a44; --code: #1e232b; --link: #7db7f5 } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--back); color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
+a { color: var(--link) }
+header { position: sticky; top: 0; z-index: 1; display: flex; gap: 1rem; align-items: center; padding: .6rem 1rem; background: var(--back); border-bottom: 1px solid var(--line) }
+header > a { font-weight: 700; color: inherit; text-decoration: none }
+#search { flex: 1; max-width: 28rem; padding: .4rem .6rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px }
+#found { position: absolute; top: 100%; left: 1rem; right: 1rem; max-width: 44rem; max-height: 70vh; overflow: auto; margin: 0; padding: .5rem; list-style: none; background: var(--back); border: 1px solid var(--line); border-radius: 6px }
+#found a { display: block; padding: .3rem .5rem; text-decoration: none }
+#found small { color: var(--dim) }
+#page { display: grid; grid-template-columns: 17rem minmax(0, 1fr); gap: 2rem; max-width: 80rem; margin: 0 auto; padding: 1rem }
+nav ul { margin: .2rem 0 .6rem; padding-left: 1rem; list-style: none }
+nav summary { cursor: pointer; font-weight: 600; padding: .2rem 0 }
+nav a { text-decoration: none }
+nav a[aria-current] { font-weight: 600; color: inherit }
+main { overflow-wrap: break-word }
+h1 a, h2 a, h3 a, h4 a { color: inherit; text-decoration: none }
+h1, h2, h3, h4 { line-height: 1.25; scroll-margin-top: 4rem }
+code { font: .88em ui-monospace, monospace; background: var(--code); padding: .1em .3em; border-radius: 4px }
+pre { background: var(--code); padding: .8rem; border-radius: 6px; overflow-x: auto }
+pre code { padding: 0; background: none }
+.wide { overflow-x: auto }
+table { border-collapse: collapse }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border: 1px solid var(--line) }
+img { max-width: 100%; height: auto }
+@media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
+`
+
+/** The index is loaded from beside the page at the first search, so that it works from a folder too. */
+export const SEARCH = `const box = document.getElementById('search'), found = document.getElementById('found'), root = document.body.dataset.root
+let engine
+const load = (name) => new Promise((done, fail) => {
+  const script = document.createElement('script')
+  script.src = root + '/' + name
+  script.onload = done
+  script.onerror = fail
+  document.head.append(script)
+})
+const ready = () => engine ??= load('minisearch.js').then(() => load('search-index.js')).then(() => MiniSearch.loadJS(KUBENODE_INDEX.index, KUBENODE_INDEX.options))
+async function look() {
+  const words = box.value.trim()
+  if (words === '') return void (found.hidden = true)
+  const search = await ready()
+  const hits = search.search(words, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND' }).slice(0, 20)
+  found.replaceChildren(...(hits.length === 0 ? [Object.assign(document.createElement('li'), { textContent: 'nothing found' })] : hits.map((hit) => {
+    const link = Object.assign(document.createElement('a'), { href: root + '/' + hit.url, textContent: hit.title })
+    const page = Object.assign(document.createElement('small'), { textContent: hit.title === hit.page ? '' : ' ' + hit.page })
+    link.append(page)
+    const item = document.createElement('li')
+    item.append(link)
+    return item
+  })))
+  found.hidden = false
+}
+box.addEventListener('input', look)
+box.addEventListener('keydown', (e) => { if (e.key === 'Escape') found.hidden = true; if (e.key === 'Enter') found.querySelector('a')?.click() })
+document.addEventListener('keydown', (e) => { if (e.key === '/' && document.activeElement !== box) { e.preventDefault(); box.focus() } })
+`

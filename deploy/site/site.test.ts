@@ -1,0 +1,88 @@
+// The documentation site: every link leads somewhere, nothing is loaded from elsewhere, and the search that is shipped finds what people look for.
+import { readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { picturesOf } from './pictures.ts'
+import { htmlPath, renderPage } from './render.ts'
+import { pagesOf, siteOf } from './site.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const site = siteOf(ROOT)
+const html = [...site.files].filter(([path]) => path.endsWith('.html'))
+
+test('every link between pages leads to a page and a heading that exist', () => {
+  expect(site.broken).toEqual([])
+  expect([...site.pages.values()].flatMap((p) => p.links).length).toBeGreaterThan(100)
+})
+
+test('every file that a page names exists beside it', () => {
+  const missing = html.flatMap(([path, text]) =>
+    [...text.matchAll(/(?:href|src)="([^"#]+)[^"]*"/g)]
+      .map((m) => m[1] ?? '')
+      .filter((to) => !/^[a-z]+:/.test(to) && !site.files.has(posix.normalize(posix.join(posix.dirname(path), to))))
+      .map((to) => `${path}: ${to}`),
+  )
+  expect(missing).toEqual([])
+})
+
+test('the navigation has each page once', () => {
+  const [, index = ''] = html.find(([path]) => path === 'docs/how-to/index.html') ?? []
+  const nav = index.split('<nav')[1]?.split('</nav>')[0] ?? ''
+  const linked = [...nav.matchAll(/href="([^"]+)"/g)].map((m) => posix.normalize(posix.join('docs/how-to', m[1] ?? '')))
+  expect(linked.toSorted()).toEqual(pagesOf(ROOT).map(htmlPath).toSorted())
+})
+
+test('nothing is loaded from elsewhere', () => {
+  for (const [path, text] of site.files) {
+    if (path.endsWith('.css')) expect(text).not.toMatch(/url\(|@import/)
+    if (path.endsWith('.html'))
+      expect([path, text.match(/<(script|link|img|iframe)[^>]*(https?:)?\/\/[^>]*>/)]).toEqual([path, null])
+  }
+  expect(site.files.get('search.js')).not.toMatch(/https?:|fetch\(|XMLHttpRequest/)
+})
+
+interface Hit {
+  readonly url: string
+}
+const search = (words: string): readonly Hit[] => {
+  const scripts = ['minisearch.js', 'search-index.js'].map((f) => site.files.get(f) ?? '').join('\n')
+  const ask = `MiniSearch.loadJS(KUBENODE_INDEX.index, KUBENODE_INDEX.options).search(${JSON.stringify(words)}, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND' })`
+  return runInNewContext(`${scripts}\n;${ask}`) as readonly Hit[]
+}
+
+test.each([
+  ['rollout stands', 'docs/three-in-the-morning.html#a-rollout-stands'],
+  ['backup', 'docs/how-to/backup-and-restore.html#backup-and-restore'],
+  ['KN1422', 'docs/reference/errors.html'],
+  ['BudgetExhausted', 'docs/runbooks/permits.html'],
+])('the search finds %s', (words, url) => {
+  const found = search(words).map((hit) => hit.url)
+  expect(found.some((u) => u.startsWith(url)) || found.slice(0, 5)).toBe(true)
+})
+
+test('the pictures are those that npm run docs -- --pictures draws now', () => {
+  const drawn = picturesOf(ROOT)
+  expect(drawn.size).toBeGreaterThan(0)
+  for (const [path, svg] of drawn) expect(readFileSync(join(ROOT, path), 'utf8')).toBe(svg)
+})
+
+const rendered = (markdown: string) => renderPage('docs/a.md', markdown, (p) => p === 'docs/b.md' || p === 'README.md')
+
+test('links to pages become links to their HTML, links to other files of the repository plain text', () => {
+  expect(rendered('[b](b.md#x) [top](../README.md) [file](../deploy/x.yaml) [out](https://example.org)').html).toBe(
+    '<p><a href="b.html#x">b</a> <a href="../index.html">top</a> file <a href="https://example.org">out</a></p>\n',
+  )
+})
+
+test('equal headings have different anchors, and a comment in a block of code is no heading', () => {
+  const { sections } = rendered('# A b\n\none\n\n```sh\n# not one\n```\n\n## Try `x`, y\n\n## Try `x`, y\n')
+  expect(sections.map((s) => s.anchor)).toEqual(['a-b', 'try-x-y', 'try-x-y-1'])
+  expect(sections[0]?.text).toContain('not one')
+})
+
+test('markup of others is text, or refused', () => {
+  expect(rendered('`<script>` and `"&`').html).toBe('<p><code>&lt;script&gt;</code> and <code>&quot;&amp;</code></p>\n')
+  expect(() => rendered('<script>alert(1)</script>\n')).toThrow('HTML in Markdown is not supported')
+  expect(() => rendered('![x](https://example.org/x.png)')).toThrow('is on another server')
+})
