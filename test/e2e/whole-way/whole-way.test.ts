@@ -1,7 +1,7 @@
 // The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
-// and none of it minds that any process is killed in the middle. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
+// and none of it minds that any process is killed in the middle. Then the how-to pages and three in the morning are typed on the same fleet, as printed. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
 import { X509Certificate } from 'node:crypto'
-import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -13,15 +13,18 @@ import { messageOf } from '#lib/errors.ts'
 import { seededRandom } from '#lib/random.ts'
 import { isRecording, note, recordedTable, usedAt } from '#test/support/rights/record.ts'
 import { creditOf, flat } from '#test/support/rights/shipped-rights.ts'
-import { shellBlocks } from '#test/support/tools/readme.ts'
+import { Typist, blocksIn, type Block } from '#test/support/tools/page.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 import { openTo, pathsIn } from './open-paths.ts'
+import { NOT_TYPED, PAGES, typePage, typeSituation } from './pages.ts'
 import { observe } from './watching.ts'
 import type { Observer } from './watching.ts'
 
 const NODES = 3
+/** Commands that only read are typed again until they show what the page prints. */
+const PAGE_WITHIN_MS = 120_000
 const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 100_000)
 
 let fleet: TestFleet
@@ -113,14 +116,13 @@ describe('the whole way', () => {
   })
 
   test('the story of the README runs as it is printed', { timeout: PATIENCE_MS }, async () => {
-    const [bump, bad, back, fault, ...more] = shellBlocks()
+    const [bump, bad, back, fault, ...more] = blocksIn('README.md')
     expect(more).toEqual([])
-    let folder = fleet.checkout
-    const type = async (block: string | undefined) => {
-      const { code, out } = await fleet.run(`${block ?? 'false'}\npwd > ${fleet.checkout}/where`, folder)
-      expect(`${code} ${out}`).toMatch(/^0 /)
-      folder = readFileSync(`${fleet.checkout}/where`, 'utf8').trim()
-      return out
+    const { checkout } = fleet
+    const typist = new Typist({ cwd: checkout, scratch: checkout, env: process.env, patienceMs: PATIENCE_MS })
+    const type = async (block: Block | undefined) => {
+      if (block === undefined) throw new Error('README.md has fewer blocks')
+      return typist.block('README.md', block)
     }
     await type(bump)
     expect(versionsOf('prod', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
@@ -130,6 +132,7 @@ describe('the whole way', () => {
     // The first machine tried it and was reverted; no other machine, and no later stage, ever ran it.
     expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
     expect([...observer('prod').versionsSeen('beacon')].sort()).toEqual(['1.0.0', '1.1.0'])
+    await typeSituation(fleet, 'A rollout stands', PAGE_WITHIN_MS)
 
     await type(back)
     expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
@@ -323,5 +326,46 @@ describe('the whole way', () => {
     const known = new Set(flat(recordedTable()))
     const news = [...new Set(shipped.map((c) => `${c.identity}: ${c.text}`))].filter((right) => !known.has(right))
     expect(news, 'record them: npm run rights test/e2e/whole-way/whole-way.test.ts').toEqual([])
+  })
+})
+
+describe('the pages', () => {
+  test('each page of docs/how-to is typed, or is said to need more than this fleet', () => {
+    const files = readdirSync(join(import.meta.dirname, '../../../docs/how-to'))
+    expect([...PAGES, ...NOT_TYPED, 'README'].map((name) => `${name}.md`).toSorted()).toEqual(files.toSorted())
+  })
+
+  test.each(PAGES)('%s runs as printed', { timeout: 2 * PATIENCE_MS }, async (name) => {
+    await typePage(fleet, name, PAGE_WITHIN_MS)
+    if (name !== 'own-monitor') return
+    // The lamp is dark, and no rule names it.
+    const machine = await fleet.run(
+      `bin/kubenode get machines -o 'jsonpath={.items[0].metadata.name}' --kubeconfig ${fleet.kubeconfig('test')}`,
+    )
+    await typeSituation(fleet, 'A node does not heal', PAGE_WITHIN_MS, { 'n-1': machine.out.trim() })
+  })
+
+  test('three in the morning: everything is frozen', { timeout: PATIENCE_MS }, async () => {
+    const hold = (words: string) => fleet.run(`bin/kubenode ${words} --kubeconfig ${fleet.kubeconfig('test')}`)
+    expect((await hold(`freeze --reason 'power work'`)).code).toBe(0)
+    await typeSituation(fleet, 'Everything is frozen', PAGE_WITHIN_MS)
+    expect((await hold('thaw')).code).toBe(0)
+  })
+
+  test('three in the morning: the hub does not exist any more', { timeout: PATIENCE_MS }, async () => {
+    await fleet.end('SIGINT')
+    expect(fleet.processes()).toEqual([])
+    // Of the whole fleet one API server is left: that of a member.
+    const { ports } = JSON.parse(readFileSync(join(fleet.data, 'fleet.json'), 'utf8')) as {
+      readonly ports: Readonly<Record<string, number>>
+    }
+    const data = join(fleet.data, 'test/apiserver')
+    const member = fleet.run(`exec bin/kubenode apiserver --data ${data} --port ${ports['test']}`)
+    try {
+      await typeSituation(fleet, 'The hub does not exist any more', PAGE_WITHIN_MS)
+    } finally {
+      for (const { pid } of fleet.processes(`apiserver --data ${data}`)) process.kill(pid, 'SIGTERM')
+      await member
+    }
   })
 })

@@ -33,6 +33,14 @@ export function blocksOf(page: string): readonly Block[] {
 
 export const blocksIn = (path: string): readonly Block[] => blocksOf(readFileSync(join(ROOT, path), 'utf8'))
 
+/** The blocks of one chapter of a page. */
+export function chapterOf(path: string, title: string): readonly Block[] {
+  const chapters = readFileSync(join(ROOT, path), 'utf8').split(/^(?=## )/m)
+  const chapter = chapters.find((c) => c.startsWith(`## ${title}\n`))
+  if (chapter === undefined) throw new Error(`${path} has no chapter "${title}"`)
+  return blocksOf(chapter)
+}
+
 /** What differs from run to run, in the order in which it is replaced. Both sides are normalized, so a page prints a real example. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, 'UID'],

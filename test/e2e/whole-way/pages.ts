@@ -1,0 +1,59 @@
+// The pages that are typed on the fleet, in an order in which none waits for what another began, and the situations of three in the morning among them.
+import { Typist, chapterOf } from '#test/support/tools/page.ts'
+import type { TestFleet } from './fleet.ts'
+
+const INDEX = 'docs/how-to/README.md'
+const NIGHT = 'docs/three-in-the-morning.md'
+
+/** All of docs/how-to. Two that only read come first. */
+export const PAGES = [
+  'freeze',
+  'backup-and-restore',
+  'own-monitor',
+  'own-rule',
+  'canary',
+  'new-pool',
+  'window',
+  'approval',
+  'budget',
+  'going-back',
+] as const
+/** Needs a second cluster that KubeNode is installed in. */
+export const NOT_TYPED = ['new-cluster']
+
+/** A shell in the folder and with the variables that the index of the pages gives to a reader. */
+async function reader(fleet: TestFleet, patienceMs: number): Promise<Typist> {
+  const env = { ...process.env, ...AUTHOR }
+  const typist = new Typist({ cwd: fleet.checkout, scratch: fleet.checkout, env, patienceMs })
+  await typist.page(INDEX)
+  return typist
+}
+
+const AUTHOR = {
+  GIT_AUTHOR_NAME: 'a reader',
+  GIT_AUTHOR_EMAIL: 'reader@localhost',
+  GIT_COMMITTER_NAME: 'a reader',
+  GIT_COMMITTER_EMAIL: 'reader@localhost',
+}
+
+export async function typePage(fleet: TestFleet, name: string, patienceMs: number): Promise<void> {
+  await (await reader(fleet, patienceMs)).page(`docs/how-to/${name}.md`)
+}
+
+/** `names`: the real name of each example name of the page. */
+export async function typeSituation(
+  fleet: TestFleet,
+  title: string,
+  patienceMs: number,
+  names: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const typist = await reader(fleet, patienceMs)
+  const named = (text: string): string =>
+    Object.entries(names).reduce((t, [example, real]) => t.replaceAll(example, real), text)
+  const blocks = chapterOf(NIGHT, title).map((b) => ({
+    ...b,
+    commands: named(b.commands),
+    ...(b.shows !== undefined && { shows: named(b.shows) }),
+  }))
+  await typist.page(`${NIGHT}, ${title}`, blocks)
+}
