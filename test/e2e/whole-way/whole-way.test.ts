@@ -24,7 +24,7 @@ import type { Observer } from './watching.ts'
 
 const NODES = 3
 /** Commands that only read are typed again until they show what the page prints. */
-const PAGE_WITHIN_MS = 120_000
+const PAGE_WITHIN_MS = 240_000
 const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 100_000)
 
 let fleet: TestFleet
