@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
+import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
@@ -38,6 +39,7 @@ const files = new Map([
   ...releaseFiles(),
   ...monitoringFiles(root),
   [ERROR_PAGE, errors],
+  [COMMAND_PAGE, commandPage()],
   [PROVIDER_PAGE, providerPage()],
   [RULES_PAGE, rulesPage()],
 ])

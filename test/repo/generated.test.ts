@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { crdOf } from '#api/crd.ts'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { KINDS } from '#api/kinds.ts'
+import { COMMAND_PAGE } from '#cli/reference/command-page.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
 import { RULES_PAGE } from '#cli/reference/rules-page.ts'
@@ -22,9 +23,9 @@ test.each([...files.keys()].map((path) => [path] as const))(
 
 test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else', (directory) => {
   const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
-  expect(present.filter((path) => !files.has(path) && ![ERROR_PAGE, PROVIDER_PAGE, RULES_PAGE].includes(path))).toEqual(
-    [],
-  )
+  expect(
+    present.filter((path) => !files.has(path) && ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, RULES_PAGE].includes(path)),
+  ).toEqual([])
 })
 
 test('the YAML of each CRD reads back as the CRD', () => {
