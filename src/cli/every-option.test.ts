@@ -145,6 +145,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--since <duration>': '10m',
   '--show-managed-fields': true,
   '--sign-with <file>': 'a.file',
+  '--sort-by <path>': '.metadata.name',
   '--statement <file>': 'a.file',
   '--statements <dir>': 'a-folder',
   '--tail <count>': '10',

@@ -13,12 +13,9 @@ import { run } from '#cli/program.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { type RunningServer, apiServers } from '#test/support/servers/api-servers.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { installAll } from '#test/support/servers/installed.ts'
-
-let server: RunningServer
-let admin: KubeClient
 
 const named = (kind: string, name: string, namespace?: string) => ({
   apiVersion: API_GROUP_VERSION,
@@ -30,228 +27,250 @@ const named = (kind: string, name: string, namespace?: string) => ({
   },
 })
 
-beforeAll(async () => {
-  server = await startEmbedded()
-  admin = new HttpKubeClient({
-    server: server.url,
-    ca: { data: server.ca },
-    clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+describe.each(apiServers)('$name', ({ start }) => {
+  let server: RunningServer
+  let admin: KubeClient
+
+  beforeAll(async () => {
+    server = await start()
+    admin = new HttpKubeClient({
+      server: server.url,
+      ca: { data: server.ca },
+      clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+    })
+    await installAll(admin)
+    for (const name of ['m-1', 'm-2'])
+      await admin.create<KubeObject>(machine, { ...machine.example, ...named('Machine', name) })
+    const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false }
+    await admin.create(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
+    await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-1', SYSTEM_NAMESPACE) })
+    await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-2', 'other') })
+    const { spec } = fleetSource.example
+    await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'fleet', SYSTEM_NAMESPACE) })
   })
-  await installAll(admin)
-  for (const name of ['m-1', 'm-2'])
-    await admin.create<KubeObject>(machine, { ...machine.example, ...named('Machine', name) })
-  const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false }
-  await admin.create(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
-  await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-1', SYSTEM_NAMESPACE) })
-  await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-2', 'other') })
-  const { spec } = fleetSource.example
-  await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'fleet', SYSTEM_NAMESPACE) })
-})
-afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
-async function kubenode(...argv: string[]) {
-  const said = { out: '', err: '' }
-  const io = {
-    out: (t: string) => void (said.out += t),
-    err: (t: string) => void (said.err += t),
-    cwd: '/',
-    env: { KUBECONFIG: server.kubeconfig },
-    isTerminal: false,
-  }
-  return { code: await run(argv, io), ...said }
-}
-
-describe('get', () => {
-  test.each([
-    [['km', '-o', 'name'], 'machines.kubenode.io/m-1\nmachines.kubenode.io/m-2\n'],
-    [['machine', 'm-2', '-o', 'jsonpath={.metadata.name}'], 'm-2'],
-    [['machines', '-o', 'jsonpath={range .items[*]}{.metadata.name},{end}'], 'm-1,m-2,'],
-    [['machine/m-1', 'machine/m-2', '-o', 'jsonpath={.items[*].metadata.name}'], 'm-1 m-2'],
-    [['machines', '-l', 'zone=m-2', '-o', 'name'], 'machines.kubenode.io/m-2\n'],
-    [['machines', '--field-selector', 'metadata.name=m-1', '-o', 'name'], 'machines.kubenode.io/m-1\n'],
-    [['km', '-o', 'custom-columns=N:.metadata.name,NO:.nope'], 'N     NO\nm-1   <none>\nm-2   <none>\n'],
-    [['krel', '-o', 'name'], 'releases.kubenode.io/r-1\n'],
-    [['krel', '-n', 'other', '-o', 'name'], 'releases.kubenode.io/r-2\n'],
-    [['krel', '-A', '-o', 'jsonpath={.items[*].metadata.name}'], 'r-2 r-1'],
-    [['-n', 'other', 'release', 'r-2', '-o', 'jsonpath={.metadata.namespace}'], 'other'],
-  ])('%j', async (argv, want) => {
-    const { code, out } = await kubenode('get', ...argv)
-    expect([code, out.split(' ').toSorted()]).toEqual([0, want.split(' ').toSorted()])
-  })
-
-  test('several kinds are tables of their own with the kind before each name', async () => {
-    const { out } = await kubenode('get', 'machines,releases')
-    expect(out).toMatch(
-      /^NAME .*\nmachine\.kubenode\.io\/m-1 .*\nmachine\.kubenode\.io\/m-2 .*\n\nNAME .*\nrelease\.kubenode\.io\/r-1 /,
-    )
-  })
-
-  test('-A shows the namespace, --show-labels the labels, --no-headers no head', async () => {
-    expect((await kubenode('get', 'krel', '-A')).out).toMatch(/^NAMESPACE +NAME .*\n(.*\n)*other +r-2 /)
-    expect((await kubenode('get', 'km', '--show-labels', '--no-headers')).out).toMatch(/^m-1 .* zone=m-1\n/)
-  })
-
-  test('who wrote which field is shown only when it is asked for', async () => {
-    expect((await kubenode('get', 'machine', 'm-1', '-o', 'yaml')).out).not.toContain('managedFields')
-    expect((await kubenode('get', 'machine', 'm-1', '-o', 'json', '--show-managed-fields')).out).toContain(
-      'managedFields',
-    )
-  })
-
-  test.each([
-    [['nothing-like-it'], /^KN1310: /],
-    [[], /^KN1603: which kind\?.*machines/],
-    [['machine', 'm-1', '-l', 'a=b'], /^KN1602: /],
-    [['machines,nodes', '-w'], /^KN1602: /],
-    [['machine/m-1', 'nodes'], /^KN1600: /],
-    [['km', '-o', 'jsonpath={.items[9].kind}'], /^KN1601: .*index 9/],
-    [['km', '-o', 'jsonpath={.items['], /^KN1002: /],
-    [['krel', 'r-1', '-n', 'other'], /^KN1313: .*did you mean krel\/r-2/],
-    [['krel', 'r-1', '-n', '../x'], /^KN1313: /],
-    [['km', '-l', 'a in'], /^KN1314: /],
-  ])('%j is refused', async (argv, want) => {
-    const { code, err, out } = await kubenode('get', ...argv)
-    expect([code, err, out]).toEqual([2, expect.stringMatching(want), ''])
-  })
-
-  test('-w shows each change as a row, and the row of what was deleted', async () => {
-    const end = new AbortController()
-    let out = ''
-    const seen = (pattern: RegExp) =>
-      expect.poll(() => pattern.test(out) || out, { timeout: 20_000, interval: 20 }).toBe(true)
+  async function kubenode(...argv: string[]) {
+    const said = { out: '', err: '' }
     const io = {
-      out: (t: string) => void (out += t),
-      err: () => undefined,
+      out: (t: string) => void (said.out += t),
+      err: (t: string) => void (said.err += t),
       cwd: '/',
       env: { KUBECONFIG: server.kubeconfig },
       isTerminal: false,
-      signal: end.signal,
     }
-    const watching = run(['get', 'km', '-w', '-l', 'watched=yes'], io)
-    const made = { ...machine.example, ...named('Machine', 'm-3') }
-    // Made again until the watch is open: what was there before is listed.
-    await admin.create<KubeObject>(machine, { ...made, metadata: { name: 'm-3', labels: { watched: 'yes' } } })
-    await seen(/m-3/)
-    const changed = { type: 'merge', value: { metadata: { annotations: { a: 'b' } } } } as const
-    const rows = () => out.match(/^m-3 /gm)?.length ?? 0
-    const before = rows()
-    await expect
-      .poll(
-        async () => (
-          await admin.patch(
-            machine,
-            { name: 'm-3' },
-            { ...changed, value: { metadata: { annotations: { a: `${Math.random()}` } } } },
-          ),
-          rows()
-        ),
-        { timeout: 20_000 },
-      )
-      .toBeGreaterThan(before)
-    await admin.delete(machine, { name: 'm-3' })
-    await seen(/m-3 .*\(deleted\)/)
-    end.abort(new Error('the test ends'))
-    expect(await watching).toBe(0)
-  })
-})
+    return { code: await run(argv, io), ...said }
+  }
 
-describe('the hub', () => {
-  test('a source is suspended with a reason and an end, and resumed', async () => {
-    const { code, out } = await kubenode('suspend', 'source/fleet', '--reason', 'a move', '--for', '1h')
-    expect([code, out]).toEqual([0, expect.stringMatching(/^source\/fleet is paused until .* a move\n$/)])
-    const [hold] = (await admin.list(operationalHold)).items
-    expect(hold?.spec.target).toEqual({ kind: 'FleetSource', namespace: SYSTEM_NAMESPACE, name: 'fleet' })
-    expect((await kubenode('resume', 'source/fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
-  })
-
-  test('reconcile leaves a mark that makes sync read the repository', async () => {
-    expect((await kubenode('reconcile')).out).toBe('source/fleet is read now\n')
-    const found = await admin.get(fleetSource, { name: 'fleet', namespace: SYSTEM_NAMESPACE })
-    expect(found?.metadata.annotations?.[ANNOTATIONS.reconcile]).toMatch(/^20\d\d-/)
-  })
-
-  test('a release stops by abort, its history lists it, and its tree has the hold', async () => {
-    expect((await kubenode('release', 'history')).out).toMatch(
-      /^TRACK +RELEASE .*\nmachines +r-1 +3f1c9e0a7b5d +Pending/,
-    )
-    const { out, err } = await kubenode('release', 'abort', 'r-1', '--reason', 'x')
-    expect(out).toMatch(/^release\/r-1 stops where it is until /)
-    expect(err).toContain('git revert 3f1c9e0a7b5d')
-    expect((await kubenode('tree', 'release/r-1')).out).toMatch(
-      /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines/,
-    )
-    expect((await kubenode('resume', 'release/r-1')).code).toBe(0)
-  })
-})
-
-test('events of an object are listed, the newest last', async () => {
-  const found = await admin.get(machine, { name: 'm-1' })
-  const event = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
-  const about = { apiVersion: API_GROUP_VERSION, kind: 'Machine', name: 'm-1', uid: found?.metadata.uid }
-  for (const [name, at] of [
-    ['b', '2026-01-01T00:00:02Z'],
-    ['a', '2026-01-01T00:00:01Z'],
-  ] as const)
-    await admin.create<KubeObject>(event, {
-      apiVersion: 'v1',
-      kind: 'Event',
-      type: 'Normal',
-      reason: `Reason-${name}`,
-      message: `it\u001b[2J ${name}`,
-      metadata: { name, namespace: 'default' },
-      involvedObject: about,
-      lastTimestamp: at,
-      count: 3,
+  describe('get', () => {
+    test.each([
+      [['km', '-o', 'name'], 'machines.kubenode.io/m-1\nmachines.kubenode.io/m-2\n'],
+      [['km', '--sort-by', '.metadata.labels.zone', '-o', 'jsonpath={.items[*].metadata.name}'], 'm-1 m-2'],
+      [['machine', 'm-2', '-o', 'jsonpath={.metadata.name}'], 'm-2'],
+      [['machines', '-o', 'jsonpath={range .items[*]}{.metadata.name},{end}'], 'm-1,m-2,'],
+      [['machine/m-1', 'machine/m-2', '-o', 'jsonpath={.items[*].metadata.name}'], 'm-1 m-2'],
+      [['machines', '-l', 'zone=m-2', '-o', 'name'], 'machines.kubenode.io/m-2\n'],
+      [['machines', '--field-selector', 'metadata.name=m-1', '-o', 'name'], 'machines.kubenode.io/m-1\n'],
+      [['km', '-o', 'custom-columns=N:.metadata.name,NO:.nope'], 'N     NO\nm-1   <none>\nm-2   <none>\n'],
+      [['krel', '-o', 'name'], 'releases.kubenode.io/r-1\n'],
+      [['krel', '-n', 'other', '-o', 'name'], 'releases.kubenode.io/r-2\n'],
+      [['krel', '-A', '-o', 'jsonpath={.items[*].metadata.name}'], 'r-2 r-1'],
+      [['-n', 'other', 'release', 'r-2', '-o', 'jsonpath={.metadata.namespace}'], 'other'],
+    ])('%j', async (argv, want) => {
+      const { code, out } = await kubenode('get', ...argv)
+      expect([code, out.split(' ').toSorted()]).toEqual([0, want.split(' ').toSorted()])
     })
-  const { out } = await kubenode('events', 'machine/m-1')
-  expect(out).toMatch(/^LAST SEEN .*\n.* Reason-a .*\n.*\(3 times\).* machine\/m-1 +Reason-b /)
-  expect(out).not.toContain('\u001b')
-  expect((await kubenode('events')).out).toBe(out)
-})
 
-test('why takes several objects and ends with what to do first', async () => {
-  const { code, out } = await kubenode('why', 'machine/m-1', 'machine/m-2')
-  expect([code, out]).toEqual([
-    0,
-    expect.stringMatching(/^machine\/m-1\n(.*\n)*\nmachine\/m-2\n(.*\n)*\nwhat to do first: .*\n$/),
-  ])
-})
+    test('several kinds are tables of their own with the kind before each name', async () => {
+      const { out } = await kubenode('get', 'machines,releases')
+      expect(out).toMatch(
+        /^NAME .*\nmachine\.kubenode\.io\/m-1 .*\nmachine\.kubenode\.io\/m-2 .*\n\nNAME .*\nrelease\.kubenode\.io\/r-1 /,
+      )
+    })
 
-test('watch ends by itself when nothing is in progress', async () => {
-  const { code, out } = await kubenode('watch', '-n', 'empty', '--until-done')
-  expect([code, out]).toEqual([0, 'no sets and no releases on this server\n'])
-})
+    test('-A shows the namespace, --show-labels the labels, --no-headers no head', async () => {
+      expect((await kubenode('get', 'krel', '-A')).out).toMatch(/^NAMESPACE +NAME .*\n(.*\n)*other +r-2 /)
+      expect((await kubenode('get', 'km', '--show-labels', '--no-headers')).out).toMatch(/^m-1 .* zone=m-1\n/)
+    })
 
-describe('docs/three-in-the-morning.md', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/three-in-the-morning.md'), 'utf8')
-  const situations = page
-    .split(/^## /m)
-    .slice(1)
-    .map((s) => ({
-      title: s.split('\n')[0] ?? '',
-      commands: (/```sh\n([\s\S]*?)```/.exec(s)?.[1] ?? '').trim().split('\n'),
-    }))
+    test('who wrote which field is shown only when it is asked for', async () => {
+      expect((await kubenode('get', 'machine', 'm-1', '-o', 'yaml')).out).not.toContain('managedFields')
+      expect((await kubenode('get', 'machine', 'm-1', '-o', 'json', '--show-managed-fields')).out).toContain(
+        'managedFields',
+      )
+    })
 
-  beforeAll(async () => {
-    const set = machineComponentSet.example
-    await admin.create<KubeObject>(machineComponentSet, { ...set, ...named('MachineComponentSet', 'base') })
-    await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
+    test.each([
+      [['nothing-like-it'], /^KN1310: /],
+      [[], /^KN1603: which kind\?.*machines/],
+      [['machine', 'm-1', '-l', 'a=b'], /^KN1602: /],
+      [['machines,nodes', '-w'], /^KN1602: /],
+      [['machine/m-1', 'nodes'], /^KN1600: /],
+      [['km', '-o', 'jsonpath={.items[9].kind}'], /^KN1601: .*index 9/],
+      [['km', '-o', 'jsonpath={.items['], /^KN1002: /],
+      [['krel', 'r-1', '-n', 'other'], /^KN1313: .*did you mean krel\/r-2/],
+      [['krel', 'r-1', '-n', '../x'], /^KN1313: /],
+      [['km', '-l', 'a in'], /^KN1314: /],
+    ])('%j is refused', async (argv, want) => {
+      const { code, err, out } = await kubenode('get', ...argv)
+      expect([code, err, out]).toEqual([2, expect.stringMatching(want), ''])
+    })
+
+    test('-w shows each change as a row, and the row of what was deleted', async () => {
+      const end = new AbortController()
+      let out = ''
+      const seen = (pattern: RegExp) =>
+        expect.poll(() => pattern.test(out) || out, { timeout: 20_000, interval: 20 }).toBe(true)
+      const io = {
+        out: (t: string) => void (out += t),
+        err: () => undefined,
+        cwd: '/',
+        env: { KUBECONFIG: server.kubeconfig },
+        isTerminal: false,
+        signal: end.signal,
+      }
+      const watching = run(['get', 'km', '-w', '-l', 'watched=yes'], io)
+      const made = { ...machine.example, ...named('Machine', 'm-3') }
+      // Made again until the watch is open: what was there before is listed.
+      await admin.create<KubeObject>(machine, { ...made, metadata: { name: 'm-3', labels: { watched: 'yes' } } })
+      await seen(/m-3/)
+      const changed = { type: 'merge', value: { metadata: { annotations: { a: 'b' } } } } as const
+      const rows = () => out.match(/^m-3 /gm)?.length ?? 0
+      const before = rows()
+      await expect
+        .poll(
+          async () => (
+            await admin.patch(
+              machine,
+              { name: 'm-3' },
+              { ...changed, value: { metadata: { annotations: { a: `${Math.random()}` } } } },
+            ),
+            rows()
+          ),
+          { timeout: 20_000 },
+        )
+        .toBeGreaterThan(before)
+      await admin.delete(machine, { name: 'm-3' })
+      await seen(/m-3 .*\(deleted\)/)
+      end.abort(new Error('the test ends'))
+      expect(await watching).toBe(0)
+    })
   })
 
-  test('has five situations, each with two commands first', () => {
-    expect(situations.map((s) => s.commands.length)).toEqual([2, 2, 2, 2, 2])
+  describe('the hub', () => {
+    test('a source is suspended with a reason and an end, and resumed', async () => {
+      const { code, out } = await kubenode('suspend', 'source/fleet', '--reason', 'a move', '--for', '1h')
+      expect([code, out]).toEqual([0, expect.stringMatching(/^source\/fleet is paused until .* a move\n$/)])
+      const [hold] = (await admin.list(operationalHold)).items
+      expect(hold?.spec.target).toEqual({ kind: 'FleetSource', namespace: SYSTEM_NAMESPACE, name: 'fleet' })
+      expect((await kubenode('resume', 'source/fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
+    })
+
+    test('reconcile leaves a mark that makes sync read the repository', async () => {
+      expect((await kubenode('reconcile')).out).toBe('source/fleet is read now\n')
+      const found = await admin.get(fleetSource, { name: 'fleet', namespace: SYSTEM_NAMESPACE })
+      expect(found?.metadata.annotations?.[ANNOTATIONS.reconcile]).toMatch(/^20\d\d-/)
+    })
+
+    test('a release stops by abort, its history lists it, and its tree has the hold', async () => {
+      expect((await kubenode('release', 'history')).out).toMatch(
+        /^TRACK +RELEASE .*\nmachines +r-1 +3f1c9e0a7b5d +Pending/,
+      )
+      const { out, err } = await kubenode('release', 'abort', 'r-1', '--reason', 'x')
+      expect(out).toMatch(/^release\/r-1 stops where it is until /)
+      expect(err).toContain('git revert 3f1c9e0a7b5d')
+      expect((await kubenode('tree', 'release/r-1')).out).toMatch(
+        /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines/,
+      )
+      expect((await kubenode('resume', 'release/r-1')).code).toBe(0)
+    })
+
+    test('a release is promoted only while a stage soaks, and the hold names the stage', async () => {
+      const refused = await kubenode('release', 'promote', 'r-1', '--reason', 'x')
+      expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^KN1649: .*no stage of it soaks/)])
+      const found = await admin.get(release, { name: 'r-1', namespace: SYSTEM_NAMESPACE })
+      if (found === undefined) throw new Error('no release')
+      const waitingFor = { predicate: 'MinSuccessTime', since: '2026-01-01T00:00:00Z' }
+      const stages = [{ name: 'test', phase: 'Soaking' as const, soakUntil: '2026-01-01T01:00:00Z', waitingFor }]
+      const status = { ...found.status, phase: 'Progressing' as const, stages }
+      await admin.update(release, { ...found, status }, { subresource: 'status' })
+      const { code, out } = await kubenode('release', 'promote', 'release/r-1', '--reason', 'seen enough')
+      expect([code, out]).toEqual([0, expect.stringMatching(/^ending the soak of stage test, .*gates still apply\n$/)])
+      expect((await kubenode('release', 'status', 'r-1')).out).toContain('kubenode release promote r-1')
+      const hold = await admin.get(operationalHold, { name: 'promote-release-r-1' })
+      expect(hold?.spec).toMatchObject({ effect: 'Promote', to: 'test', reason: 'seen enough' })
+    })
   })
 
-  test.each(
-    situations.flatMap(({ title, commands }) =>
-      // Whether an installation is whole is tested where there is one.
-      commands
-        .filter((c) => c.startsWith('kubenode ') && !c.startsWith('kubenode check '))
-        .map((c) => [title, c] as const),
-    ),
-  )('%s: %s', async (_, command) => {
-    const argv = command.replace(/#.*/, '').trim().split(/\s+/).slice(1)
-    const { code, err } = await kubenode(...argv)
-    expect([code, err]).toEqual([0, expect.not.stringMatching(/KN\d{4}/)])
+  test('events of an object are listed, the newest last', async () => {
+    const found = await admin.get(machine, { name: 'm-1' })
+    const event = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+    const about = { apiVersion: API_GROUP_VERSION, kind: 'Machine', name: 'm-1', uid: found?.metadata.uid }
+    for (const [name, at] of [
+      ['b', '2026-01-01T00:00:02Z'],
+      ['a', '2026-01-01T00:00:01Z'],
+    ] as const)
+      await admin.create<KubeObject>(event, {
+        apiVersion: 'v1',
+        kind: 'Event',
+        type: 'Normal',
+        reason: `Reason-${name}`,
+        message: `it\u001b[2J ${name}`,
+        metadata: { name, namespace: 'default' },
+        involvedObject: about,
+        lastTimestamp: at,
+        count: 3,
+      })
+    const { out } = await kubenode('events', 'machine/m-1')
+    expect(out).toMatch(/^LAST SEEN .*\n.* Reason-a .*\n.*\(3 times\).* machine\/m-1 +Reason-b /)
+    expect(out).not.toContain('\u001b')
+    expect((await kubenode('events')).out).toBe(out)
+  })
+
+  test('why takes several objects and ends with what to do first', async () => {
+    const { code, out } = await kubenode('why', 'machine/m-1', 'machine/m-2')
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^machine\/m-1\n(.*\n)*\nmachine\/m-2\n(.*\n)*\nwhat to do first: .*\n$/),
+    ])
+  })
+
+  test('watch ends by itself when nothing is in progress', async () => {
+    const { code, out } = await kubenode('watch', '-n', 'empty', '--until-done')
+    expect([code, out]).toEqual([0, 'no sets and no releases on this server\n'])
+  })
+
+  describe('docs/three-in-the-morning.md', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/three-in-the-morning.md'), 'utf8')
+    const situations = page
+      .split(/^## /m)
+      .slice(1)
+      .map((s) => ({
+        title: s.split('\n')[0] ?? '',
+        commands: (/```sh\n([\s\S]*?)```/.exec(s)?.[1] ?? '').trim().split('\n'),
+      }))
+
+    beforeAll(async () => {
+      const set = machineComponentSet.example
+      await admin.create<KubeObject>(machineComponentSet, { ...set, ...named('MachineComponentSet', 'base') })
+      await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-1' } })
+    })
+
+    test('has five situations, each with two commands first', () => {
+      expect(situations.map((s) => s.commands.length)).toEqual([2, 2, 2, 2, 2])
+    })
+
+    test.each(
+      situations.flatMap(({ title, commands }) =>
+        // Whether an installation is whole is tested where there is one.
+        commands
+          .filter((c) => c.startsWith('kubenode ') && !c.startsWith('kubenode check '))
+          .map((c) => [title, c] as const),
+      ),
+    )('%s: %s', async (_, command) => {
+      const argv = command.replace(/#.*/, '').trim().split(/\s+/).slice(1)
+      const { code, err } = await kubenode(...argv)
+      expect([code, err]).toEqual([0, expect.not.stringMatching(/KN\d{4}/)])
+    })
   })
 })

@@ -11,6 +11,8 @@ import { findObject } from '../inspect/find-object.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import type { Io } from '../io.ts'
 import type { Form } from './form.ts'
+import type { Step } from './jsonpath-parse.ts'
+import { sortedBy } from './sorting.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface GetOptions extends ServerOptions, NamespaceOptions {
@@ -19,6 +21,7 @@ export interface GetOptions extends ServerOptions, NamespaceOptions {
   readonly fieldSelector?: string
   readonly allNamespaces?: boolean
   readonly watch?: boolean
+  readonly sortBy?: readonly Step[]
   readonly headers: boolean
   readonly showLabels?: boolean
   readonly showManagedFields?: boolean
@@ -38,7 +41,8 @@ export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Pro
   const { client, namespace } = asked
   if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]
   try {
-    return await listAll(client, type, listOptions(asked, type.namespaced))
+    const all = await listAll(client, type, listOptions(asked, type.namespaced))
+    return asked.options.sortBy === undefined ? all : sortedBy(all, asked.options.sortBy)
   } catch (e) {
     if (!isApiError(e) || e.status !== 404) throw e
     throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }), { cause: e })

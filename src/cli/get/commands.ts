@@ -1,10 +1,11 @@
 // `kubenode get`: lists and shows KubeNode objects with the words and options of kubectl, and never changes one.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { connectionTo, withNamespace, withServer } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
 import type { Asked, GetOptions } from './asked.ts'
 import { TABLE, formOption } from './form.ts'
+import { sortPath } from './sorting.ts'
 import { getErrors } from './get-errors.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -16,6 +17,11 @@ export function register(program: Command, io: Io): void {
     .option('-A, --all-namespaces', 'the objects of all namespaces')
     .option('-l, --selector <labels>', 'filter by labels, such as zone=a,!old')
     .option('--field-selector <fields>', 'filter by fields, such as metadata.name=n-1')
+    .addOption(
+      new Option('--sort-by <path>', 'in the order of a field, such as .metadata.creationTimestamp').argParser(
+        sortPath,
+      ),
+    )
     .option('-w, --watch', 'then show each change, until Ctrl-C')
     .option('--no-headers', 'leave the first line of a table out')
     .option('--show-labels', 'show labels in the last column of a table')
@@ -55,5 +61,6 @@ function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   if (isNamed && options.selector !== undefined) refuse('a name', '--selector')
   if (isNamed && options.fieldSelector !== undefined) refuse('a name', '--field-selector')
   if (isNamed && options.allNamespaces === true) refuse('a name', '--all-namespaces')
+  if (options.watch === true && options.sortBy !== undefined) refuse('--watch', '--sort-by')
   if (options.watch === true && wanted.length > 1) refuse('--watch', 'several kinds or names')
 }

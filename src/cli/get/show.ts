@@ -1,14 +1,19 @@
 // Prints what `kubenode get` found: tables, columns of one's own, names, or whole objects.
+import { cluster } from '#api/kinds/cluster.ts'
+import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedPlural } from '#schema/resource.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf, toneOf } from '../paint.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
+import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
 import { columnCells, dataText, withoutManagers } from './data-text.ts'
 import { alignedRows } from './rows.ts'
+import { keyOfObject } from './sorting.ts'
 import { type Table, type TableShape, tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -56,7 +61,44 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   const [first] = group
   const tables = await Promise.all(group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))))
   const { head = [], resourceVersion = '' } = tables[0] ?? {}
-  return { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
+  const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
+  if (first === undefined) return table
+  const sorted = await withOrder(table, first, asked, isOneKind)
+  return first.type.kind === cluster.kind ? withClusters(sorted, asked, isOneKind) : sorted
+}
+
+/** The server prints rows in the order of names: the objects say where each belongs. */
+async function withOrder(table: Table, wanted: Wanted, asked: Asked, isOneKind: boolean): Promise<Table> {
+  const { sortBy } = asked.options
+  if (sortBy === undefined || wanted.name !== undefined) return table
+  const order = new Map((await objectsOf(wanted, asked)).map((o, i) => [keyOfObject(o), i]))
+  const { showsNamespace, prefix } = shapeOf(wanted, asked, isOneKind)
+  const namespace = wanted.type.namespaced ? (asked.namespace ?? '') : ''
+  const at = ([first = '', second = '']: readonly string[]): number => {
+    const [of, name] = showsNamespace ? [first, second] : [namespace, first]
+    return order.get(`${of}/${name.slice(prefix.length)}`) ?? order.size
+  }
+  return { ...table, rows: table.rows.toSorted((a, b) => at(a) - at(b)) }
+}
+
+/** A member has no Releases, and some users may not list them: then the columns of the server are all there is. */
+async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
+  const { client, namespace, options } = asked
+  const [{ release }, { newestReleases }] = await Promise.all([
+    import('#api/kinds/release.ts'),
+    import('../release/status.ts'),
+  ])
+  const all = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => undefined)
+  if (all === undefined) return table
+  const newest = newestReleases(all)
+  const { showsNamespace, prefix } = shapeOf({ type: cluster }, asked, isOneKind)
+  const before = table.head.length - (options.showLabels === true ? 1 : 0)
+  const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
+  const rows = table.rows.map((row) => {
+    const name = (row[showsNamespace ? 1 : 0] ?? '').slice(prefix.length)
+    return joined(row, clusterCells(name, newest, systemClock.now()).map(printableLine))
+  })
+  return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
 }
 
 async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table> {

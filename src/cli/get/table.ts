@@ -1,4 +1,5 @@
 // The table that the server prints of objects: columns of the kind, with their namespace and labels where they are asked for.
+import { type Clock, systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -30,9 +31,27 @@ const isTable = (v: unknown): v is Answer => isObject(v) && v['kind'] === 'Table
 
 const ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
+/** A server that starts, or that serves a kind since a moment ago, answers 429 for some seconds. */
+const TOO_EARLY = 429
+const TRIES = 10
+const AGAIN_MS = 1_000
+
+async function answerOf(client: Pick<KubeClient, 'raw'>, path: string, clock: Pick<Clock, 'sleep'> = systemClock) {
+  for (let n = 1; ; n++) {
+    const answer = await client.raw({ method: 'GET', path, headers: { accept: ACCEPT } })
+    if (answer.status !== TOO_EARLY || n >= TRIES) return answer
+    await clock.sleep(AGAIN_MS)
+  }
+}
+
 /** Undefined: the server has no such object, or no such kind. */
-export async function tableAt(client: KubeClient, path: string, shape: TableShape): Promise<Table | undefined> {
-  const { status, text } = await client.raw({ method: 'GET', path, headers: { accept: ACCEPT } })
+export async function tableAt(
+  client: Pick<KubeClient, 'raw'>,
+  path: string,
+  shape: TableShape,
+  clock?: Pick<Clock, 'sleep'>,
+): Promise<Table | undefined> {
+  const { status, text } = await answerOf(client, path, clock)
   if (status === 404) return undefined
   // A server, or a proxy before it, may refuse a path in plain text.
   const answer = parsed(text)

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { Release } from '#api/kinds/release.ts'
+import { clusterCells } from './cluster-columns.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const release = (cluster: object, commit = 'a'.repeat(40)): Release =>
+  ({
+    metadata: { name: 'r' },
+    spec: { commit },
+    status: { clusters: [{ name: 'prod', stage: 'prod', since: '2026-03-01T11:55:00Z', ...cluster }] },
+  }) as unknown as Release
+
+test.each([
+  ['it runs the commit', { phase: 'Healthy' }, ['Yes', 'aaaaaaaaaaaa', 'Healthy (5m)', '<none>']],
+  [
+    'it waits for its stage',
+    { phase: 'Waiting', waitingFor: { predicate: 'StageWaiting', since: '2026-03-01T11:55:00Z' } },
+    ['Unknown', 'aaaaaaaaaaaa', 'Waiting (5m)', 'StageWaiting'],
+  ],
+  [
+    'it does not answer',
+    {
+      phase: 'Verifying',
+      waitingFor: { predicate: 'ApiServerDown', seen: 'connect ECONNREFUSED', since: '2026-03-01T11:59:00Z' },
+    },
+    ['No (1m)', 'aaaaaaaaaaaa', 'Verifying (5m)', 'ApiServerDown: connect ECONNREFUSED'],
+  ],
+  [
+    'it failed',
+    { phase: 'Failed', message: 'not healthy after 10m' },
+    ['Yes', 'aaaaaaaaaaaa', 'Failed (5m)', 'not healthy after 10m'],
+  ],
+  [
+    'it was skipped',
+    { phase: 'Offline', message: 'no answer' },
+    ['No (5m)', 'aaaaaaaaaaaa', 'Offline (5m)', 'no answer'],
+  ],
+])('%s', (_, cluster, want) => expect(clusterCells('prod', [release(cluster)], NOW)).toEqual(want))
+
+test('of several tracks the worst state is shown; of an unknown cluster nothing is known', () => {
+  const both = [release({ phase: 'Healthy' }), release({ phase: 'Failed', message: 'x' }, 'b'.repeat(40))]
+  expect(clusterCells('prod', both, NOW)[1]).toBe('bbbbbbbbbbbb')
+  expect(clusterCells('other', both, NOW)).toEqual(['Unknown', '<none>', '<none>', '<none>'])
+})
