@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import type { Related } from '../inspect/why.ts'
 import type { Named } from '../inspect/target.ts'
@@ -50,40 +49,46 @@ export async function connectionTo(
 /** Objects related to an object: its jobs, the slices it is in, its machine. */
 async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
-  const [{ machine }, { machineComponentSet }, { remedyOperationJob }, { recentRepairs }] = await Promise.all([
-    import('#api/kinds/machine.ts'),
-    import('#api/kinds/machine-component-set.ts'),
-    import('#api/kinds/remedy-operation-job.ts'),
-    import('../inspect/repair-story.ts'),
-  ])
+  const [{ listAll }, { machine }, { machineComponentSet }, { remedyOperationJob }, { recentRepairs }] =
+    await Promise.all([
+      import('#kube/list-all.ts'),
+      import('#api/kinds/machine.ts'),
+      import('#api/kinds/machine-component-set.ts'),
+      import('#api/kinds/remedy-operation-job.ts'),
+      import('../inspect/repair-story.ts'),
+    ])
   const name = object.metadata.name ?? ''
   const [machines, sets, jobs] = await Promise.all([
-    client.list(machine),
-    client.list(machineComponentSet),
-    client.list(remedyOperationJob),
+    listAll(client, machine),
+    listAll(client, machineComponentSet),
+    listAll(client, remedyOperationJob),
   ])
-  const own = machines.items.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
-  const repairs = jobs.items.filter((j) =>
+  const own = machines.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
+  const repairs = jobs.filter((j) =>
     own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
   )
-  const isIn = (s: (typeof sets.items)[number]) =>
+  const isIn = (s: (typeof sets)[number]) =>
     (s.status?.slices ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
   return [
     ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Machine:', object: own }] : []),
-    ...sets.items.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),
+    ...sets.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),
     ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'Being repaired by', object: j })),
     ...recentRepairs(repairs, now).map((j) => ({ label: 'Repaired by', object: j })),
   ]
 }
 
-const eventType: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
-
+/** As `kubenode events` shows them. */
 async function eventLines(client: KubeClient, object: KubeObject): Promise<readonly string[]> {
-  const { items } = await client.list(eventType, { fieldSelector: `involvedObject.uid=${object.metadata.uid ?? ''}` })
-  return items.map(
-    (e) =>
-      `  ${String(e['lastTimestamp'] ?? e.metadata.creationTimestamp ?? '')}  ${String(e['type'] ?? '')}  ${String(e['reason'] ?? '')}  ${String(e['message'] ?? '')}`,
-  )
+  const [{ eventRows, eventsOf }, { alignedRows }] = await Promise.all([
+    import('../explore/events.ts'),
+    import('../get/rows.ts'),
+  ])
+  const rows = eventRows(await eventsOf(client, [object]), Date.now())
+  return rows.length === 0
+    ? []
+    : alignedRows(rows)
+        .split('\n')
+        .map((line) => `  ${line}`)
 }
 
 export function register(program: Command, io: Io): void {

@@ -1,4 +1,5 @@
 // Edits of what git declares: found by comparing an object with the Inventory, reverted to the content that sync left on the object, or allowed by a hold.
+import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -37,7 +38,7 @@ export function editable(what: string): Named {
 export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   const { type, name, noun } = editable(what)
   const live = await findObject(client, type, name, noun)
-  const { items } = await client.list(inventory)
+  const items = await listAll(client, inventory)
   const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
   if (committed === undefined) throw new KubeNodeError(editsErrors.KN1392({ what }))
   const view = viewOf(live, committed, [], now)
@@ -79,7 +80,7 @@ export async function putBack(client: KubeClient, what: string, now: number): Pr
   const found = await overwriteEdit(client, what, now)
   if (found === undefined) return undefined
   const { type, edit } = found
-  const { items } = await client.list(operationalHold)
+  const items = await listAll(client, operationalHold)
   const allowing = items.filter(
     ({ spec }) => spec.effect === 'AllowEdit' && spec.target.kind === type.kind && spec.target.name === edit.name,
   )

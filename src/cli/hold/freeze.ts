@@ -1,4 +1,5 @@
 // Builds Freezes: the name follows from the frozen object, so that a second freeze updates the first and a thaw finds it.
+import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -89,7 +90,7 @@ export interface Thawed {
 
 /** Deletes our own freeze of this object, or all freezes. */
 export async function thaw(client: KubeClient, what: string | undefined, all: boolean, now: number): Promise<Thawed> {
-  const { items } = await client.list(operationalHold)
+  const items = await listAll(client, operationalHold)
   const freezes = items.map(readable).filter((h) => h.spec.effect === 'Freeze' && isInForce(h, now))
   const name = freezeName(freezeTarget(what))
   const mine = freezes.filter((h) => all || h.metadata.name === name)

@@ -1,4 +1,5 @@
 // The Machines that a command is about: by name, from a file with names, or by their labels.
+import { listAll } from '#kube/list-all.ts'
 import { readFileSync } from 'node:fs'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -27,7 +28,7 @@ export async function namedMachines(
 ): Promise<NamedMachines> {
   const named = [...new Set([...names, ...(file === undefined ? [] : namesIn(file, wrong))])]
   if (named.length === 0 && selector === undefined) throw wrong('no machines are named')
-  const found = selector === undefined ? [] : (await client.list(machineType, { labelSelector: selector })).items
+  const found = selector === undefined ? [] : await listAll(client, machineType, { labelSelector: selector })
   const machines = new Map(found.map((m) => [m.metadata.name ?? '', m]))
   const missing: string[] = []
   for (const name of named.filter((n) => !machines.has(n))) {

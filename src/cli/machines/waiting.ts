@@ -1,4 +1,5 @@
 // Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine of the name.
+import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -18,11 +19,11 @@ export interface WaitingMachine {
 }
 
 export async function waitingMachines(client: KubeClient): Promise<readonly WaitingMachine[]> {
-  const requests = (await client.list(certificateRequestType)).items.filter(
+  const requests = (await listAll(client, certificateRequestType)).filter(
     (r) => r.spec.signerName === AGENT_SIGNER && isUndecided(r),
   )
   if (requests.length === 0) return []
-  const machines = new Map((await client.list(machineType)).items.map((m) => [m.metadata.name ?? '', m]))
+  const machines = new Map((await listAll(client, machineType)).map((m) => [m.metadata.name ?? '', m]))
   const found = new Map<string, WaitingMachine>()
   for (const r of requests) {
     const waiting = isOfDoor(r) ? atDoor(r, machines) : ofEarlierMachine(r, machines)

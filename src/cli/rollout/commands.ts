@@ -1,4 +1,5 @@
 // `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
+import { listAll } from '#kube/list-all.ts'
 import type { Command } from 'commander'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -223,8 +224,7 @@ function registerCanary(program: Command, io: Io): void {
     ])
     const client = await connect(options, io)
     const found = await canaryNamed(client, name)
-    const { items } = await client.list(machineComponentSet)
-    const sets = await setsOfMachines(client, found, items)
+    const sets = await setsOfMachines(client, found, await listAll(client, machineComponentSet))
     for (const change of promotion(found, sets)) io.out(printable(changeText(change)))
     io.err('commit this; machines that already run these versions count as updated\n')
   })
@@ -292,8 +292,7 @@ async function setAndRevisions(client: KubeClient, name: string) {
       import('../inspect/find-object.ts'),
     ])
   const set = await findObject(client, machineComponentSet, name, 'set')
-  const { items } = await client.list(revisionType, { namespace: SYSTEM_NAMESPACE })
-  return { set, revisions: revisionsOf(set, items) }
+  return { set, revisions: revisionsOf(set, await listAll(client, revisionType, { namespace: SYSTEM_NAMESPACE })) }
 }
 
 async function canaryNamed(client: KubeClient, name: string): Promise<ComponentCanary> {
@@ -309,9 +308,8 @@ async function holdsOver(client: KubeClient, kind: string, name: string): Promis
     import('#api/kinds/operational-hold.ts'),
     import('#holds/in-force.ts'),
   ])
-  const { items } = await client.list(operationalHold)
   const now = systemClock.now()
-  return items.map(readable).filter((h) => {
+  return (await listAll(client, operationalHold)).map(readable).filter((h) => {
     const { target } = h.spec
     return target.kind === kind && (target.name === undefined || target.name === name) && isInForce(h, now)
   })

@@ -1,4 +1,5 @@
 // The holds behind pause, retry, abort and pin: named after the held object, so that a second one updates the first and resume finds it.
+import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -81,8 +82,7 @@ const BINDING: ReadonlySet<HoldEffect> = new Set(['Pause', 'Pin', 'Freeze'])
 /** Deletes our own pause and pin of an object, or those of all users; a freeze is thawed, not resumed. */
 export async function liftHolds(client: KubeClient, what: string, all: boolean, now: number): Promise<Lifted> {
   const target = heldTarget(what)
-  const { items } = await client.list(operationalHold)
-  const binding = items
+  const binding = (await listAll(client, operationalHold))
     .map(readable)
     .filter(
       (h) =>
