@@ -268,6 +268,40 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)
   })
 
+  test('F47 a switch in progress ends before its machine is handed back, so that what the way back restarts is known', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    const reported = (state: string, more: object = {}) => {
+      const component = { name: 'kubelet', version: '1.36.3', attempt: 2, state, since: timestamp(1), ...more }
+      w.fake.poke(machineType, { name: NODE }, { status: { components: [component] } }, 'status')
+    }
+    reported('Probing')
+    w.fake.uproot(machineType, { name: NODE })
+    await w.clock.advance(20_000)
+    expect([w.fake.all(operationPermit), w.machine(NODE)?.status?.waitingFor]).toEqual([
+      [],
+      expect.objectContaining({ predicate: 'SwitchEnded', seen: 'kubelet is being switched' }),
+    ])
+    reported('Healthy', { removal: { how: 'Restore', restarts: true } })
+    await w.clock.advance(5_000)
+    grant(w, w.fake.all(operationPermit)[0]?.metadata.name ?? '')
+    await w.clock.advance(5_000)
+    expect([w.machine(NODE)?.spec.leaving, hasTaint(nodeIn(w), TAINTS.cordon)]).toEqual([true, true])
+  })
+
+  test('F47 a switch that never ends delays the hand-back by minutes only', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    const component = { name: 'kubelet', version: '1.36.3', attempt: 2, state: 'Switching', since: timestamp(1) }
+    w.fake.poke(machineType, { name: NODE }, { status: { components: [component] } }, 'status')
+    w.fake.uproot(machineType, { name: NODE })
+    for (let minute = 0; minute < 6; minute++) {
+      await w.clock.advance(60_000)
+      beat(w, NODE)
+    }
+    expect(w.fake.all(operationPermit).length).toBe(1)
+  })
+
   test('channel Observe is a way out: its agent leaves with the components in place, then the machine is only read', async () => {
     const w = await staticWorld()
     await takenOver(w)

@@ -228,6 +228,29 @@ test('after an upgrade the newer version stays, as plain files, and comes back u
   expect([back.node.worker.record?.state, await content(disk, PROGRAM)]).toEqual(['Healthy', 'kubelet 1.36.2'])
 })
 
+test('what a way back would do is reported of the version in use only, and together with its health', async () => {
+  const disk = await host()
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  const machine = boot(disk, processes)
+  await machine.node.start()
+  machine.node.obey(switched('1.36.2', 1))
+  await machine.clock.advance(1_000)
+  expect(machine.node.worker.removal?.how).toBe('Restore')
+  machine.node.obey(switched('1.36.3', 2))
+  const seen: (readonly [string | undefined, string | undefined])[] = []
+  for (let n = 0; n < 60; n++) {
+    await machine.clock.advance(100)
+    const { record, removal } = machine.node.worker
+    seen.push([record?.current?.version, removal?.how])
+  }
+  expect(machine.node.worker.record?.state).toBe('Healthy')
+  expect(new Set(seen.map(([version, how]) => `${version} ${how}`))).toEqual(
+    new Set(['1.36.3 undefined', '1.36.3 Keep']),
+  )
+  await machine.node.worker.close()
+})
+
 test.each(['Uninstall', undefined] as const)('a kubelet that we brought is never removed (%s)', async (onRemoval) => {
   const disk = new MemoryFiles()
   const processes = new FakeProcesses()

@@ -18,7 +18,7 @@ export class RemovalOutlook {
   readonly #deps: WorkerDeps & { readonly digests: KnownDigests }
   readonly #component: string
   readonly #specInUse: SpecOf
-  #last: { readonly key: string; readonly plan: RemovalPlan } | undefined
+  #last: { readonly key: string; readonly slot: string; readonly plan: RemovalPlan } | undefined
 
   constructor(deps: WorkerDeps & { readonly digests: KnownDigests }, component: string, specInUse: SpecOf) {
     this.#deps = deps
@@ -26,8 +26,9 @@ export class RemovalOutlook {
     this.#specInUse = specInUse
   }
 
-  get plan(): RemovalPlan | undefined {
-    return this.#last?.plan
+  /** Undefined until it was computed for the version in use: what was true of another one is never reported. */
+  planFor(record: ComponentRecord | undefined): RemovalPlan | undefined {
+    return record?.current !== undefined && record.current.id === this.#last?.slot ? this.#last.plan : undefined
   }
 
   /** True when the plan was computed again. */
@@ -44,7 +45,7 @@ export class RemovalOutlook {
       this.#isObserved(),
     ])
     if (this.#last?.key === key) return false
-    this.#last = { key, plan: await this.#planned(record) }
+    this.#last = { key, slot: record.current.id, plan: await this.#planned(record) }
     return true
   }
 

@@ -137,7 +137,7 @@ export class ComponentWorker {
 
   /** What would happen if the component left now. */
   get removal(): RemovalPlan | undefined {
-    return this.record?.removal ?? this.#removal.plan
+    return this.record?.removal ?? this.#removal.planFor(this.record)
   }
 
   setDrift(drift: string | undefined, foreign: readonly string[] = []): void {
@@ -232,8 +232,7 @@ export class ComponentWorker {
       this.#waitingBecause = plan.because
       if (!isTold) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
-      const change = { drift: this.#drift, foreign: this.#foreign.length }
-      if (await this.#removal.look(this.record, change)) this.#deps.onChange()
+      if (await this.#lookAtRemoval()) this.#deps.onChange()
       return
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
@@ -241,8 +240,14 @@ export class ComponentWorker {
     const isLook = LOOKS.has(plan.action.kind)
     if (!isLook) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndTell(plan.action)
+    // Reported together: a version that is Healthy without it would be handed back as if nothing restarted.
+    if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#lookAtRemoval()
     this.#isDirty = true
     if (!isLook) this.#deps.onChange()
+  }
+
+  #lookAtRemoval(): Promise<boolean> {
+    return this.#removal.look(this.record, { drift: this.#drift, foreign: this.#foreign.length })
   }
 
   /** Long steps are reported while they last: a stop, a hook, a start that waits. */

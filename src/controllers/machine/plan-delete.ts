@@ -19,7 +19,7 @@ import {
 } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { handedBackNode } from './node-sync.ts'
-import { hasAgent, hasLeft, isDisturbed, planLeaving } from './plan-hand-back.ts'
+import { hasAgent, hasLeft, isDisturbed, planLeaving, switchWait } from './plan-hand-back.ts'
 import {
   type Seen,
   hasFinalizer,
@@ -86,7 +86,10 @@ function leave(seen: Seen, now: number): MachinePlan {
 /** A host that stays is under a permit like any other; it is drained only if something on it will restart. */
 export function planHandBack(seen: Seen, now: number): MachinePlan {
   const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
-  return isInService(seen) && !isUnderWay ? emptied(seen, now) : renewed(seen, now, handedBack(seen, now))
+  if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
+  // A permit that was asked for ended the wait.
+  const waiting = removalPermits(seen).length === 0 ? switchWait(seen, now) : undefined
+  return waiting === undefined ? emptied(seen, now) : waitFor(waiting, HOST_LOOK_MS)
 }
 
 /** The permit covers the whole way, which may take longer than its lease. */

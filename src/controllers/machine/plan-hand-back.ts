@@ -2,7 +2,7 @@
 // permit and a drain where something is restarted, is in plan-delete.ts.
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
-import type { MachinePlan } from './actions.ts'
+import type { MachinePlan, Waiting } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { noticeOf } from './actions.ts'
 import { nameOf, type Seen } from './seen.ts'
@@ -11,6 +11,9 @@ import { nameOf, type Seen } from './seen.ts'
 const ABANDON_SILENT_AFTER_MS = 15 * 60_000
 /** An agent that answers and still does not finish: of an older version, or with a file that it cannot put back. */
 const ABANDON_AFTER_MS = 60 * 60_000
+
+/** After this a switch that does not end, such as one whose permit ran out, is not waited for. */
+const SWITCH_ENDS_WITHIN_MS = 5 * 60_000
 
 const LOOK_MS = 2_000
 const PREDICATE = 'HandedBack'
@@ -23,6 +26,31 @@ export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase ==
 /** Something on the host stops or starts again when its agent leaves. What an agent does not report, it does not do. */
 export const isDisturbed = ({ spec, status }: Machine): boolean =>
   spec.channel !== 'Observe' && (status?.components ?? []).some((c) => c.removal?.restarts === true)
+
+const SWITCHING = 'SwitchEnded'
+const IN_PROGRESS: ReadonlySet<string> = new Set(['Switching', 'Probing'])
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+
+/** Whether a way back restarts something is known when an open switch has ended: until then the hand-back waits. Undefined when it does not wait. */
+export function switchWait({ machine, agentBeat }: Seen, now: number): Waiting | undefined {
+  const open = openSwitch(machine)
+  if (open === undefined || isBeating(agentBeat) !== true) return undefined
+  const { predicate, since } = machine.status?.waitingFor ?? {}
+  const isOverdue = predicate === SWITCHING && now - Date.parse(since ?? '') >= SWITCH_ENDS_WITHIN_MS
+  if (isOverdue) return undefined
+  return { predicate: SWITCHING, seen: `${open} is being switched`, unblock: 'the switch succeeds or is rolled back' }
+}
+
+/** Ordered and not begun counts as well: the agent may read the order a moment later. */
+function openSwitch({ spec, status }: Machine): string | undefined {
+  const reports = status?.components ?? []
+  const ordered = (spec.components ?? []).find((c) => {
+    const report = reports.find((r) => r.name === c.name)
+    const isOver = report !== undefined && report.attempt === c.attempt && ENDED.has(report.state)
+    return c.switch !== undefined && c.workload !== true && !isOver
+  })
+  return (reports.find((r) => IN_PROGRESS.has(r.state)) ?? ordered)?.name
+}
 
 /** Undefined when its agent has left, or is given up. */
 export function planLeaving({ machine, agentBeat }: Seen, now: number): MachinePlan | 'Left' | 'Abandoned' {
