@@ -76,14 +76,6 @@ describe('an installation on a real cluster', () => {
     ])
   }
 
-  /** Names of all KubeNode objects, of every kind that can be listed. */
-  async function ours(): Promise<readonly string[]> {
-    const kinds = (await world.kubectl.ok('api-resources --verbs=list -o name')).trim().split('\n')
-    const left = kinds.filter((k) => !/^(events|leases|componentstatuses)\b/.test(k))
-    const all = await world.kubectl.ok(`get ${left.join(',')} -A -o name --ignore-not-found`)
-    return all.split('\n').filter((line) => /kubenode/.test(line))
-  }
-
   test(
     'check --pre names what is missing, then passes; install brings two replicas of each program',
     async () => {
@@ -196,7 +188,7 @@ describe('an installation on a real cluster', () => {
         return items.some((p) => p.status?.phase === 'Granted') ? true : undefined
       })
       await world.kubenode('uninstall', '--yes', 'hub', '--keep-agents')
-      const left = (await ours()).filter((name) => !/\.kubenode\.io(\/|$)/.test(name))
+      const left = (await world.ours()).filter((name) => !/\.kubenode\.io(\/|$)/.test(name))
       expect(left).toEqual([])
       expect(HOSTS.flatMap((name) => world.hosts.components(name)).length).toBe(HOSTS.length)
       expect(await world.kubectl.ok('get namespaces -o name')).not.toMatch(/kubenode/)
@@ -225,7 +217,7 @@ describe('an installation on a real cluster', () => {
       const file = join(world.cluster.folder, 'install.yaml')
       writeFileSync(file, await world.kubenode('install', '--values', values, '--export'))
       await world.kubenode('uninstall', '--yes', 'hub', '--delete-crds')
-      expect(await ours()).toEqual([])
+      expect(await world.ours()).toEqual([])
       // KubeNode brought them, and neither is what makes a host a node.
       expect(HOSTS.flatMap((name) => world.hosts.components(name))).toEqual([])
       await world.kubectl.ok('apply -f', [file])
@@ -234,7 +226,7 @@ describe('an installation on a real cluster', () => {
       expect(complaint).toMatch(/use kubenode uninstall --delete-crds/)
       expect(complaint).not.toMatch(/timed out/)
       await world.kubenode('uninstall', '--yes', 'hub', '--delete-crds', '--now')
-      expect(await ours()).toEqual([])
+      expect(await world.ours()).toEqual([])
       await userPodIsUntouched()
     },
     CHAPTER_MS,

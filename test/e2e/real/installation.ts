@@ -222,6 +222,14 @@ export class Installation {
     return until('kubectl apply', () => this.kubectl.apply(objects), WITHIN_MS)
   }
 
+  /** Names of all KubeNode objects, of every kind that can be listed. */
+  async ours(): Promise<readonly string[]> {
+    const kinds = (await this.kubectl.ok('api-resources --verbs=list -o name')).trim().split('\n')
+    const left = kinds.filter((k) => !/^(events|leases|componentstatuses)\b/.test(k))
+    const all = await this.kubectl.ok(`get ${left.join(',')} -A -o name --ignore-not-found`)
+    return all.split('\n').filter((line) => line.includes('kubenode'))
+  }
+
   /** Throws unless it succeeds. */
   async from(checkout: string, ...args: readonly string[]): Promise<string> {
     const { code, text } = await this.run(checkout, ...args)

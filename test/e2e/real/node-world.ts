@@ -26,7 +26,7 @@ export const whyNoWeb = (): string | undefined =>
 export interface Versions {
   /** What runs on the nodes before, another one, and one that exits at once. */
   readonly kubelet: readonly [own: string, next: string, broken: string]
-  readonly containerd: readonly [own: string, next: string]
+  readonly containerd: readonly [own: string, next: string, broken: string]
 }
 
 export interface Permit {
@@ -62,6 +62,14 @@ export interface Job {
   }
 }
 
+/** What KubeNode writes into Nodes that it manages. */
+export interface NodeSeen {
+  readonly labels: object
+  readonly annotations: object
+  readonly taints: readonly object[]
+  readonly conditions: readonly string[]
+}
+
 export interface WebPod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string }
   readonly spec: { readonly nodeName: string }
@@ -76,7 +84,7 @@ export class NodeWorld {
   readonly #folder = mkdtempSync('/var/tmp/kn-real-nodes-')
   readonly installation: Installation
   readonly hosts: readonly KubeadmHost[]
-  versions: Versions = { kubelet: ['', '', ''], containerd: ['', ''] }
+  versions: Versions = { kubelet: ['', '', ''], containerd: ['', '', ''] }
 
   private constructor(installation: Installation) {
     this.installation = installation
@@ -157,6 +165,7 @@ export class NodeWorld {
     const config = `${own('config.toml', `${CONTAINERD_CONFIG}# declared in git\n`)}=/etc/containerd/config.toml`
     const [old = '', young = old] = debFiles('bookworm', 'containerd').slice(-2)
     const runtime = ['--recipe', 'containerd', '--file', config]
+    const unreadable = `${own('unreadable.toml', 'version = 2\nroot = 2\n')}=/etc/containerd/config.toml`
     const [, number = ''] = /v(\d+\.\d+\.\d+)/.exec(execFileSync(kubelet, ['--version'], { encoding: 'utf8' })) ?? []
     const settings = `${own('default', 'KUBELET_EXTRA_ARGS=--v=1\n')}=/etc/default/kubelet`
     mkdirSync(join(this.#folder, 'broken'))
@@ -176,6 +185,7 @@ export class NodeWorld {
         young === old
           ? await made('from-deb', old, ...runtime, '--as', '1.6.20+again')
           : await made('from-deb', young, ...runtime),
+        await made('from-deb', old, '--recipe', 'containerd', '--file', unreadable, '--as', '1.6.20+unreadable'),
       ],
     }
   }
@@ -268,6 +278,25 @@ export class NodeWorld {
 
   webUrl({ status }: WebPod): string {
     return `http://${status.podIP}:${WEB_PORT}/etc/hostname`
+  }
+
+  async node(name: string): Promise<NodeSeen> {
+    const { metadata, spec, status } = await this.kubectl.json<{
+      readonly metadata: Pick<NodeSeen, 'labels' | 'annotations'>
+      readonly spec: { readonly taints?: readonly object[] }
+      readonly status: { readonly conditions: readonly { readonly type: string }[] }
+    }>(`get node ${name}`)
+    const { labels, annotations } = metadata
+    return { labels, annotations, taints: spec.taints ?? [], conditions: status.conditions.map((c) => c.type).sort() }
+  }
+
+  /** A revision of the component is blocked: it failed. */
+  async blocked(component: string): Promise<void> {
+    const path = 'jsonpath={.status.revisions.blocked}'
+    await this.settled(`a failed ${component}`, async () => {
+      const { out } = await this.kubectl.run('get machinecomponentset nodes -o', [path])
+      return out.includes(component) ? true : undefined
+    })
   }
 
   permits(): Promise<readonly Permit[]> {
