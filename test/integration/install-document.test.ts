@@ -1,18 +1,14 @@
 // Every command of docs/install.md, in order, against an embedded server: with the settings, charts and texts that are shipped.
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { deploymentType } from '#cli/install/observe.ts'
-import { chapterOf, differenceOf } from '#test/support/tools/page.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 
 const DOCUMENT = 'docs/install.md'
-const BIN = join(import.meta.dirname, '../../bin')
 let world: InstallWorld
 let folder = ''
 let answers: string[] = []
@@ -115,22 +111,6 @@ test('wrong input is refused before anything is written', async () => {
   expect((await world.admin.list(coreKind('Namespace'))).items.map((n) => n.metadata.name)).not.toContain(
     'kubenode-system',
   )
-})
-
-test('three in the morning: the Defender is away, and the two commands say so', async () => {
-  expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
-  const namespace = 'kubenode-system'
-  await world.admin.delete(deploymentType, { namespace, name: 'kubenode-defender' })
-  const pods = coreKind('Pod')
-  const labelSelector = 'app.kubernetes.io/component=defender'
-  const found = await world.admin.list(pods, { namespace, labelSelector })
-  for (const { metadata } of found.items) await world.admin.delete(pods, { namespace, name: metadata.name ?? '' })
-  const [block] = chapterOf('docs/three-in-the-morning.md', 'The Defender is away')
-  const { stdout } = spawnSync('bash', ['-c', `exec 2>&1; ${block?.commands ?? 'false'}`], {
-    encoding: 'utf8',
-    env: { ...process.env, PATH: `${BIN}:${process.env['PATH']}`, KUBECONFIG: world.server.kubeconfig },
-  })
-  expect(differenceOf(block?.shows ?? '', stdout)).toBeUndefined()
 })
 
 test('an uninstall that was ended asks for the same name, also once the settings are deleted', async () => {
