@@ -64,6 +64,9 @@ test(
     expect(await stages()).toBe('test Succeeded, pre Succeeded, prod Succeeded, ')
     const versions = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
     expect(versions).toContain('machinecomponent.kubenode.io/beacon.1.1.0')
+    // The Defender there may do its work: only it writes the ledger.
+    const ledger = `kubectl --kubeconfig ${own} get defenderledgers.kubenode.io cluster -o name`
+    expect(await runs(ledger)).toContain('defenderledger')
     await runs(takeOut)
     expect(await stages()).toBe('test Succeeded, pre Skipped, prod Succeeded, ')
     const left = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
