@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
-import { tarOf, type TarEntry } from '#test/doubles/node/tar.ts'
+import { paxOf, tarOf, type TarEntry } from '#test/doubles/node/tar.ts'
 import { readTar, type TarLimits } from './tar.ts'
 
 const LIMITS: TarLimits = { entries: 50, bytes: 100_000 }
@@ -48,6 +48,20 @@ test('files and folders come out as they went in, however the stream is cut', as
   for (const chunk of [1, 511, 512, 513, 100_000]) expect(await unpacked(bytes, { chunk })).toEqual(want)
 })
 
+test('a long path comes from the extended header before its entry, and only for that one', async () => {
+  const [folder, long] = ['d'.repeat(150), `${'é'.repeat(120)}/x`]
+  const bytes = tarOf([
+    paxOf(`path=${folder}/`, 'mtime=0'),
+    { name: 'cut', type: '5', mode: 0o755 },
+    paxOf(`path=${long}`, 'size=1'),
+    // Cut within a character, as it happens.
+    { name: 'x', content: 'y', patch: (h) => h.writeUInt8(0xc3, 0) },
+    { name: 'short', content: 'z' },
+  ])
+  for (const chunk of [1, 511, 100_000])
+    expect(await unpacked(bytes, { chunk })).toEqual({ [`${folder}/`]: '', [long]: '644 y', short: '644 z' })
+})
+
 const file = (name: string, more: Partial<TarEntry> = {}): TarEntry => ({ name, content: 'x', ...more })
 
 const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegExp][] = [
@@ -71,7 +85,27 @@ const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegEx
   ['a pipe', [{ name: 'd', type: '6' }], /no regular file/],
   ['a sparse file', [{ name: 'd', type: 'S' }], /no regular file/],
   ['a contiguous file', [{ name: 'd', type: '7' }], /no regular file/],
-  ['an extended header', [file('x', { type: 'x', content: '20 path=../evil\n' })], /no regular file/],
+  ['an extended header without an entry', [paxOf('path=a')], /truncated in an extended header|checksum/],
+  ['two extended headers for one entry', [paxOf('path=a'), paxOf('path=b'), file('c')], /followed by another one/],
+  ['an extended path that climbs', [paxOf('path=../evil'), file('a')], /no plain relative path/],
+  ['an extended path that is empty', [paxOf('path='), file('a')], /an extended header says "path="/],
+  ['an extended path with a NUL', [paxOf('path=a\0b'), file('a')], /an extended header says/],
+  ['two extended paths', [paxOf('path=a', 'path=b'), file('a')], /says "path" twice/],
+  ['an extended size that differs', [paxOf('path=a', 'size=9'), file('a')], /two sizes/],
+  ['an extended link target', [paxOf('linkpath=/etc/passwd'), file('a')], /says "linkpath=/],
+  ['an extended owner', [paxOf('uid=0'), file('a')], /says "uid=0"/],
+  ['a sparse file in an extended header', [paxOf('GNU.sparse.name=a'), file('a')], /says "GNU.sparse/],
+  ['the same extended name twice', [paxOf('path=a'), file('x'), paxOf('path=A'), file('y')], /appears twice/],
+  ['an empty extended header', [{ name: 'x', type: 'x' }, file('a')], /has 0 bytes/],
+  ['a huge extended header', [paxOf(`path=${'a'.repeat(9_000)}`), file('a')], /at most 8192/],
+  ['a record with a wrong length', [{ name: 'x', type: 'x', content: '20 path=../evil\n' }, file('a')], /damaged/],
+  ['a record that is longer than all', [{ name: 'x', type: 'x', content: '99999 path=a\n' }, file('a')], /damaged/],
+  ['a record without its line end', [{ name: 'x', type: 'x', content: '9 path=ab' }, file('a')], /damaged/],
+  [
+    'an extended name that is no UTF-8',
+    [{ name: 'x', type: 'x', content: Buffer.from('3320706174683dff0a', 'hex') }, file('a')],
+    /damaged|UTF-8/,
+  ],
   ['a global extended header', [file('x', { type: 'g' })], /no regular file/],
   ['a long name of GNU', [file('x', { type: 'L' })], /no regular file/],
   ['a set-user-id bit', [file('a', { mode: 0o4755 })], /set-id or sticky/],

@@ -1,4 +1,4 @@
-// Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Anything it does not understand refuses the whole archive,
+// Reads a tar by an allow-list: regular files and folders with plain names, long ones in an extended header (pax), nothing else. Anything it does not understand refuses the whole archive,
 // before any byte of that entry was written; nothing is skipped, sanitized or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
@@ -28,6 +28,8 @@ export const ARCHIVE_LIMITS: TarLimits = { entries: 100_000, bytes: 16 * 2 ** 30
 const BLOCK = 512
 const MAX_PATH = 1_024
 const MAX_DEPTH = 32
+/** The longest path in the longest encoding, its time, and a size. */
+const MAX_EXTENDED_BYTES = 8 * 1_024
 /** Tar fills its last record with zeros; the largest that it writes has 1 MiB. */
 const MAX_AFTER_END = 1024 * 1024
 
@@ -48,7 +50,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, 
     const block = await input.exactly(BLOCK)
     if (block === undefined) throw tarRefused('the end-of-archive marker is missing')
     if (isZero(block)) break
-    const header = parseHeader(block)
+    const header = await headerAfter(input, block)
     seen.add(header)
     bytes += header.size
     if (bytes > limits.bytes) throw tarRefused(`its files exceed ${limits.bytes} bytes`)
@@ -61,6 +63,58 @@ export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, 
     if (!isZero(rest)) throw tarRefused('data follows the end-of-archive marker')
     if (after > MAX_AFTER_END) throw tarRefused(`more than ${MAX_AFTER_END} bytes follow the end-of-archive marker`)
   }
+}
+
+/** A path without room in a header is in an extended one before it: of the next entry, and never of all that follow. */
+async function headerAfter(input: Blocks, block: Buffer): Promise<Header> {
+  const first = parseHeader(block)
+  if (first.kind !== 'Extended') return checkedHeader(first)
+  if (first.size === 0 || first.size > MAX_EXTENDED_BYTES)
+    throw tarRefused(`an extended header has ${first.size} bytes, at most ${MAX_EXTENDED_BYTES}`)
+  const bytes = await input.exactly(Math.ceil(first.size / BLOCK) * BLOCK)
+  const next = await input.exactly(BLOCK)
+  if (bytes === undefined || next === undefined) throw tarRefused('it is truncated in an extended header')
+  if (!isZero(bytes.subarray(first.size))) throw tarRefused('an extended header has data after its end')
+  const extended = extendedOf(bytes.subarray(0, first.size))
+  const header = parseHeader(next, extended.get('path'))
+  const size = extended.get('size')
+  // Two sizes: each reader would see another entry.
+  if (size !== undefined && size !== String(header.size)) throw tarRefused('an entry has two sizes')
+  return checkedHeader(header)
+}
+
+const checkedHeader = ({ kind, path, ...rest }: RawHeader): Header => {
+  if (kind === 'Extended') throw tarRefused('an extended header is followed by another one')
+  return { kind, path: checkedPath(path, kind), ...rest }
+}
+
+/** What may be said there; every other word could change what another reader sees. */
+const EXTENDED = new Map([
+  ['path', /^[^\0]+$/],
+  ['size', /^\d{1,15}$/],
+  ['mtime', /^\d{1,12}(?:\.\d{1,9})?$/],
+])
+
+/** Records `LENGTH KEY=VALUE\n`, each word once; the length counts the whole record. */
+function extendedOf(bytes: Buffer): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (let at = 0; at < bytes.length;) {
+    const digits = /^([1-9]\d{0,4}) /.exec(bytes.toString('latin1', at, at + 6))?.[1]
+    const length = Number(digits ?? 0)
+    const record = bytes.subarray(at, at + length)
+    const equals = record.indexOf('=')
+    if (digits === undefined || record.length < length || equals < 0 || record.at(-1) !== 0x0a)
+      throw tarRefused('an extended header is damaged')
+    const key = record.toString('latin1', digits.length + 1, equals)
+    const raw = record.subarray(equals + 1, -1)
+    const value = raw.toString('utf8')
+    if (!Buffer.from(value).equals(raw)) throw tarRefused('a name is not UTF-8')
+    if (EXTENDED.get(key)?.test(value) !== true) throw tarRefused(`an extended header says ${shown(`${key}=${value}`)}`)
+    if (found.has(key)) throw tarRefused(`an extended header says ${shown(key)} twice`)
+    found.set(key, value)
+    at += length
+  }
+  return found
 }
 
 async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSink): Promise<void> {
@@ -88,7 +142,12 @@ function isZero(bytes: Buffer): boolean {
   return true
 }
 
-function parseHeader(block: Buffer): Header {
+interface RawHeader extends Omit<Header, 'kind'> {
+  readonly kind: Header['kind'] | 'Extended'
+}
+
+/** `path`: in place of the one in the header, which may be cut within a character. Not checked yet. */
+function parseHeader(block: Buffer, extendedPath?: string): RawHeader {
   if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
   const sum = octal(block, 148, 8, 'checksum')
   // The checksum counts its own eight bytes as spaces.
@@ -96,19 +155,22 @@ function parseHeader(block: Buffer): Header {
   if (sum !== real) throw tarRefused('a header has a wrong checksum')
   if (block.toString('latin1', 257, 262) !== 'ustar') throw tarRefused('it is not a ustar archive')
   const type = String.fromCharCode(block[156] ?? 0)
-  const prefix = text(block, 345, 155)
-  const name = text(block, 0, 100)
-  const path = prefix === '' ? name : `${prefix}/${name}`
-  if (type !== '0' && type !== '\0' && type !== '5')
+  const path = extendedPath ?? (type === 'x' ? '' : headerPath(block))
+  if (type !== 'x' && type !== '0' && type !== '\0' && type !== '5')
     throw tarRefused(`${shown(path)} is no regular file and no folder (type ${shown(type)})`)
-  const kind = type === '5' ? 'Folder' : 'File'
+  const kind = type === 'x' ? 'Extended' : type === '5' ? 'Folder' : 'File'
   const size = octal(block, 124, 12, 'size')
   if (kind === 'Folder' && size !== 0) throw tarRefused(`the folder ${shown(path)} has a non-zero size`)
   if (text(block, 157, 100) !== '') throw tarRefused(`${shown(path)} has a link target`)
   const mode = octal(block, 100, 8, 'mode')
   if ((mode & 0o7000) !== 0) throw tarRefused(`${shown(path)} has a set-id or sticky bit`)
   for (const [what, at, length] of UNUSED_NUMBERS) requireNumber(block, at, length, what)
-  return { path: checkedPath(path, kind), kind, mode: mode & 0o777, size }
+  return { path, kind, mode: mode & 0o777, size }
+}
+
+function headerPath(block: Buffer): string {
+  const [prefix, name] = [text(block, 345, 155), text(block, 0, 100)]
+  return prefix === '' ? name : `${prefix}/${name}`
 }
 
 /** Fields not used here must still be valid: another reader could skip the entry because of a bad number, and unpack less than we do. */

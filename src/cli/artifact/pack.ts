@@ -1,4 +1,4 @@
-// Packs a folder into a plain tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
+// Packs a folder into a tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
 // Invariant: an archive is kept only after the agent's own reader has read it back and found exactly the folder.
 import { createHash } from 'node:crypto'
 import { type Stats, createReadStream, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -99,15 +99,15 @@ async function writeTar(cwd: string, entries: readonly Entry[], file: string): P
     cwd,
     // The checked content is what is packed: nothing is read a second time.
     statCache: new Map(entries.map(({ path, stat }) => [join(cwd, path), stat])),
-    // No owner, no device numbers, no extended headers, one time for all: differences between machines are left out.
+    // No owner, no device numbers, one time for all: differences between machines are left out. Only a path without room in a header gets an extended one.
     portable: true,
-    noPax: true,
     noDirRecurse: true,
     // Paths were checked; `C:x` is a name.
     preservePaths: true,
     mtime: new Date(0),
   })
   const hash = createHash('sha256')
+  const clearDots = dotPrefixes()
   let size = 0
   // Created exclusively: a link at this path is not written through.
   const out = await open(file, 'wx')
@@ -115,6 +115,7 @@ async function writeTar(cwd: string, entries: readonly Entry[], file: string): P
     for (const { path } of entries) pack.add(path)
     pack.end()
     for await (const chunk of pack) {
+      clearDots(chunk)
       hash.update(chunk)
       size += chunk.length
       await out.writeFile(chunk)
@@ -125,7 +126,45 @@ async function writeTar(cwd: string, entries: readonly Entry[], file: string): P
   return { sha256: hash.digest('hex'), size }
 }
 
-/** Names were checked before, so a changed one did not fit: a tar has room for 100 bytes of name and 155 of folders. */
+const BLOCK = 512
+const FULL_NAME = 100
+const SIZE_AT = 124
+const SUM_AT = 148
+const PREFIX_AT = 345
+
+/**
+ * The library writes a name of exactly 100 bytes, without folders, into the folder `.`: another name for readers that compare names. Content is counted and
+ * passed over, since it may look like a header.
+ */
+function dotPrefixes(): (chunk: Buffer) => void {
+  let content = 0
+  return (chunk) => {
+    for (let at = 0; at < chunk.length;) {
+      const passed = Math.min(content, chunk.length - at)
+      content -= passed
+      at += passed
+      if (at >= chunk.length) return
+      const header = chunk.subarray(at, at + BLOCK)
+      if (header.length < BLOCK) throw tarRefused('a header was not written whole')
+      clearDotPrefix(header)
+      content = Math.ceil((octalAt(header, SIZE_AT, 12) || 0) / BLOCK) * BLOCK
+      at += BLOCK
+    }
+  }
+}
+
+const octalAt = (header: Buffer, at: number, length: number): number =>
+  Number.parseInt(header.toString('latin1', at, at + length), 8)
+
+function clearDotPrefix(header: Buffer): void {
+  const isDot = header[PREFIX_AT] === 0x2e && header[PREFIX_AT + 1] === 0
+  if (!isDot || header[FULL_NAME - 1] === 0) return
+  header[PREFIX_AT] = 0
+  const sum = octalAt(header, SUM_AT, 8) - 0x2e
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT, 'latin1')
+}
+
+/** Whatever the library wrote, agents must find exactly the folder. */
 async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
   let at = 0
   const isNext = (path: string, isFile: boolean, size: number): boolean => {
@@ -135,20 +174,14 @@ async function requireReadable(file: string, entries: readonly Entry[]): Promise
     return isSame
   }
   const unlike = () => tarRefused('it is not what was packed')
-  try {
-    await readTar(createReadStream(file), ARCHIVE_LIMITS, {
-      folder: async (path) => {
-        if (!isNext(path, false, 0)) throw unlike()
-      },
-      file: async (path, _mode, size) => {
-        if (!isNext(path, true, size)) throw unlike()
-        return { write: async () => undefined, end: async () => undefined }
-      },
-    })
-    if (at < entries.length) throw unlike()
-  } catch (e) {
-    const lost = entries[at]
-    if (lost === undefined) throw e
-    throw tarRefused(`the path ${JSON.stringify(lost.path)} is too long for a tar`)
-  }
+  await readTar(createReadStream(file), ARCHIVE_LIMITS, {
+    folder: async (path) => {
+      if (!isNext(path, false, 0)) throw unlike()
+    },
+    file: async (path, _mode, size) => {
+      if (!isNext(path, true, size)) throw unlike()
+      return { write: async () => undefined, end: async () => undefined }
+    },
+  })
+  if (at < entries.length) throw unlike()
 }

@@ -13,6 +13,21 @@ export interface TarEntry {
   readonly checksum?: number
 }
 
+/** An extended header with these records, for the entry that follows. */
+export const paxOf = (...records: readonly string[]): TarEntry => ({
+  name: 'pax',
+  type: 'x',
+  content: Buffer.concat(records.map(recordOf)),
+})
+
+/** The length counts its own digits. */
+function recordOf(text: string): Buffer {
+  const rest = Buffer.from(` ${text}\n`)
+  let length = rest.length
+  while (String(length).length + rest.length !== length) length = String(length).length + rest.length
+  return Buffer.concat([Buffer.from(String(length)), rest])
+}
+
 const BLOCK = 512
 
 export function tarOf(entries: readonly TarEntry[], { end = true } = {}): Buffer {
