@@ -51,7 +51,9 @@ interface Host {
 
 /** As kubeadm and a distribution leave it. */
 async function host({ config = 'declared', program = 'kubelet 1.36.2' }: Host = {}): Promise<MemoryFiles> {
-  const files = new MemoryFiles()
+  // Each write has a time of its own.
+  let now = 1_000
+  const files = new MemoryFiles({ now: () => now++ })
   const put = async (path: string, content: string, mode: number, owner: { uid: number; gid: number }) => {
     await files.makeFolder(`/node/root${path.slice(0, path.lastIndexOf('/'))}`)
     const writer = await files.create(`/node/root${path}`, mode, owner)
@@ -100,7 +102,8 @@ async function tree(files: MemoryFiles, folder = '/node/root'): Promise<Record<s
     if (stat?.kind === 'Directory') Object.assign(found, { [path]: 'folder' }, await tree(files, path))
     else {
       const content = (await files.readLink(path)) ?? (await files.read(path))?.toString()
-      found[path] = `${stat?.kind} ${stat?.mode.toString(8)} ${JSON.stringify(stat?.owner)} ${content}`
+      found[path] =
+        `${stat?.kind} ${stat?.mode.toString(8)} ${JSON.stringify(stat?.owner)} ${stat?.modifiedMs} ${content}`
     }
   }
   return found

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
+import { digestOf } from '../files/digest.ts'
 import { PARTIAL } from '../files/durable.ts'
 import type { Files, Owner } from '../files/port.ts'
 
@@ -25,6 +26,20 @@ export async function copyFile(files: Files, from: string, to: string, as: CopyA
   await files.rename(partial, to)
   await files.syncFolder(dirname(to))
   return sha256
+}
+
+/** As `copyFile`, with times and extended attributes, or a link as it is. False where the medium has no such copies: then nothing is in place. */
+export async function copyWhole(files: Files, from: string, to: string, sha256?: string): Promise<boolean> {
+  const partial = `${to}${PARTIAL}`
+  await files.remove(partial)
+  if ((await files.copyWhole?.(from, partial)) !== true) return false
+  if (sha256 !== undefined && (await digestOf(files, partial)) !== sha256) {
+    await files.remove(partial)
+    throw new KubeNodeError(agentErrors.KN8070({ path: to }))
+  }
+  await files.rename(partial, to)
+  await files.syncFolder(dirname(to))
+  return true
 }
 
 async function writeCopy(files: Files, from: string, to: string, { mode, owner }: CopyAs): Promise<string> {

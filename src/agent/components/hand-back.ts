@@ -5,7 +5,7 @@ import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import { digestOf } from '../files/digest.ts'
 import { onNode, slotFolder } from '../node-dir.ts'
 import type { Processes } from '../supervise/port.ts'
-import { copyFile, copyTree } from './copy.ts'
+import { copyFile, copyTree, copyWhole } from './copy.ts'
 import {
   dropKept,
   isOurLink,
@@ -71,6 +71,10 @@ export async function restorePath(
 
 async function putBack({ files, dir }: KeptDeps, component: string, original: Original): Promise<void> {
   const path = onNode(dir, original.path)
+  if (original.kind !== 'Absent' && original.isWhole === true) {
+    const sha256 = original.kind === 'File' ? original.sha256 : undefined
+    if (await copyWhole(files, keptContent(dir, component, original), path, sha256)) return
+  }
   switch (original.kind) {
     case 'Absent':
       return removeDurably(files, path)

@@ -1,14 +1,16 @@
 // The originals of a component: what was at each of its paths, and the state of its unit, before it was adopted. On the disk, and listed in one journal,
 // before the first link replaces them.
+import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { type KnownDigests, digestOf } from '../files/digest.ts'
 import { makeFolderDurably, readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files, Owner } from '../files/port.ts'
 import { currentLink, keptFile, keptFolder, onNode, type NodeDir } from '../node-dir.ts'
-import { copyFile } from './copy.ts'
+import { copyFile, copyWhole } from './copy.ts'
 import type { NodeLink } from './layout.ts'
 
+/** `isWhole`: kept with times and extended attributes, in a copy of its own. */
 export interface OriginalFile {
   readonly kind: 'File'
   readonly path: string
@@ -16,6 +18,7 @@ export interface OriginalFile {
   readonly owner?: Owner
   readonly size: number
   readonly sha256: string
+  readonly isWhole?: true
 }
 
 interface OriginalLink {
@@ -25,6 +28,7 @@ interface OriginalLink {
   readonly owner?: Owner
   /** Of the file that it led to. */
   readonly sha256?: string
+  readonly isWhole?: true
 }
 
 export type Original = OriginalFile | OriginalLink | { readonly kind: 'Absent'; readonly path: string }
@@ -103,9 +107,16 @@ export async function dropKept({ files, dir }: KeptDeps, component: string): Pro
 export const isAdopted = (kept: Kept | undefined): boolean =>
   kept !== undefined && (kept.unit !== undefined || kept.originals.some((o) => o.kind !== 'Absent'))
 
-/** Named by its content: the same file is kept once, and another one never replaces it. */
-export const keptContent = (dir: NodeDir, component: string, { sha256 }: OriginalFile): string =>
-  join(keptFolder(dir, component), sha256)
+/** Named by its content, so another one never replaces it; equal files with attributes of their own have copies of their own. */
+export const keptContent = (dir: NodeDir, component: string, original: OriginalFile | OriginalLink): string => {
+  const { path, isWhole } = original
+  const own = createHash('sha256').update(path).digest('hex').slice(0, OWN_CHARS)
+  const name =
+    original.kind === 'Link' ? `link-${own}` : isWhole === true ? `${original.sha256}-${own}` : original.sha256
+  return join(keptFolder(dir, component), name)
+}
+
+const OWN_CHARS = 16
 
 /** What is at a path now; undefined for a folder or a device, which is never replaced. */
 export async function originalAt(deps: KeptDeps, path: string): Promise<Original | undefined> {
@@ -143,9 +154,8 @@ export async function keepOriginals(
     if (await isOurLink(deps, component, path)) continue
     const now = await originalAt(deps, path)
     if (now === undefined || isLeft(before, now)) continue
-    originals.set(path, now)
+    originals.set(path, now.kind === 'Absent' ? now : await keepContent(deps, component, now))
     for (const folder of await missingFolders(deps, dirname(path))) folders.add(folder)
-    if (now.kind === 'File') await keepContent(deps, component, now)
   }
   const kept: Kept = {
     ...before,
@@ -166,12 +176,23 @@ export async function keepOriginals(
 export const isLeft = (kept: Kept | undefined, now: Original): boolean =>
   now.kind === 'File' && kept?.left?.some((l) => l.path === now.path && l.sha256 === now.sha256) === true
 
-async function keepContent(deps: KeptDeps, component: string, original: OriginalFile): Promise<void> {
+/** Answers with what was kept: whole where the medium can, else content, mode and owner. */
+async function keepContent<T extends OriginalFile | OriginalLink>(
+  deps: KeptDeps,
+  component: string,
+  original: T,
+): Promise<T> {
   const { files, dir } = deps
-  const to = keptContent(dir, component, original)
-  if ((await files.stat(to)) !== undefined && (await digestOf(files, to)) === original.sha256) return
+  const from = onNode(dir, original.path)
+  const whole: T = { ...original, isWhole: true }
   await makeFolderDurably(files, keptFolder(dir, component))
-  await copyFile(files, onNode(dir, original.path), to, { mode: 0o600, sha256: original.sha256 })
+  const sha256 = original.kind === 'File' ? original.sha256 : undefined
+  if (await copyWhole(files, from, keptContent(dir, component, whole), sha256)) return whole
+  if (original.kind === 'Link') return original
+  const to = keptContent(dir, component, original)
+  if ((await files.stat(to)) === undefined || (await digestOf(files, to)) !== original.sha256)
+    await copyFile(files, from, to, { mode: 0o600, sha256: original.sha256 })
+  return original
 }
 
 async function missingFolders({ files, dir }: KeptDeps, folder: string): Promise<readonly string[]> {

@@ -37,6 +37,11 @@ export interface Files {
   makeFolder(path: string): Promise<void>
   /** A new file; an existing one is refused. Without an owner it belongs to the agent. */
   create(path: string, mode: number, owner?: Owner): Promise<FileWriter>
+  /**
+   * A file or a link under a new name with all that the medium knows of it: content, mode, owner, times, and extended attributes such as capabilities, labels and
+   * access lists; synced. False, and nothing made, where that is impossible.
+   */
+  copyWhole?(from: string, to: string): Promise<boolean>
   /** Appends to an existing file. Absent where that is impossible: the file is then written again. */
   append?(path: string): Promise<FileWriter>
   link(path: string, target: string, owner?: Owner): Promise<void>

@@ -139,6 +139,24 @@ export class MemoryFiles implements Files {
     return this.#writer(node)
   }
 
+  async copyWhole(from: string, to: string): Promise<boolean> {
+    const node = this.#find(from)
+    if (node === undefined || node.kind === 'Directory') return false
+    const { parent, name } = this.#place(to)
+    if (parent.entries.has(name)) throw refused('copy to', to, 'already exists')
+    // Its name may be there before its content is.
+    this.#change()
+    if (node.kind === 'Link') {
+      parent.entries.set(name, { ...node })
+      return true
+    }
+    const made: FileNode = { ...node, durable: Buffer.alloc(0) }
+    parent.entries.set(name, made)
+    this.#change()
+    made.durable = made.data
+    return true
+  }
+
   async append(path: string): Promise<FileWriter> {
     const node = this.#follow(path)
     if (node?.kind !== 'File') throw refused('append to', path, 'not a file')
