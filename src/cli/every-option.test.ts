@@ -52,6 +52,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--dry-run': true,
   '--dry-run [where]': 'server',
   '--even-if-absent': true,
+  '--exec <command>': '/usr/bin/lamp',
   '--expires <time>': '2027-01-01T00:00:00Z',
   '--export': true,
   '-f, --follow': true,

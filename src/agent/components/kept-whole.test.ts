@@ -8,6 +8,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -54,6 +55,7 @@ async function adoptedAndBack(...paths: readonly string[]): Promise<void> {
   const links = paths.map((path) => ({ path, inSlot: 'x' }))
   await keepOriginals(deps, 'kubelet', links as never, undefined)
   const kept = await readKept(deps, 'kubelet')
+  expect(statSync(join(dir.state, 'kept/kubelet')).mode & 0o777).toBe(0o700)
   for (const path of paths) {
     rmSync(onNode(dir, path))
     symlinkSync(`${currentLink(dir, 'kubelet')}/x`, onNode(dir, path))

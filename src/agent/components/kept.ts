@@ -117,6 +117,8 @@ export const keptContent = (dir: NodeDir, component: string, original: OriginalF
 }
 
 const OWN_CHARS = 16
+/** Of the folder: a program that runs as another user is kept with that right, and no user may run the copy. */
+const PRIVATE = 0o700
 
 /** What is at a path now; undefined for a folder or a device, which is never replaced. */
 export async function originalAt(deps: KeptDeps, path: string): Promise<Original | undefined> {
@@ -166,7 +168,7 @@ export async function keepOriginals(
     ...(before?.unit === undefined && unit !== undefined && { unit }),
   }
   if (JSON.stringify(kept) !== JSON.stringify(before)) {
-    await makeFolderDurably(files, keptFolder(dir, component))
+    await makeFolderDurably(files, keptFolder(dir, component), PRIVATE)
     await writeKept(deps, kept)
   }
   return kept
@@ -185,7 +187,7 @@ async function keepContent<T extends OriginalFile | OriginalLink>(
   const { files, dir } = deps
   const from = onNode(dir, original.path)
   const whole: T = { ...original, isWhole: true }
-  await makeFolderDurably(files, keptFolder(dir, component))
+  await makeFolderDurably(files, keptFolder(dir, component), PRIVATE)
   const sha256 = original.kind === 'File' ? original.sha256 : undefined
   if (await copyWhole(files, from, keptContent(dir, component, whole), sha256)) return whole
   if (original.kind === 'Link') return original

@@ -109,8 +109,8 @@ function extendedOf(bytes: Buffer): ReadonlyMap<string, string> {
     const raw = record.subarray(equals + 1, -1)
     const value = raw.toString('utf8')
     if (!Buffer.from(value).equals(raw)) throw tarRefused('a name is not UTF-8')
-    if (EXTENDED.get(key)?.test(value) !== true) throw tarRefused(`an extended header says ${shown(`${key}=${value}`)}`)
-    if (found.has(key)) throw tarRefused(`an extended header says ${shown(key)} twice`)
+    if (EXTENDED.get(key)?.test(value) !== true) throw tarRefused(`an extended header has ${shown(`${key}=${value}`)}`)
+    if (found.has(key)) throw tarRefused(`an extended header has ${shown(key)} twice`)
     found.set(key, value)
     at += length
   }

@@ -42,11 +42,11 @@ export async function removeDurably(files: Files, path: string): Promise<void> {
 }
 
 /** Each folder that had to be made is entered durably in the one above it. */
-export async function makeFolderDurably(files: Files, path: string): Promise<void> {
+export async function makeFolderDurably(files: Files, path: string, mode?: number): Promise<void> {
   const missing: string[] = []
   for (let at = path; (await files.stat(at)) === undefined && at !== dirname(at); at = dirname(at)) missing.unshift(at)
   for (const one of missing) {
-    await files.makeFolder(one)
+    await files.makeFolder(one, mode)
     await files.syncFolder(dirname(one))
   }
 }

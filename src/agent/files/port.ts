@@ -33,8 +33,8 @@ export interface Files {
   /** Names, sorted. */
   list(path: string): Promise<readonly string[]>
   readLink(path: string): Promise<string | undefined>
-  /** With all folders above it. */
-  makeFolder(path: string): Promise<void>
+  /** With all folders above it; `mode` is that of those that are made. */
+  makeFolder(path: string, mode?: number): Promise<void>
   /** A new file; an existing one is refused. Without an owner it belongs to the agent. */
   create(path: string, mode: number, owner?: Owner): Promise<FileWriter>
   /**

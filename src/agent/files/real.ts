@@ -81,8 +81,8 @@ export const realFiles: Files = {
     return s?.isSymbolicLink() === true ? await readlink(path) : undefined
   },
 
-  makeFolder: async (path) => {
-    await mkdir(path, { recursive: true })
+  makeFolder: async (path, mode) => {
+    await mkdir(path, { recursive: true, ...(mode !== undefined && { mode }) })
   },
 
   async create(path, mode, owner) {
@@ -99,7 +99,7 @@ export const realFiles: Files = {
       return false
     }
     if ((await lstat(to)).isSymbolicLink()) return true
-    // Opened for reading: nobody may be allowed to write it.
+    // Opened for reading: it may be closed to every writer.
     const handle = await open(to, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       await handle.sync()

@@ -16,6 +16,7 @@ interface Flags {
   readonly leave: readonly string[]
   readonly file: readonly string[]
   readonly unit?: string
+  readonly exec?: string
   readonly requires: readonly string[]
   readonly statements: string
   readonly artifacts: string
@@ -48,6 +49,7 @@ async function make(kind: SourceKind, path: string, flags: Flags, io: Io): Promi
           return { to: absolute('--file', to), text: readText(at(from), 'file') }
         }),
         unit: flags.unit,
+        exec: flags.exec === undefined ? undefined : execOf(flags.exec),
       },
       component: flags.component,
       version: flags.as,
@@ -108,6 +110,14 @@ function absolute(option: string, path: string): string {
   return path
 }
 
+/** Words without quotes: what needs a shell is a script. */
+function execOf(text: string): readonly [string, ...string[]] {
+  const [program = '', ...args] = text.trim().split(/\s+/)
+  if (/["'\\$`;&|<>]/.test(text))
+    throw wrong('--exec', text, 'a program and its arguments without quotes and other signs of a shell, or a script')
+  return [absolute('--exec', program), ...args]
+}
+
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
 
 const KINDS: readonly (readonly [SourceKind, string, string])[] = [
@@ -143,6 +153,10 @@ export function registerFrom(artifact: Command, io: Io, recipes: readonly string
       .option('--leave <target>', 'a path on hosts that is not to be installed, or a folder; repeat it', collect, [])
       .option('--file <file=target>', 'a file of yours for hosts, in place of the one in it; repeat it', collect, [])
       .option('--unit <name>', 'its service when it has several, or none')
+      .option(
+        '--exec <command>',
+        'without a unit: the program that runs as its service, by its path on hosts, and arguments',
+      )
       .option('--requires <component=range>', 'a component that must be on the machine first; repeat it', collect, [])
       .option('--statements <dir>', 'folder for the MachineComponent (JSON)', 'fleet/components')
       .option('--artifacts <dir>', 'folder for the archive that agents download', 'artifacts')

@@ -31,6 +31,8 @@ export interface Wishes {
   readonly files: readonly { readonly to: string; readonly text: string }[]
   /** The service, when there are several. */
   readonly unit: string | undefined
+  /** What runs as the service of a download without units: a path on hosts, and its arguments. */
+  readonly exec: readonly [program: string, ...args: string[]] | undefined
 }
 
 export interface Choice {
@@ -44,6 +46,8 @@ export interface Choice {
 export type Chosen = { readonly ok: true; readonly choice: Choice } | { readonly ok: false; readonly problem: string }
 
 const UNITS = '/etc/systemd/system'
+/** Of programs, for an error. */
+const MAX_NAMED = 5
 const UNIT_FOLDER = /^\/(?:usr\/)?lib\/systemd\/system\//
 const UNIT_TYPE = /\.(?:service|socket|timer|path|target|mount|slice)$/
 /** What a package brings for people, shells and other programs of its distribution. */
@@ -80,9 +84,17 @@ export function chosenFrom(source: Source, wishes: Wishes): Chosen {
   for (const path of wishes.leaves)
     if (!dropBelow(found, path)) return { ok: false, problem: `it would not install ${path}` }
   if (found.programs.size === 0) return { ok: false, problem: missing(source, wishes) }
+  const [program] = wishes.exec ?? []
+  if (program !== undefined && unit.name !== undefined)
+    return { ok: false, problem: `its service is ${unit.name}: leave out --exec, or the unit with --unit none` }
+  if (program !== undefined && !found.programs.has(program))
+    return {
+      ok: false,
+      problem: `--exec names ${program}, and it installs ${[...found.programs.keys()].slice(0, MAX_NAMED).join(', ')}`,
+    }
   for (const script of source.says.scripts ?? [])
     found.left.push({ what: script, why: 'maintainer scripts are never run; read what they do' })
-  return { ok: true, choice: choiceOf(found, { unit: unit.name, says }, wishes.recipe) }
+  return { ok: true, choice: choiceOf(found, { unit: unit.name, says, exec: wishes.exec }, wishes.recipe) }
 }
 
 const missing = ({ kind }: Source, { recipe, takes }: Wishes): string =>
@@ -214,7 +226,7 @@ function dropBelow({ programs, texts }: Found, path: string): boolean {
 
 function choiceOf(
   { programs, texts, left }: Found,
-  { unit, says }: { readonly unit: string | undefined; readonly says: UnitSays | undefined },
+  { unit, says, exec }: Pick<Wishes, 'unit' | 'exec'> & { readonly says: UnitSays | undefined },
   recipe: Recipe | undefined,
 ): Choice {
   const yielding = recipe?.unit?.existing === 'Leave' ? `${UNITS}/${recipe.unit.name}` : undefined
@@ -224,7 +236,7 @@ function choiceOf(
     format: formatOf(path),
     template: text,
     // Without a service there is nothing to restart.
-    onChange: unit === undefined ? 'None' : 'Restart',
+    onChange: unit === undefined && exec === undefined ? 'None' : 'Restart',
     ...(path === yielding && { existing: 'Leave' as const }),
   }))
   const users = [...new Set([...(says?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
@@ -233,8 +245,7 @@ function choiceOf(
   return {
     programs: [...programs.values()].toSorted((a, b) => (a.to < b.to ? -1 : 1)),
     files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
-    service:
-      unit === undefined || says === undefined ? undefined : { unit, restart: says.restart, killMode: says.killMode },
+    service: serviceOf(unit, says, exec),
     // Does nothing where the account exists.
     hooks:
       users.length === 0
@@ -242,4 +253,11 @@ function choiceOf(
         : { preInstall: { command: ['/usr/bin/systemd-sysusers', '--inline', ...users.map((u) => `u ${u} -`)] } },
     left,
   }
+}
+
+function serviceOf(unit: string | undefined, says: UnitSays | undefined, exec: Wishes['exec']): Spec['service'] {
+  if (unit !== undefined && says !== undefined) return { unit, restart: says.restart, killMode: says.killMode }
+  const [program, ...args] = exec ?? []
+  // Hosts with systemd get a unit for it, others run it below the agent.
+  return program === undefined ? undefined : { exec: program, ...(args.length > 0 && { args }), restart: 'Always' }
 }

@@ -232,6 +232,30 @@ describe('a release archive', () => {
     expect(both.spec.artifacts?.map((a) => a.arch)).toEqual(['amd64', 'arm64'])
   })
 
+  const SCRIPT = ['--component', 'lamp', '--take', 'lamp-1.0.0=/usr/local/bin/lamp', '--exec'] as const
+  const script = (exec: string) => from('tar', Buffer.from('#!/bin/sh\nexec sleep 9\n'), 'lamp-1.0.0', ...SCRIPT, exec)
+
+  test.each([
+    ['/usr/local/bin/lamp --bright 7', { exec: '/usr/local/bin/lamp', args: ['--bright', '7'] }],
+    ['/usr/local/bin/lamp', { exec: '/usr/local/bin/lamp' }],
+  ])('--exec %j makes a script a service without a unit', async (exec, service) => {
+    const { code, out } = await script(exec)
+    expect([code, out]).toEqual([0, expect.stringContaining(`service   ${exec}: restart Always`)])
+    const { spec } = JSON.parse(readFileSync(at('fleet/lamp-1.0.0.json'), 'utf8')) as MachineComponentInput
+    expect(spec).toMatchObject({ service: { ...service, restart: 'Always' }, disruption: 'Restart' })
+    expect([spec.service?.unit, spec.probes]).toEqual([undefined, undefined])
+  })
+
+  test.each([
+    ['lamp', /--exec "lamp".*absolute path/],
+    ['/usr/local/bin/lamp "a b"', /without quotes/],
+    ['/usr/local/bin/lamp; reboot', /without quotes and other signs of a shell/],
+    ['/usr/bin/other', /--exec names \/usr\/bin\/other, and it installs \/usr\/local\/bin\/lamp/],
+  ])('--exec %j is refused', async (exec, why) => {
+    const { code, err } = await script(exec)
+    expect([code === 0, err]).toEqual([false, expect.stringMatching(why)])
+  })
+
   test('one program as it was downloaded, with a version that only the user knows', async () => {
     expect((await from('tar', elf(AMD64), 'kubelet', '--recipe', 'kubelet')).err).toMatch(/KN1132: .*--as VERSION/)
     const { out } = await from('tar', elf(AMD64), 'kubelet', '--recipe', 'kubelet', '--as', '1.36.2', '-o', 'json')

@@ -165,7 +165,7 @@ interface Parts {
 
 function specOf({ component, version, entry, choice, recipe, requires }: Parts): unknown {
   const { programs, files, service, hooks } = choice
-  const probes = recipe?.probes ?? (service === undefined ? [] : [{ name: 'unit', unit: { name: service.unit } }])
+  const probes = recipe?.probes ?? (service?.unit === undefined ? [] : [{ name: 'unit', unit: { name: service.unit } }])
   return {
     component,
     version,

@@ -28,7 +28,9 @@ function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[
     ...files.map(({ path, format }) => `  file      ${path} (${format})`),
     ...(service === undefined
       ? []
-      : [`  service   ${service.unit}: restart ${service.restart}, kill mode ${service.killMode}`]),
+      : [
+          `  service   ${service.unit ?? [service.exec, ...(service.args ?? [])].join(' ')}: restart ${service.restart}, kill mode ${service.killMode ?? 'Group'}`,
+        ]),
     ...(hooks?.preInstall === undefined ? [] : [`  before    ${hooks.preInstall.command.join(' ')}`]),
     ...(spec.probes ?? []).map((p) => `  probe     ${p.name}`),
     `  switch    ${effectOf(spec.disruption ?? 'Drain', spec.drainOn)}`,
