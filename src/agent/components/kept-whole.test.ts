@@ -53,7 +53,7 @@ const seen = (path: string): unknown => {
 async function adoptedAndBack(...paths: readonly string[]): Promise<void> {
   const deps = { files: realFiles, dir }
   const links = paths.map((path) => ({ path, inSlot: 'x' }))
-  await keepOriginals(deps, 'kubelet', links as never, undefined)
+  await keepOriginals(deps, 'kubelet', links, undefined)
   const kept = await readKept(deps, 'kubelet')
   expect(statSync(join(dir.state, 'kept/kubelet')).mode & 0o777).toBe(0o700)
   for (const path of paths) {
