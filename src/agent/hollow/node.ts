@@ -16,7 +16,7 @@ import { nodeDir } from '../node-dir.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { HostFacts } from '../node/facts.ts'
 import { isNodeDeleted } from '../node/deleted-node.ts'
-import { renewLease, wasMissed } from '../node/leases.ts'
+import { renewLease, wasMissed, WHOLE_EACH } from '../node/leases.ts'
 import { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
@@ -75,6 +75,8 @@ export class HollowNode {
   #isSilent = false
   #isClosed = false
   #heardAt: number
+  /** Renewals since all of its Leases was written. */
+  #shortFor = WHOLE_EACH
   #beat: { cancel(): void } | undefined
   #telling: { cancel(): void } | undefined
 
@@ -312,17 +314,23 @@ export class HollowNode {
   async #renew(leaseMs: number): Promise<void> {
     const { client, clock, random, log, registerNode } = this.#o
     const { machine } = this
-    const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
+    // A policy holds the Lease of an agent to its own Machine.
+    const machineUid = () => this.#seen?.metadata.uid
+    const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, machineUid }
     const leases = registerNode ? [own, { namespace: NODE_LEASES, name: machine, holder: machine }] : [own]
     try {
       if (!this.#isSilent) {
-        await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease)))
+        const isShort = this.#shortFor < WHOLE_EACH
+        this.#shortFor = isShort ? this.#shortFor + 1 : 0
+        const deps = { client, clock, everyMs: leaseMs }
+        await Promise.all(leases.map((lease) => renewLease(deps, lease, undefined, isShort)))
         const silentMs = clock.monotonic() - this.#heardAt
         this.#heardAt = clock.monotonic()
         // The node controller may have marked it Unknown meanwhile, up to the moment of this renewal.
         if (wasMissed(silentMs, leaseMs)) this.#nodeWriter?.again()
       }
     } catch (error) {
+      this.#shortFor = WHOLE_EACH
       log.warn('cannot renew the lease', { machine, error })
     }
     if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))

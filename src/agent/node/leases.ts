@@ -53,7 +53,7 @@ export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], 
 }
 
 /** Between two full writes of a Lease, only the time is written: a third of the bytes of an idle node. */
-const WHOLE_EACH = 30
+export const WHOLE_EACH = 30
 
 interface Kept {
   readonly lease: KeptLease
