@@ -1,5 +1,6 @@
 // Watches and lists as clients rely on them: nothing twice, nothing missing, in order; pages of one moment; the way back after 410.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rulesInForce } from '#test/support/servers/rules-in-force.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests, type WatchLine } from '#test/support/servers/api-requests.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'
@@ -244,15 +245,14 @@ describe.each(apiServers)('watches of $name', ({ start }) => {
       const [, , , namespace = ''] = path.split('/').slice(1)
       const user = fresh('lister')
       const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
-      await api.made(`${rbac}/roles`, {
-        metadata: { name: 'list' },
-        rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }],
-      })
+      const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
+      await api.made(`${rbac}/roles`, { metadata: { name: 'list' }, rules })
       await api.made(`${rbac}/rolebindings`, {
         metadata: { name: 'list' },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'list' },
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
       })
+      await rulesInForce(api, user, rules, namespace)
       expect((await api.get(path, { as: user })).code).toBe(200)
       expect((await api.get(`${path}?watch=true`, { as: user })).code).toBe(403)
     })

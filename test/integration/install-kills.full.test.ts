@@ -1,5 +1,5 @@
 // Kills install, upgrade, the way back and uninstall at their writes, before one and after one, and runs them again: the end is always the same. On the embedded
-// server at every write of install and uninstall; on a real control plane, which takes many times as long, at some in every step.
+// server at every second write of install and uninstall; on a real control plane, which takes many times as long, at samples.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'

@@ -18,6 +18,12 @@ import { readmission } from '#identity/readmitted.ts'
 import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { recordedKey } from '#identity/agent-key.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { createTokenKeeper } from './join-tokens.ts'
+import { handOverOf, tokenFor, tokenId } from './token.ts'
 
 afterEach(endWorlds)
 
@@ -191,6 +197,56 @@ describe('S26 a host that is let back', () => {
     await w.clock.advance(10 * 60_000)
     expect(secretsOf(w, name).length).toBe(2)
     await w.clock.advance(6 * 60_000)
+    expect(secretsOf(w, name)).toEqual([])
+  })
+})
+
+describe('a new term', () => {
+  /** As another leader begins: it knows nothing of what the one before made and took back. */
+  async function begun(w: TestWorld): Promise<readonly string[]> {
+    const client = w.fake.client({ actor: 'second' })
+    const read: string[] = []
+    const { get } = client
+    client.get = async (type, key, options) => {
+      if (type.kind === 'Secret') read.push(key.name)
+      return get.call(client, type, key, options) as never
+    }
+    const { clock } = w
+    const own = { client, clock, random: seededRandom(3), log: silentLogger }
+    const informers = createInformers(own)
+    const events = { record: () => undefined, flush: async () => undefined }
+    createTokenKeeper({ ...own, informers, metrics: createMetrics(), events }).start()
+    informers.start()
+    await clock.advance(3_000)
+    void informers.stop()
+    return read
+  }
+
+  async function allJoined(): Promise<{ readonly w: TestWorld; readonly names: readonly string[] }> {
+    const { w, names } = await fleetOf(3)
+    for (const name of names) {
+      expect(await withToken(w, name)).toMatch(/^Approved/)
+      register(w, name)
+      beat(w, name)
+    }
+    await w.clock.advance(5_000)
+    for (const name of names) expect(secretsOf(w, name)).toEqual([])
+    return { w, names }
+  }
+
+  test('reads no Secret of machines that joined: thousands of reads that find nothing', async () => {
+    const { w } = await allJoined()
+    expect(await begun(w)).toEqual([])
+  })
+
+  test('takes back what the term before had handed over and not taken back', async () => {
+    const { w, names } = await allJoined()
+    const [name = ''] = names
+    const m = w.machine(name) as Machine
+    const token = tokenFor(m, tokenId(m.metadata.uid ?? '', 0), 'secret', w.clock.now())
+    for (const left of [token, handOverOf(token, m)]) w.fake.plant(secretType, left)
+    expect(secretsOf(w, name)).toHaveLength(2)
+    await begun(w)
     expect(secretsOf(w, name)).toEqual([])
   })
 })
