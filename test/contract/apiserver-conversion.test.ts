@@ -187,7 +187,7 @@ describe.each(apiServers)('versions of a custom resource on $name', ({ start }) 
       await api.made(v1, door('v1', 'a', { hostPort: 'h:1' }))
       reviews = []
       expect(specOf((await api.get(`${v1}/a`)).body)).toEqual({ hostPort: 'h:1' })
-      // A server may keep the other version at hand for watchers before anybody asks.
+      // A server may keep the other version at hand for watchers before a client asks.
       expect(reviews.filter((r) => r.desiredAPIVersion === `${group}/v1`)).toEqual([])
       const { body } = await api.get(`${v2}/a`)
       expect([body.apiVersion, body['spec']]).toEqual([`${group}/v2`, { host: 'h', port: '1' }])

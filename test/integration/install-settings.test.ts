@@ -32,7 +32,7 @@ const claims: ResourceType = {
 interface Change {
   readonly name: string
   readonly values: Values
-  /** Objects by `Kind namespace/name` that these settings have no more. */
+  /** Objects by `Kind namespace/name` that these settings no longer have. */
   readonly gone?: readonly string[]
   /** By object: what must be found in it as JSON. */
   readonly says?: Readonly<Record<string, RegExp>>
@@ -100,7 +100,7 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
   let world: InstallWorld
   let original: unknown
   const install = async (values: Values) =>
-    // The webhook answers nobody here, and pods are those of a double.
+    // No Defender answers here, and pods are those of a double.
     world.install(await releaseOf({ ...FIRST, ...values }, '0.1.0'), { wait: false, show })
   const show = (all: readonly Finding[]) => {
     const wrong = all.filter((f) => f.verdict === 'Failed').map((f) => f.text)
@@ -136,7 +136,7 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
   }, 300_000)
   afterAll(() => world.stop())
 
-  /** As the leader of the Defender does; its webhook answers nobody, and no test asks it. */
+  /** As the leader of the Defender does. No test calls this webhook. */
   async function register(): Promise<void> {
     const { ca } = newCertificate('kubenode-webhook.kubenode-system.svc', Date.now())
     const at = { namespace: SYSTEM_NAMESPACE, name: 'kubenode-webhook' }

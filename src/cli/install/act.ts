@@ -78,7 +78,7 @@ async function endUninstall(context: InstallContext): Promise<void> {
   await context.client.delete(operationalHold, { name: UNINSTALL_HOLD })
 }
 
-/** Settings switched it off. Before its Service goes: reviews that nobody answers are deletions and approvals that are refused. */
+/** Settings switched it off. Before its Service is deleted: without an answer, API servers refuse guarded deletions and approvals. */
 async function endWebhook({ client, say }: InstallContext): Promise<void> {
   const found = await client.get(webhookConfigurationType, { name: API_GROUP })
   if (found === undefined) return

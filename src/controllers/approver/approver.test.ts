@@ -202,7 +202,7 @@ describe('S26 a host that is let back', () => {
 })
 
 describe('a new term', () => {
-  /** As another leader begins: it knows nothing of what the one before made and took back. */
+  /** As another leader begins: it does not know which tokens the leader before it made and deleted. */
   async function begun(w: TestWorld): Promise<readonly string[]> {
     const client = w.fake.client({ actor: 'second' })
     const read: string[] = []
@@ -239,7 +239,7 @@ describe('a new term', () => {
     expect(await begun(w)).toEqual([])
   })
 
-  test('takes back what the term before had handed over and not taken back', async () => {
+  test('deletes tokens that the term before had handed over and not deleted', async () => {
     const { w, names } = await allJoined()
     const [name = ''] = names
     const m = w.machine(name) as Machine

@@ -117,7 +117,7 @@ async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | 
 
 /**
  * Whether a copy of an earlier term is still there: one list in a term, where a read for each of thousands of machines would find nothing. A token without its
- * copy was never given to a host: nobody knows it, and it expires.
+ * copy was never given to a host, and expires.
  */
 function leftByEarlierTerms(client: KubeClient): (uid: string, signal: AbortSignal) => Promise<boolean> {
   let names: ReadonlySet<string> | undefined

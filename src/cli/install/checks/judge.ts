@@ -239,7 +239,7 @@ const running: Judge = ({ running: now, installed }) => {
     ...(now.isWebhookLeft === 'NotAsked'
       ? []
       : read('webhook', now.isWebhookLeft, (isLeft) =>
-          isLeft ? failed('webhook', installErrors.KN1439()) : passed('webhook', 'none, as the settings say'),
+          isLeft ? failed('webhook', installErrors.KN1439()) : passed('webhook', 'none, as in the settings'),
         )),
   ]
 }
