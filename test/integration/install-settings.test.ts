@@ -51,7 +51,7 @@ const CHANGES: readonly Change[] = [
       metrics: { insecure: true },
     },
     says: {
-      [deployment('artifacts')]: /--artifacts-oci.*"emptyDir":/s,
+      [deployment('artifacts')]: /^(?=.*--artifacts-oci)(?=.*"emptyDir":)/s,
       [deployment('sync')]: /--metrics-insecure.*"replicas":1\b|"replicas":1\b.*--metrics-insecure/s,
       [inSystem('Service', 'kubenode-artifacts')]: /"type":"LoadBalancer"/,
     },
@@ -106,9 +106,9 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
     const wrong = all.filter((f) => f.verdict === 'Failed').map((f) => f.text)
     expect(wrong).toEqual([])
   }
-  /** A Service that was made again has another address. */
+  /** A Service that was made again has another address, and another port of nodes where settings name none. */
   const addressed = (o: unknown): unknown =>
-    JSON.parse(JSON.stringify(o, (key, value: unknown) => (/^clusterIPs?$/.test(key) ? undefined : value)))
+    JSON.parse(JSON.stringify(o, (key, value: unknown) => (/^(clusterIPs?|nodePort)$/.test(key) ? undefined : value)))
   const state = async () =>
     new Map(
       [...(await unchanging(world.admin))]
