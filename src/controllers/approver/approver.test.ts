@@ -206,10 +206,10 @@ describe('a new term', () => {
   async function begun(w: TestWorld): Promise<readonly string[]> {
     const client = w.fake.client({ actor: 'second' })
     const read: string[] = []
-    const { get } = client
+    const get = client.get.bind(client)
     client.get = async (type, key, options) => {
       if (type.kind === 'Secret') read.push(key.name)
-      return get.call(client, type, key, options) as never
+      return get(type, key, options)
     }
     const { clock } = w
     const own = { client, clock, random: seededRandom(3), log: silentLogger }
