@@ -559,6 +559,14 @@ describe('rule 8: tags', () => {
     r.inBare(['update-ref', 'refs/tags/v1', r.git('rev-parse', 'v2')])
     expect(await verdict({ head: good(), ref })).toMatch(/^TagRefused: .*made under the name "v2"/)
   })
+  test('a signed tag on a commit that two programs read differently', async () => {
+    const text = rawOf(good()).toString('latin1')
+    const twice = text.replace(/^gpgsig /m, () => 'tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\ngpgsig ')
+    const head = written('commit', twice)
+    r.fetchFromBare(head)
+    tagged('v1', head, '-s', '-m', 'twice')
+    expect(await verdict({ head, ref, verify: { mode: 'Head' } })).toMatch(/^Malformed: KN7038/)
+  })
   test('a tag that moves back is HistoryRewritten', async () => {
     tagged('v1', anchor, '-s', '-m', 'back')
     const verified = { commit: good(), anchor, firstSeen: '2026-11-22T11:00:00Z' }

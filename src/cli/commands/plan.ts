@@ -62,6 +62,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { withWorkTree },
     { problemText },
     { versionNote },
+    { signatureNote, signatureOf },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -73,6 +74,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/git/work-tree.ts'),
     import('#sync/render/problems.ts'),
     import('#sync/render/written-for.ts'),
+    import('./plan-signature.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const commit = await repository.resolve(options.commit)
@@ -102,12 +104,14 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
       syncErrors.KN7013({ cluster: JSON.stringify(options.cluster), all: all.map((d) => d.cluster).join(', ') }),
     )
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
+  const signature = isDirty ? undefined : signatureOf(repository, commit)
   if (options.output === 'json')
     io.out(
       shownJson({
         commit,
         ...(isDirty && { dirty: true }),
         base: base ?? null,
+        ...(signature !== undefined && { signature }),
         cage: after.cage,
         clusters: shown,
         problems,
@@ -122,6 +126,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
+  if (signature !== undefined) {
+    const earlier = base === undefined || before === undefined ? undefined : signatureOf(repository, base)
+    const note = signatureNote(commit, signature, earlier)
+    if (note !== undefined) io.err(shownLine(note))
+  }
   for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.

@@ -14,7 +14,7 @@ export interface ChangedPaths {
 const MAX_CHANGED = 5_000
 const MAX_TREES = 20_000
 
-export const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
+const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
 
 /** `undefined`: too much differs. A tree of undefined is empty. */
 export function difference(

@@ -14,7 +14,7 @@ export type Range =
   | { readonly kind: 'TooLong' }
 
 /** Years of a busy repository; a new anchor shortens it. */
-export const MAX_RANGE = 50_000
+const MAX_RANGE = 50_000
 
 /** The line of first parents from `from`, oldest first. */
 export async function firstParentRange(from: string, to: string, read: ReadLinks, most = MAX_RANGE): Promise<Range> {

@@ -20,7 +20,7 @@ export interface Signer {
   readonly keys: readonly string[]
 }
 
-export interface Threshold {
+interface Threshold {
   readonly paths: readonly string[]
   readonly count: number
 }
@@ -46,7 +46,7 @@ export class UnusablePolicy extends Error {
 export const isVerified = (source: FleetSource): boolean => modeOf(source) !== undefined
 
 /** Undefined: commits are not verified. */
-export function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
+function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
   const mode = verify?.mode ?? 'Off'
   return mode === 'Off' || mode === 'None' ? undefined : mode
 }

@@ -226,6 +226,8 @@ export class RangeVerifier {
     }
     if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
     if (tag.object !== to) return refuse(`names ${tag.object.slice(0, SHOWN_ID)} instead of ${to.slice(0, SHOWN_ID)}`)
+    // Also the commit of a signed tag must be one that every program reads alike.
+    this.#facts.signatureOf(to, reader)
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
     const signature = signatureIn(tag)
     const changed = needsPaths(policy) ? await this.#between(from, to, reader) : undefined

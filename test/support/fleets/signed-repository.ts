@@ -106,6 +106,13 @@ export class SignedRepository {
     copyFileSync(path(from), path(to))
   }
 
+  /** An object that was made in the bare repository, also in the work tree. */
+  fetchFromBare(id: string): void {
+    const path = (root: string) => join(root, 'objects', id.slice(0, 2), id.slice(2))
+    mkdirSync(dirname(path(join(this.work, '.git'))), { recursive: true })
+    copyFileSync(path(this.bare), path(join(this.work, '.git')))
+  }
+
   sign(key: string, content: Buffer, namespace: string): string {
     const args = ['-q', '-Y', 'sign', '-n', namespace, '-f', join(this.folder, key)]
     return execFileSync('ssh-keygen', args, { input: content, encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] })

@@ -1,0 +1,33 @@
+// What `kubenode plan` tells about the signature of a commit. Which keys may sign is known to the hub alone.
+import { assertNever } from '#lib/errors.ts'
+import type { LocalRepository } from '#sync/git/local-repository.ts'
+import { signatureIn } from '#sync/trust/commit-facts.ts'
+import type { Signature } from '#sync/trust/judge.ts'
+import { parseSignedCommit } from '#sync/trust/signed-object.ts'
+import { Malformed } from '#sync/trust/ssh-wire.ts'
+
+export function signatureOf(repository: Pick<LocalRepository, 'commitBytes'>, id: string): Signature {
+  try {
+    return signatureIn(parseSignedCommit(repository.commitBytes(id)))
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    return { kind: 'Bad', why: error.message }
+  }
+}
+
+/** Undefined when there is nothing to tell: where commits are not signed, a signature is not expected. */
+export function signatureNote(commit: string, own: Signature, parent: Signature | undefined): string | undefined {
+  const shown = `commit ${commit.slice(0, 12)}`
+  switch (own.kind) {
+    case 'By':
+      return `note: ${shown} is signed with ${own.key}`
+    case 'Bad':
+      return `warning: the signature of ${shown} ${own.why}; a FleetSource that verifies commits refuses it`
+    case 'None':
+      return parent?.kind === 'By'
+        ? `warning: ${shown} is not signed, and the one before is; a FleetSource that verifies commits refuses it: git commit --amend -S`
+        : undefined
+    default:
+      return assertNever(own)
+  }
+}
