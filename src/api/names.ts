@@ -277,3 +277,6 @@ export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 
 /** Agents' heartbeat Leases live in the system namespace under this name; kubelets' own are in kube-node-lease. */
 export const agentLeaseName = (machine: string): string => `agent-${machine}`
+
+/** What a commit has for the hub itself, among what it has for each cluster. */
+export const HUB_TARGET = 'hub'

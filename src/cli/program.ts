@@ -18,6 +18,7 @@ import * as installing from './commands/install.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as logs from './logs/commands.ts'
+import * as inventory from './commands/inventory.ts'
 import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
 import * as renderJob from './commands/render-job.ts'
@@ -52,6 +53,7 @@ const COMMANDS = [
   init,
   inspect,
   installing,
+  inventory,
   lint,
   local,
   logs,

@@ -25,6 +25,7 @@ const CORE_KINDS = {
   ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
   DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
   Job: namespaced('batch', 'Job', 'jobs'),
+  PodDisruptionBudget: namespaced('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),
   CertificateSigningRequest: cluster('certificates.k8s.io', 'CertificateSigningRequest', 'certificatesigningrequests'),
   CustomResourceDefinition: cluster('apiextensions.k8s.io', 'CustomResourceDefinition', 'customresourcedefinitions'),

@@ -3,9 +3,7 @@ import { ApiObject, App, type Chart } from 'cdk8s'
 import { KubeNodeError } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
 import { apiErrors } from '../api-errors.ts'
-
-/** The target of what belongs on the hub. */
-export const HUB_TARGET = 'hub'
+import { HUB_TARGET } from '../names.ts'
 
 export interface Synthesis {
   readonly apps: readonly App[]

@@ -11,6 +11,8 @@ import { MAX_TARGETS } from './operation-permit.ts'
 const MAX_SLICES = 64
 const MAX_STEPS = 16
 const MAX_LISTED = 200
+/** Enough for a middle and a tail, and small beside the rest of the status. */
+export const MAX_DURATIONS = 50
 
 /** Rendered values are one ComponentConfig, which may hold 256 KiB; what people write by hand is far smaller. */
 export const MAX_VALUES_BYTES = 64 * 1024
@@ -216,6 +218,18 @@ const status = s.obj('Progress of the rollout.', {
         component: f.componentName('The component.'),
         version: f.componentVersion('The version.'),
         commit: s.optional(f.commitId('The commit that declared it.')),
+      }),
+      { keys: ['component'], max: MAX_COMPONENTS },
+    ),
+  ),
+  durations: s.optional(
+    s.mapList(
+      'How long the last switches took, from the permit until the machine was done; kubenode plan predicts from them.',
+      s.obj('One component.', {
+        component: f.componentName('The component.'),
+        seconds: s.list('Seconds, the latest last.', s.int('Seconds.', { min: 0, max: 1_000_000 }), {
+          max: MAX_DURATIONS,
+        }),
       }),
       { keys: ['component'], max: MAX_COMPONENTS },
     ),

@@ -1,20 +1,23 @@
 // `kubenode plan`: what a commit would change, cluster by cluster, without contacting any cluster: renders two commits in the cage and compares them.
-import type { Command } from 'commander'
-import { counted } from '#lib/counted.ts'
-import { KubeNodeError } from '#lib/errors.ts'
-import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { Targets } from '#delivery/desired.ts'
+import type { Inventory } from '#forecast/inventory.ts'
+import type { ClusterDifference } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
-import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
+import { shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { LEAST_CHARS } from '../plan/markdown.ts'
+import { planErrors } from '../plan/plan-errors.ts'
+import type { Outlook } from '../plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
-import { type Tone, hasColors, paintOf } from '../paint.ts'
+import { hasColors } from '../paint.ts'
 import { withProgress } from '../progress.ts'
 import { VERSION } from '../version.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
-import { declaredErrors } from '#declared/declared-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
 interface PlanOptions {
@@ -24,15 +27,27 @@ interface PlanOptions {
   readonly cluster?: string
   readonly repo?: string
   readonly path: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'markdown' | 'json'
   readonly detailedExitcode?: true
+  readonly inventory?: readonly string[]
+  readonly failOn?: readonly FailOn[]
+  readonly maxChars: number
+  readonly marker: string
   readonly weakCage: 'allow' | 'refuse'
 }
+
+/** What a pull request may be stopped for. */
+const FAIL_ON = ['risk=medium', 'risk=high', 'unknown', 'uncovered-class', 'deletions', 'stuck'] as const
+type FailOn = (typeof FAIL_ON)[number]
+
+/** GitHub takes 65,536 characters; some are left for the job that posts it. */
+const MAX_CHARS = 60_000
 
 export function register(program: Command, io: Io): void {
   program
     .command('plan')
     .description('show what a commit changes in each cluster, without touching any')
+    .argument('[range]', 'BASE..HEAD, in place of --base and --commit')
     .option('--commit <rev>', 'the commit to plan', 'HEAD')
     .option(
       '--base <rev>',
@@ -42,10 +57,49 @@ export function register(program: Command, io: Io): void {
     .option('--cluster <name>', 'only this cluster')
     .option('--repo <dir>', 'the repository; the one around the current folder when left out')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
-    .addOption(outputOption(['text', 'json']).default('text'))
+    .option(
+      '--inventory <file>',
+      'predict machines, steps and times from this file of kubenode inventory export; once for each cluster',
+      (file: string, before: readonly string[] | undefined) => [...(before ?? []), file],
+    )
+    .addOption(outputOption(['text', 'markdown', 'json']).default('text'))
+    .addOption(
+      new Option('--max-chars <number>', 'longest text of -o markdown; it leaves out more until it fits')
+        .argParser((text) => wholeFrom(text, LEAST_CHARS))
+        .default(MAX_CHARS),
+    )
+    .option('--marker <text>', 'first line of -o markdown, by which a comment is found again', 'kubenode-plan')
+    .addOption(
+      new Option('--fail-on <what>', `exit with 1 for any of these, joined by commas: ${FAIL_ON.join(', ')}`).argParser(
+        failOnOf,
+      ),
+    )
     .option('--detailed-exitcode', 'exit with 1 when something changes (2 is an error, as always)')
     .addOption(weakCageOption())
-    .action((options: PlanOptions) => plan(options, io))
+    .action((range: string | undefined, options: PlanOptions) => plan(withRange(options, range), io))
+}
+
+function wholeFrom(text: string, least: number): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < least) throw new InvalidArgumentError(`a whole number from ${least} on`)
+  return value
+}
+
+function failOnOf(text: string): readonly FailOn[] {
+  return text.split(',').map((word) => {
+    const found = FAIL_ON.find((f) => f === word.trim())
+    if (found === undefined) throw new InvalidArgumentError(`one of ${FAIL_ON.join(', ')}`)
+    return found
+  })
+}
+
+/** As git writes them; `main...HEAD` would need the merge base, which a shallow clone of CI does not have. */
+function withRange(options: PlanOptions, range: string | undefined): PlanOptions {
+  if (range === undefined) return options
+  const [, base, commit] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
+  if (base === undefined || commit === undefined || options.base !== undefined || options.commit !== 'HEAD')
+    throw new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
+  return { ...options, base, commit }
 }
 
 async function plan(options: PlanOptions, io: Io): Promise<void> {
@@ -63,6 +117,9 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
+    { outlookText, textOf },
+    { planDigest },
+    { summaryText },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -75,7 +132,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/problems.ts'),
     import('#sync/render/written-for.ts'),
     import('./plan-signature.ts'),
+    import('../plan/text.ts'),
+    import('../plan/digest.ts'),
+    import('../plan/spans.ts'),
   ])
+  const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const commit = await repository.resolve(options.commit)
   const { parents } = await repository.commit(commit)
@@ -105,6 +166,15 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   const signature = isDirty ? undefined : signatureOf(repository, commit)
+  const digest = planDigest(base, commit, after.targets)
+  const outlook =
+    inventories === undefined
+      ? undefined
+      : await withProgress(
+          io,
+          'predicting what it does to machines',
+          predicted(inventories, before?.targets ?? new Map(), after.targets, shown),
+        )
   if (options.output === 'json')
     io.out(
       shownJson({
@@ -115,14 +185,37 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         cage: after.cage,
         clusters: shown,
         problems,
+        digest,
+        summary: summaryText(shown, outlook),
+        ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
     )
-  else
+  else if (options.output === 'markdown') {
+    const { markdownOf } = await import('../plan/markdown.ts')
+    const said = problems.map((p) => problemText(p))
+    const { maxChars, marker, base: against } = options
+    io.out(
+      markdownOf(
+        {
+          commit,
+          base,
+          ...(against !== undefined && { against }),
+          isDirty,
+          clusters: shown,
+          problems: said,
+          outlook,
+          digest,
+          version: VERSION,
+        },
+        { maxChars, marker },
+      ),
+    )
+  } else
     io.out(
       textOf(isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12), base, shown, {
         isColored: hasColors(io),
         isCut: io.isTerminal,
-      }),
+      }) + (outlook === undefined ? '' : outlookText(outlook)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
@@ -135,7 +228,77 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
+  const reasons = (options.failOn ?? []).filter((what) => isFound(what, shown, outlook))
+  if (reasons.length > 0) {
+    showProblem(io, `--fail-on: ${reasons.join(', ')}\n`)
+    throw new Exit(EXIT_DIFFERENT)
+  }
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
+}
+
+/** Without an inventory nothing is known of machines, and that is what `unknown` is about. */
+function isFound(what: FailOn, all: readonly ClusterDifference[], outlook: Outlook | undefined): boolean {
+  const { risk } = outlook ?? {}
+  const isChanged = all.some((d) => d.changes.length > 0)
+  switch (what) {
+    case 'risk=medium':
+      return risk === 'Medium' || risk === 'High'
+    case 'risk=high':
+      return risk === 'High'
+    case 'unknown':
+      return isChanged && (outlook === undefined || outlook.unknown.length > 0)
+    case 'uncovered-class':
+      return (outlook?.uncovered.length ?? 0) > 0
+    case 'deletions':
+      return all.some((d) => d.machines.deleted > 0)
+    case 'stuck':
+      return outlook?.clusters.some((c) => c.prediction.stuck.length > 0) === true
+    default:
+      return assertNever(what)
+  }
+}
+
+/** Maps say nothing in JSON. */
+const outlookJson = (outlook: Outlook) => ({
+  ...outlook,
+  clusters: outlook.clusters.map(({ stage, prediction }) => ({
+    stage,
+    ...prediction,
+    classes: Object.fromEntries(prediction.classes),
+  })),
+})
+
+async function inventoriesOf({ inventory }: PlanOptions, io: Io): Promise<readonly Inventory[] | undefined> {
+  if (inventory === undefined) return undefined
+  const { readInventories } = await import('../plan/read-inventories.ts')
+  return readInventories(inventory, io.cwd)
+}
+
+async function predicted(
+  inventories: readonly Inventory[],
+  before: Targets,
+  after: Targets,
+  shown: readonly ClusterDifference[],
+): Promise<Outlook> {
+  const [{ predict }, { outlookOf }, { HUB_TARGET }] = await Promise.all([
+    import('#forecast/predict.ts'),
+    import('../plan/outlook.ts'),
+    import('#api/names.ts'),
+  ])
+  const objectsOf = (targets: Targets, cluster: string) => (targets.get(cluster)?.objects ?? []).map((o) => o.object)
+  const wanted = new Set(shown.map((d) => d.cluster))
+  const predictions = []
+  for (const inventory of inventories.filter((i) => wanted.has(i.cluster)))
+    predictions.push(
+      await predict({
+        inventory,
+        before: objectsOf(before, inventory.cluster),
+        after: objectsOf(after, inventory.cluster),
+        pause: () => new Promise((resolve) => setImmediate(resolve)),
+      }),
+    )
+  const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
+  return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed)
 }
 
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
@@ -147,142 +310,4 @@ function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined
   if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
   io.err('note: the fleet of the base commit cannot be read, so everything counts as added\n')
   return undefined
-}
-
-const MARKS = { added: '+', changed: '~', removed: '-' } as const
-/** Fields of one object in the text; the JSON has more. */
-const MAX_FIELDS = 12
-const MAX_VALUE_CHARS = 60
-
-export interface PlanStyle {
-  readonly isColored: boolean
-  /** On a terminal; a pipe gets every value in full. */
-  readonly isCut: boolean
-}
-
-export function textOf(
-  what: string,
-  base: string | undefined,
-  all: readonly ClusterDifference[],
-  style: PlanStyle,
-): string {
-  const head = `plan of ${what}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
-  return (
-    shownLine(head) +
-    groupsOf(all)
-      .map((group) => clusterText(group, style))
-      .join('')
-  )
-}
-
-/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
-const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
-  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
-]
-
-function clusterText(group: readonly ClusterDifference[], style: PlanStyle): string {
-  const [difference] = group
-  if (difference === undefined) return ''
-  const { added, changed, removed, unchanged, changes, problems, machines } = difference
-  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
-  const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
-  const paint = paintOf(style.isColored)
-  const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
-  const loss = lossText(machines).map((line) => paint('bad', printableLine(line)))
-  return [
-    '',
-    printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
-    ...changesText(changes, style).map(painted),
-    ...problemsText(problems).map(painted),
-    ...keptText(machines).map(printableLine),
-    ...loss,
-    '',
-  ].join('\n')
-}
-
-/** As people know it from diffs. */
-const toneOfMark = (line: string): Tone | undefined =>
-  line.startsWith('  + ')
-    ? 'good'
-    : line.startsWith('  - ') || line.startsWith('  ! ')
-      ? 'bad'
-      : line.startsWith('  ~ ')
-        ? 'warn'
-        : undefined
-
-/** More of either in one cluster is unreadable; the JSON has all. */
-const MAX_OBJECTS = 1_000
-const MAX_PROBLEMS = 100
-
-const changesText = (all: readonly ObjectChange[], { isCut }: PlanStyle): readonly string[] => [
-  ...all.slice(0, MAX_OBJECTS).flatMap((change) => objectText(change, isCut)),
-  ...andMore(all, MAX_OBJECTS),
-]
-
-const problemsText = (all: readonly string[]): readonly string[] => [
-  ...all.slice(0, MAX_PROBLEMS).map((p) => `  ! ${p}`),
-  ...andMore(all, MAX_PROBLEMS),
-]
-
-const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
-  all.length > shown ? [`  … and ${all.length - shown} more`] : []
-
-/** Machines named in the text; the JSON has all. */
-const MAX_NAMES = 5
-
-/** The one line of a plan that must not be overlooked. */
-function lossText({ deleted, sets, single }: MachineChanges): readonly string[] {
-  if (deleted === 0) return []
-  const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
-  const more = single.length > MAX_NAMES ? ` and ${single.length - MAX_NAMES} more` : ''
-  const alone = single.length === 0 ? [] : [`${single.slice(0, MAX_NAMES).join(', ')}${more}`]
-  return [`  ! deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
-}
-
-const keptText = ({ sets }: MachineChanges): readonly string[] =>
-  sets
-    .filter(({ kept }) => kept > 0)
-    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
-
-function objectText({ change, object, fields, more, isListedOnly }: ObjectChange, isCut: boolean): readonly string[] {
-  const shown = isCut ? fields.slice(0, MAX_FIELDS) : fields
-  const hidden = more + fields.length - shown.length
-  const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
-  const mark = isListedOnly === true ? '!' : MARKS[change]
-  const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
-  return [`  ${mark} ${object}${unless}`, ...shown.map((f) => fieldText(f, isCut)), ...rest]
-}
-
-function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
-  const value = isCut ? shortValue : jsonText
-  if (before === undefined && after === undefined) return `      ${path}: (not shown)`
-  if (before === undefined) return `      ${path}: + ${value(after)}`
-  if (after === undefined) return `      ${path}: - ${value(before)}`
-  return `      ${path}: ${isCut ? change(before, after) : `${jsonText(before)} → ${jsonText(after)}`}`
-}
-
-const jsonText = (v: unknown): string => JSON.stringify(v) ?? ''
-
-function shortValue(v: unknown): string {
-  const text = jsonText(v)
-  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
-}
-
-/** Context before the first difference of long values, so that a user finds it. */
-const BEFORE_CHARS = 12
-
-/** Only the differing part of long values: a common start tells nothing, and could hide the rest. */
-function change(before: unknown, after: unknown): string {
-  const [a, b] = [jsonText(before), jsonText(after)]
-  const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]
-  if (most <= MAX_VALUE_CHARS) return `${a} → ${b}`
-  let same = 0
-  while (same < least && a[same] === b[same]) same++
-  let end = 0
-  while (end < least - same && a.at(-1 - end) === b.at(-1 - end)) end++
-  const from = same <= BEFORE_CHARS ? 0 : same - BEFORE_CHARS
-  const until = from + MAX_VALUE_CHARS
-  const cut = (text: string) => `${from > 0 ? '…' : ''}${text.slice(from, until)}${text.length > until ? '…' : ''}`
-  const more = Math.max(0, most - end - until)
-  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change continues for ${more} characters)` : ''}`
 }

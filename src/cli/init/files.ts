@@ -23,6 +23,9 @@ export interface NewFleet {
 }
 
 const TEMPLATE = 'template'
+/** The pair of jobs that says on a pull request what it does. */
+const PLAN_JOBS = 'deploy/ci/github'
+const WORKFLOWS = '.github/workflows'
 const VENDOR = 'vendor'
 const COMPONENT = { name: 'hello', version: '1.0.0' } as const
 const TRUST = 'fleet/components/trust/trust.json'
@@ -46,9 +49,17 @@ export async function writeFiles(folder: string, fleet: NewFleet): Promise<void>
     writeFileSync(to, filled(readFileSync(join(from, path), 'utf8'), words))
     if (PROGRAMS.test(path)) chmodSync(to, 0o755)
   }
+  copyPlanJobs(folder)
   await signComponent(folder, fleet.signer)
   writeTrust(join(folder, TRUST), fleet)
   await addPackage(folder, fleet)
+}
+
+function copyPlanJobs(folder: string): void {
+  const from = join(releaseRoot(), PLAN_JOBS)
+  mkdirSync(join(folder, WORKFLOWS), { recursive: true })
+  for (const { kind, path } of entriesBelow(from))
+    if (kind === 'File') writeFileSync(join(folder, WORKFLOWS, path), readFileSync(join(from, path)))
 }
 
 const filled = (text: string, words: Readonly<Record<string, string>>): string =>

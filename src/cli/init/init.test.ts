@@ -54,7 +54,14 @@ test('the repository has a fleet, keys of its own, checks and kubenode; the priv
   expect(json(at('package-lock.json'))).toMatchObject({
     packages: { 'node_modules/kubenode': { resolved: 'file:vendor/kubenode-1.tgz', integrity: 'sha512-x' } },
   })
-  for (const path of ['.gitignore', '.github/workflows/check.yml', 'check.sh', 'fleet/main.ts', 'README.md'])
+  for (const path of [
+    '.gitignore',
+    '.github/workflows/check.yml',
+    '.github/workflows/plan.yml',
+    'check.sh',
+    'fleet/main.ts',
+    'README.md',
+  ])
     expect(existsSync(at(path)), path).toBe(true)
   expect(statSync(at('check.sh')).mode & 0o100).toBe(0o100)
   expect(readFileSync(at('README.md'), 'utf8')).toContain(made.keyFile)

@@ -26,6 +26,7 @@ import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { editsErrors } from '../edits/edits-errors.ts'
 import { exploreErrors } from '../explore/explore-errors.ts'
+import { planErrors } from '../plan/plan-errors.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { holdErrors } from '../hold/hold-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
@@ -55,6 +56,7 @@ const CLI_TABLES: readonly Entries[] = [
   cliErrors,
   editsErrors,
   exploreErrors,
+  planErrors,
   getErrors,
   holdErrors,
   imageErrors,

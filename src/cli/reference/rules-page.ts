@@ -23,7 +23,7 @@ export const rulesPage = (): string =>
     '<!-- Generated from src/policy and src/api by npm run gen. -->',
     'A rule (`when` of a [NodeRemedier](noderemedier.md), or `rules[].when` of a [DefenderPolicy](defenderpolicy.md)) is a tree of `all`, `any` and `not` over conditions. A condition compares one fact with a value, and is true, false or unknown. What is unknown never starts a repair. How to write one: [own rule](../how-to/own-rule.md).',
     `\`\`\`yaml\n${EXAMPLE}\`\`\``,
-    '`path` names the part of a fact: names joined by `/`, with `~1` for a `/` inside of a name. `for` means that the condition has held that long; it works where the last column says so. Instead of a value, `value: { fact, path }` compares with another fact where the operator allows it.',
+    '`path` names the part of a fact: names joined by `/`, with `~1` for a `/` inside of a name. `for` means that the condition has held that long; it works where the last column has a yes. Instead of a value, `value: { fact, path }` compares with another fact where the operator allows it.',
     '## Facts about a node',
     factTable(nodeVocabulary()),
     '## Facts about the cluster',

@@ -27,6 +27,7 @@ import { type Progress, statusOf } from './status.ts'
 import { moveStep } from './slices/steps.ts'
 import { type Track, isSliceTo } from './revisions/tracks.ts'
 import { nextLook } from './next-look.ts'
+import { keptDurations } from './slices/durations.ts'
 import { type Wait, fit } from './waiting.ts'
 
 export interface SetPlan extends Plan<SetAction> {
@@ -71,7 +72,8 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   draft.actions.push(...oncePerRevision([...kept, ...completed], draft.actions))
   draft.actions.push(...probePods(seen, draft.probed))
   const progress: Progress = { surveys, slices, blocks: draft.blocks, waits: draft.waits }
-  const status = withEdit(statusOf(context, progress), seen.set.status, seen.edit, now)
+  const durations = keptDurations(seen.set, draft.actions, now)
+  const status = withEdit({ ...statusOf(context, progress), ...durations }, seen.set.status, seen.edit, now)
   const requeueAfter = nextLook(context, slices)
   const notices = [...draft.notices, ...finished(seen, status)]
   // Permits are requested last: if an earlier action fails, the status does not yet reference the slice, and the next reconcile would request a second permit.

@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -45,6 +46,58 @@ function isOnProbation({ command }: Found): boolean {
   if (node === undefined || component === undefined) return false
   const record = JSON.parse(readFileSync(join(node, 'state/components', component, 'record.json'), 'utf8')) as object
   return 'open' in record
+}
+
+/** What a plan predicts from. */
+async function exported(cluster: string): Promise<string> {
+  const file = join(fleet.checkout, `${cluster}-inventory.json`)
+  const { code, out } = await fleet.run(
+    `bin/kubenode inventory export --kubeconfig ${fleet.kubeconfig(cluster)} > ${file}`,
+  )
+  expect(`${code} ${out}`).toMatch(/^0 /)
+  return file
+}
+
+interface Promised {
+  readonly predicted: {
+    readonly clusters: readonly {
+      readonly cluster: string
+      readonly slices: readonly {
+        readonly step: number
+        readonly number: number
+        readonly machines: readonly string[]
+      }[]
+    }[]
+  }
+}
+
+/** The plan of the last commit, from before it was applied, names the slices that came of it, machine by machine. */
+async function keepsPromise(inventories: readonly string[], folder: string): Promise<void> {
+  const from = inventories.map((f) => `--inventory ${f}`).join(' ')
+  const { code, out } = await fleet.run(
+    `${fleet.checkout}/bin/kubenode plan --quiet ${from} -o json > plan.json`,
+    folder,
+  )
+  expect(`${code} ${out}`).toMatch(/^0 /)
+  const { predicted } = JSON.parse(readFileSync(join(folder, 'plan.json'), 'utf8')) as Promised
+  expect(predicted.clusters.map((c) => c.cluster)).toEqual(['test', 'prod'])
+  for (const { cluster, slices } of predicted.clusters) {
+    const permits = (await observer(cluster).client.list(operationPermit)).items
+    const outcome = permits
+      .filter((p) => p.spec.component?.version === '1.1.0')
+      .map((p) => [
+        /-s(\d+)-(\d+)$/
+          .exec(p.metadata.name ?? '')
+          ?.slice(1)
+          .map(Number),
+        p.spec.targets.map((t) => t.name),
+      ])
+    expect(slices.map((s) => [[s.step, s.number], s.machines])).toEqual(
+      outcome.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+    )
+    const set = await observer(cluster).client.get(machineComponentSet, { name: 'base' })
+    expect(set?.status?.durations?.find((d) => d.component === 'beacon')?.seconds.length).toBe(NODES)
+  }
 }
 
 beforeAll(async () => {
@@ -124,8 +177,10 @@ describe('the whole way', () => {
       if (block === undefined) throw new Error('README.md has fewer blocks')
       return typist.block('README.md', block)
     }
+    const inventories = await Promise.all(['test', 'prod'].map(exported))
     await type(bump)
     expect(versionsOf('prod', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
+    await keepsPromise(inventories, join(fleet.data, 'fleet'))
 
     const why = await type(bad)
     expect(why).toContain('is Blocked')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
-import { textOf } from './plan.ts'
+import { textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
 const COLORED = { isColored: true, isCut: true }

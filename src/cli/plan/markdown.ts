@@ -1,0 +1,326 @@
+// A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
+import { counted } from '#lib/counted.ts'
+import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import type { ClusterPrediction } from '#forecast/predict.ts'
+import type { Outlook } from './outlook.ts'
+import { minutesText, spanText, stepsText } from './spans.ts'
+
+export interface PlanDocument {
+  readonly commit: string
+  readonly base: string | undefined
+  readonly against?: string
+  readonly isDirty: boolean
+  readonly clusters: readonly ClusterDifference[]
+  readonly problems: readonly string[]
+  readonly outlook: Outlook | undefined
+  readonly digest: string
+  readonly version: string
+}
+
+export interface MarkdownOptions {
+  readonly marker: string
+  readonly maxChars: number
+}
+
+/** What each form leaves out, from the whole to the least. */
+const LADDER = ['nothing', 'fields', 'batches', 'objects', 'clusters'] as const
+type Rung = (typeof LADDER)[number]
+
+const LEFT_OUT: Readonly<Record<Rung, string>> = {
+  nothing: '',
+  fields: 'changed fields are left out',
+  batches: 'changed fields and the machines of batches are left out',
+  objects: 'objects and batches are left out',
+  clusters: 'only totals and warnings are shown',
+}
+
+/** Below this no plan says what must be said. */
+export const LEAST_CHARS = 2_000
+
+export function markdownOf(plan: PlanDocument, { marker, maxChars }: MarkdownOptions): string {
+  for (const rung of LADDER) {
+    const text = written(plan, marker, rung)
+    if (text.length <= maxChars) return text
+  }
+  return shortest(plan, marker, maxChars)
+}
+
+function written(plan: PlanDocument, marker: string, rung: Rung): string {
+  const parts = [
+    head(plan, marker),
+    red(plan, MOST_NAMED),
+    summary(plan),
+    rung === 'clusters' ? '' : table(plan),
+    changes(plan),
+    lookAt(plan),
+    rung === 'nothing' || rung === 'fields' ? batches(plan) : '',
+    rung === 'objects' || rung === 'clusters' ? '' : objects(plan, rung === 'nothing'),
+    foot(plan, LEFT_OUT[rung]),
+  ]
+  return `${parts.filter((p) => p !== '').join('\n\n')}\n`
+}
+
+/** The first lines and the red block, cut by whole lines: a fleet of a thousand clusters has that many names to lose. */
+function shortest(plan: PlanDocument, marker: string, maxChars: number): string {
+  const end = foot(plan, 'all but the most important is left out')
+  const lines = [head(plan, marker), red(plan, 1), summary(plan)]
+    .filter((p) => p !== '')
+    .join('\n\n')
+    .split('\n')
+  let text = ''
+  for (const line of lines) {
+    if (text.length + line.length + end.length + 4 > maxChars) break
+    text += `${line}\n`
+  }
+  return `${text}\n${end}\n`
+}
+
+/** Names come from git, so an author of commits chooses them. */
+export function escaped(text: string): string {
+  return text
+    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+    .replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (c) => `&#${c.charCodeAt(0)};`)
+    .replaceAll('@', '&#64;')
+    .replaceAll(/\b(https?|www)(?=[:.])/g, '$1&#8203;')
+}
+
+/** As code; its own quotes are taken out. */
+const code = (text: string): string =>
+  `\`${text.trim() === '' ? '(no name)' : text.replaceAll(/[`\u0000-\u001f\u007f]+/g, ' ').replaceAll('|', '\\|')}\``
+
+const short = (commit: string): string => commit.slice(0, 7)
+
+const head = ({ commit, base, against, isDirty }: PlanDocument, marker: string): string =>
+  [
+    `<!-- ${marker.replaceAll(/[^A-Za-z0-9 ./_-]/g, '')} -->`,
+    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined ? '' : `${code(against)} `}${code(short(base))}`}`,
+  ].join('\n')
+
+/** Names of what is lost, and problems, before they are counted only. */
+const MOST_NAMED = 20
+
+function red({ clusters, problems }: PlanDocument, most: number): string {
+  const named = (list: readonly string[]) =>
+    `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
+  const lost = clusters.flatMap((d) => lossOf(d, named))
+  const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
+  const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
+  const lines = [
+    ...(lost.length === 0 ? [] : ['🔴 **This deletes**', ...lost]),
+    ...(wrong.length === 0
+      ? []
+      : ['🔴 **This cannot be applied**', ...wrong.slice(0, most).map((p) => `- ✖ ${escaped(p)}`), ...rest]),
+  ]
+  return lines.join('\n')
+}
+
+/** Kinds whose loss takes more with it than the object. */
+const PRECIOUS: ReadonlySet<string> = new Set([
+  'Machine',
+  'MachineSet',
+  'Cluster',
+  'Namespace',
+  'CustomResourceDefinition',
+])
+
+function lossOf({ cluster, machines, changes }: ClusterDifference, named: (l: readonly string[]) => string): string[] {
+  const sets = machines.sets.filter((s) => s.deleted > 0).map((s) => `${s.set} (${s.deleted} of ${s.of})`)
+  const gone = changes.filter((c) => c.change === 'removed' && PRECIOUS.has(c.ref.kind)).map((c) => c.object)
+  const count = machines.deleted
+  return [
+    ...(count === 0
+      ? []
+      : [`- ✖ **${counted(count, 'machine')}** in ${code(cluster)}: ${named([...sets, ...machines.single])}`]),
+    ...(gone.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(gone)}`]),
+  ]
+}
+
+function summary({ outlook, clusters }: PlanDocument): string {
+  const changed = clusters.filter((d) => d.changes.length > 0)
+  if (changed.length === 0) return '**Nothing changes in any cluster.**'
+  if (outlook === undefined)
+    return `**${counted(changed.length, 'cluster')} ${changed.length === 1 ? 'changes' : 'change'}.** Which machines that touches is not predicted: no inventory was given.`
+  const { machines, clusters: known, batches: slices, drains, reboots, p50, p90, mostUnavailable, unknown } = outlook
+  const within = known.filter((c) => c.prediction.machines.length > 0).length
+  const first =
+    machines === 0
+      ? `**No machine is touched** in ${counted(known.length, 'cluster')} with an inventory.`
+      : `**${counted(machines, 'machine')} in ${counted(within, 'cluster')} · ${counted(slices, 'batch', 'batches')} · ${counted(drains, 'drain')} · ${counted(reboots, 'reboot')} · ${spanText(p50, p90)} · at most ${mostUnavailable} unavailable at once**`
+  return [
+    first,
+    riskLine(outlook),
+    ...(unknown.length === 0 ? [] : [`⚠ Unknown: no inventory of ${unknown.map(code).join(', ')}.`]),
+  ]
+    .filter((l) => l !== '')
+    .join('\n')
+}
+
+const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
+
+function riskLine({ risk, approvals }: Outlook): string {
+  if (risk === undefined) return ''
+  const needed = approvals.map(
+    ({ count, from, policy }) =>
+      `${counted(count, 'approval')} of ${from.map(code).join(', ')} (policy ${code(policy)})`,
+  )
+  return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`
+}
+
+function table({ outlook }: PlanDocument): string {
+  const rows = outlook?.clusters.filter((c) => c.prediction.machines.length > 0) ?? []
+  if (rows.length === 0) return ''
+  return [
+    '| stage | cluster | machines | batches | drains | reboots | time p50–p90 | binds first |',
+    '|---|---|--:|---|--:|--:|---|---|',
+    ...rows.map(
+      ({ stage, prediction: p }) =>
+        `| ${escaped(stage)} | ${escaped(p.cluster)} | ${p.machines.length} of ${p.of} | ${stepsText(p)} | ${p.drains} | ${p.reboots} | ${spanText(p.p50, p.p90)} | ${bindsFirst(p)} |`,
+    ),
+  ].join('\n')
+}
+
+const bindsFirst = ({ brakes }: ClusterPrediction): string => {
+  const [first] = brakes
+  return first === undefined ? 'nothing' : `${escaped(first.what)}, ${minutesText(first.ms)}`
+}
+
+/** Versions and rules in a sentence; everything else is among the objects. */
+function changes({ clusters }: PlanDocument): string {
+  const said = new Set<string>()
+  for (const { changes: all } of clusters)
+    for (const { ref, fields } of all)
+      for (const { path, before, after } of fields) {
+        const component =
+          ref.kind === 'MachineComponentSet' ? /^spec\.components\[([^\]]+)\]\.version$/.exec(path)?.[1] : undefined
+        if (component !== undefined)
+          said.add(`${code(component)} ${escaped(String(before ?? 'none'))} → ${escaped(String(after ?? 'none'))}`)
+        else if (RULES.has(ref.kind)) said.add(`${escaped(ref.kind)} ${code(ref.name)}`)
+      }
+  if (said.size === 0) return ''
+  const list = [...said]
+  const more = list.length > MOST_NAMED ? ` · and ${list.length - MOST_NAMED} more` : ''
+  return `**What changes**: ${list.slice(0, MOST_NAMED).join(' · ')}${more}`
+}
+
+const RULES: ReadonlySet<string> = new Set(['NodeRemedier', 'DefenderPolicy'])
+
+function lookAt({ outlook }: PlanDocument): string {
+  if (outlook === undefined || outlook.machines + outlook.clusters.length === 0) return ''
+  const all = outlook.clusters.map((c) => c.prediction)
+  const lines = [
+    ...all.flatMap(({ cluster, stuck }) =>
+      stuck.map((s) => `- ✖ ${code(cluster)}: set ${code(s.set)} does not finish: ${escaped(s.wait.seen)}`),
+    ),
+    ...outlook.uncovered.map(
+      (u) =>
+        `- ⚠ hardware class ${code(u.class === '' ? '(none)' : u.class)} (${counted(u.machines, 'machine')} in ${code(u.cluster)}) is in no machine of an earlier stage: first tried on ${code(u.first)}`,
+    ),
+    ...all.flatMap(({ cluster, fullBudgets }) =>
+      fullBudgets.map(
+        (b) =>
+          `- ⚠ PDB ${code(`${b.namespace}/${b.name}`)} in ${code(cluster)} lets no pod go now: drains of ${counted(b.nodes.length, 'node')} would wait`,
+      ),
+    ),
+    ...all.flatMap(({ cluster, skipped }) =>
+      skipped.length === 0
+        ? []
+        : [
+            `- ✖ ${counted(skipped.length, 'machine is', 'machines are')} skipped in ${code(cluster)}: ${skipped
+              .slice(0, 3)
+              .map((s) => `${code(s.machine)} (${escaped(s.reason)})`)
+              .join(', ')}${skipped.length > 3 ? ', …' : ''}`,
+          ],
+    ),
+    ...all.flatMap(({ cluster, underWay }) =>
+      underWay.length === 0 ? [] : [`- ⚠ already on their way in ${code(cluster)}: ${underWay.map(code).join(', ')}`],
+    ),
+    ...[...new Set(all.flatMap((p) => p.untimed))].map(
+      (c) => `- ⚠ no recorded duration of ${code(c)}: five minutes a machine are assumed`,
+    ),
+    ...[...new Set(all.flatMap((p) => p.assumed))].map((a) => `- ⚠ assumed: ${escaped(a)}`),
+    ...(outlook.machines === 0
+      ? []
+      : [
+          `- ↩ Way back: \`git revert\`, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}`,
+        ]),
+  ]
+  return lines.length === 0 ? '' : ['**Check this**', ...lines].join('\n')
+}
+
+const details = (title: string, body: readonly string[]): string =>
+  ['<details><summary>' + title + '</summary>', '', ...body, '', '</details>'].join('\n')
+
+/** Batches of one cluster that are listed; a table of thousands is unreadable. */
+const MOST_BATCHES = 200
+
+function batches({ outlook }: PlanDocument): string {
+  const all = outlook?.clusters.filter((c) => c.prediction.slices.length > 0) ?? []
+  return all
+    .map(({ prediction: p }) => {
+      const rows = p.slices
+        .slice(0, MOST_BATCHES)
+        .map(
+          (s) =>
+            `| ${s.step + 1} | ${s.number + 1} | ${escaped(s.component)} | ${s.machines.slice(0, 10).map(escaped).join(' ')}${s.machines.length > 10 ? ` … ${s.machines.length}` : ''} | ${s.drains ? s.machines.length : 0} | ${s.done === undefined ? 'unknown' : `+${minutesText(s.done)}`} |`,
+        )
+      const rest = p.slices.length > MOST_BATCHES ? [`and ${p.slices.length - MOST_BATCHES} more`] : []
+      return details(`Batches of ${escaped(p.cluster)} (${counted(p.machines.length, 'machine')})`, [
+        '| step | batch | component | machines | drains | ends about |',
+        '|--:|--:|---|---|--:|--:|',
+        ...rows,
+        ...(rest.length === 0 ? [] : ['', ...rest]),
+      ])
+    })
+    .join('\n\n')
+}
+
+function objects({ clusters }: PlanDocument, hasFields: boolean): string {
+  const groups = [
+    ...Map.groupBy(
+      clusters.filter((d) => d.changes.length > 0),
+      (d) => JSON.stringify({ ...d, cluster: '' }),
+    ).values(),
+  ]
+  return groups
+    .map((group) => {
+      const [first] = group
+      if (first === undefined) return ''
+      const names = group.map((d) => escaped(d.cluster)).join(', ')
+      const each = group.length === 1 ? '' : ` in each of ${counted(group.length, 'cluster')}`
+      return details(
+        `Objects: ${first.added} to add, ${first.changed} to change, ${first.removed} to remove${each} (${names})`,
+        ['```diff', ...first.changes.flatMap((c) => objectLines(c, hasFields)), '```'],
+      )
+    })
+    .join('\n\n')
+}
+
+const SIGN = { added: '+', changed: '!', removed: '-' } as const
+const MOST_FIELDS = 20
+
+/** Inside a fence: only the fence itself could end it. */
+const fenced = (text: string): string => text.replaceAll('```', "'''").replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+
+function objectLines({ change, object, fields, more }: ObjectChange, hasFields: boolean): readonly string[] {
+  const line = `${SIGN[change]} ${fenced(object)}`
+  if (!hasFields) return [line]
+  const shown = fields
+    .slice(0, MOST_FIELDS)
+    .flatMap(({ path, before, after }) => [
+      ...(before === undefined ? [] : [`-   ${fenced(`${path}: ${JSON.stringify(before)}`)}`]),
+      ...(after === undefined ? [] : [`+   ${fenced(`${path}: ${JSON.stringify(after)}`)}`]),
+      ...(before === undefined && after === undefined ? [`!   ${fenced(path)}: (not shown)`] : []),
+    ])
+  const rest = more + fields.length - Math.min(fields.length, MOST_FIELDS)
+  return [line, ...shown, ...(rest === 0 ? [] : [`    and ${rest} more fields`])]
+}
+
+function foot({ outlook, digest, version, commit, isDirty }: PlanDocument, leftOut: string): string {
+  const times = (outlook?.clusters ?? []).map((c) => `${c.prediction.cluster} ${c.prediction.takenAt}`)
+  const inventories =
+    times.length === 0
+      ? ''
+      : `inventory of ${times.slice(0, 5).map(escaped).join(', ')}${times.length > 5 ? ', …' : ''} · `
+  const command = isDirty ? 'kubenode plan --dirty' : `kubenode plan --commit ${short(commit)}`
+  return `<sub>${leftOut === '' ? '' : `too long for one comment: ${leftOut} · `}${inventories}plan digest \`${digest}\` · kubenode ${escaped(version)} · \`${command}\`</sub>`
+}

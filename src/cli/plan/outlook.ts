@@ -1,0 +1,123 @@
+// What a commit does to machines over all clusters that were predicted, in the order of the stages. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { matchesLabels } from '#kube/selector.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { isAtLeast, type Risk } from '#defender/risk.ts'
+import type { ClusterPrediction, NeededApproval } from '#forecast/predict.ts'
+
+export interface StagedPrediction {
+  readonly stage: string
+  readonly prediction: ClusterPrediction
+}
+
+export interface UncoveredClass {
+  readonly class: string
+  readonly cluster: string
+  readonly machines: number
+  readonly first: string
+}
+
+export interface Outlook {
+  readonly clusters: readonly StagedPrediction[]
+  /** Clusters that the commit changes and that no inventory was given of. */
+  readonly unknown: readonly string[]
+  readonly machines: number
+  readonly batches: number
+  readonly drains: number
+  readonly reboots: number
+  /** Milliseconds, the soak between stages with it. */
+  readonly p50: number
+  readonly p90: number
+  readonly mostUnavailable: number
+  readonly risk: Risk | undefined
+  readonly approvals: readonly NeededApproval[]
+  readonly uncovered: readonly UncoveredClass[]
+  readonly wayBack: number | undefined
+}
+
+interface StageOf {
+  readonly name: string
+  readonly index: number
+  readonly soakMs: number
+}
+
+const NO_STAGE: StageOf = { name: '-', index: Number.MAX_SAFE_INTEGER, soakMs: 0 }
+
+/** Which stage of a pipeline each cluster is in, by what the hub is to have. */
+function stagesIn(hub: readonly KubeObject[]): ReadonlyMap<string, StageOf> {
+  const clusters = hub.filter((o): o is Cluster => o.kind === 'Cluster')
+  const found = new Map<string, StageOf>()
+  for (const pipeline of hub.filter((o): o is ReleasePipeline => o.kind === 'ReleasePipeline'))
+    for (const [index, stage] of pipeline.spec.stages.entries()) {
+      const { names, selector } = stage.clusters
+      const members =
+        names ??
+        clusters.filter((c) => matchesLabels(selector ?? {}, c.metadata.labels)).map((c) => c.metadata.name ?? '')
+      const soakMs = parseDuration(stage.minSuccessTime ?? DEFAULT_SOAK)
+      for (const name of members) if (!found.has(name)) found.set(name, { name: stage.name, index, soakMs })
+    }
+  return found
+}
+
+/** Of the kind, where a commit leaves it out. */
+const DEFAULT_SOAK = '15m'
+
+export function outlookOf(
+  predictions: readonly ClusterPrediction[],
+  hub: readonly KubeObject[],
+  changed: readonly string[],
+): Outlook {
+  const stages = stagesIn(hub)
+  const stageOf = (cluster: string) => stages.get(cluster) ?? NO_STAGE
+  const inOrder = predictions.toSorted(
+    (a, b) => stageOf(a.cluster).index - stageOf(b.cluster).index || (a.cluster < b.cluster ? -1 : 1),
+  )
+  const sum = (of: (p: ClusterPrediction) => number) => inOrder.reduce((n, p) => n + of(p), 0)
+  const indexes = [...new Set(inOrder.map((p) => stageOf(p.cluster).index))]
+  // Clusters of one stage go one after the other unless the pipeline says more; the longer answer is the careful one.
+  const soaks = inOrder
+    .filter((p) => indexes.indexOf(stageOf(p.cluster).index) < indexes.length - 1)
+    .reduce((all, p) => all.set(stageOf(p.cluster).index, stageOf(p.cluster).soakMs), new Map<number, number>())
+  const soak = [...soaks.values()].reduce((n, ms) => n + ms, 0)
+  const known = new Set(inOrder.map((p) => p.cluster))
+  const risks = inOrder.flatMap((p) => p.risk ?? [])
+  const backs = inOrder.filter((p) => p.machines.length > 0).map((p) => p.wayBack)
+  return {
+    clusters: inOrder.map((prediction) => ({ stage: stageOf(prediction.cluster).name, prediction })),
+    unknown: changed.filter((c) => c !== 'hub' && !known.has(c)),
+    machines: sum((p) => p.machines.length),
+    batches: sum((p) => p.slices.length),
+    drains: sum((p) => p.drains),
+    reboots: sum((p) => p.reboots),
+    p50: sum((p) => p.p50) + soak,
+    p90: sum((p) => p.p90) + soak,
+    mostUnavailable: inOrder.reduce((most, p) => Math.max(most, p.mostUnavailable), 0),
+    risk: risks.length === 0 ? undefined : risks.reduce((worst, r) => (isAtLeast(r, worst) ? r : worst)),
+    approvals: uniqueApprovals(inOrder.flatMap((p) => p.approvals)),
+    uncovered: uncoveredIn(inOrder, stageOf),
+    wayBack: backs.includes(undefined) ? undefined : backs.reduce<number>((n, ms) => n + (ms ?? 0), 0),
+  }
+}
+
+const uniqueApprovals = (all: readonly NeededApproval[]): readonly NeededApproval[] => [
+  ...new Map(all.map((a) => [JSON.stringify(a), a])).values(),
+]
+
+/** Hardware that a later stage meets first: what was tried before says nothing of it. */
+function uncoveredIn(
+  inOrder: readonly ClusterPrediction[],
+  stageOf: (cluster: string) => StageOf,
+): readonly UncoveredClass[] {
+  const tried = new Map<string, number>()
+  const first = inOrder[0] === undefined ? 0 : stageOf(inOrder[0].cluster).index
+  const out: UncoveredClass[] = []
+  for (const { cluster, classes } of inOrder)
+    for (const [name, { machine, count }] of classes) {
+      const { index } = stageOf(cluster)
+      if (!tried.has(name) && index > first) out.push({ class: name, cluster, machines: count, first: machine })
+      if (!tried.has(name)) tried.set(name, index)
+    }
+  return out
+}

@@ -1,0 +1,21 @@
+// The numbered errors of `kubenode plan` and of inventories.
+import { errorTable } from '#lib/error-table.ts'
+
+export const planErrors = errorTable({
+  KN1660: {
+    text: 'cannot plan {range}',
+    next: 'write BASE..HEAD with two commits or branches, without --base and --commit',
+  },
+  KN1661: {
+    text: 'cannot read the inventory {file}: {problem}',
+    next: 'make it again with kubenode inventory export',
+  },
+  KN1662: {
+    text: 'cannot predict cluster {cluster} from two inventories: {first} and {second}',
+    next: 'leave one out',
+  },
+  KN1663: {
+    text: 'cannot tell which cluster of the fleet this is: sync recorded {seen} in it',
+    next: 'name it with --cluster',
+  },
+})

@@ -1,0 +1,53 @@
+// Times and steps of a prediction, in words. Never more exact than they are.
+import { counted } from '#lib/counted.ts'
+import type { ClusterPrediction } from '#forecast/predict.ts'
+import type { ClusterDifference } from '#sync/difference.ts'
+import type { Outlook } from './outlook.ts'
+
+const MINUTE = 60_000
+
+/** Minutes, and hours from ninety minutes on; rounded up. */
+export function minutesText(ms: number): string {
+  const minutes = Math.ceil(ms / MINUTE)
+  if (minutes < 90) return `${minutes} min`
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
+  if (hours >= 48) return `${Math.ceil(minutes / 1_440)} days`
+  return rest === 0 ? `${hours} h` : `${hours} h ${rest} min`
+}
+
+export function spanText(p50: number, p90: number): string {
+  const [a, b] = [minutesText(p50), minutesText(p90)]
+  return a === b ? a : `${a} to ${b}`
+}
+
+const MOST_STEPS = 8
+
+/** Machines of each step of each component: `1·5·10`. */
+export function stepsText({ slices }: ClusterPrediction): string {
+  const parts = [...Map.groupBy(slices, (s) => `${s.set}\n${s.component}`).values()].map((of) => {
+    const steps = [...Map.groupBy(of, (s) => s.step)].toSorted(([a], [b]) => a - b)
+    const sizes = steps.map(([, all]) => all.reduce((n, s) => n + s.machines.length, 0))
+    return `${sizes.slice(0, MOST_STEPS).join('·')}${sizes.length > MOST_STEPS ? '·…' : ''}`
+  })
+  return [...new Set(parts)].slice(0, 3).join(', ')
+}
+
+/** One line, for the status of a commit. */
+export function summaryText(all: readonly ClusterDifference[], outlook: Outlook | undefined): string {
+  const changed = all.filter((d) => d.changes.length > 0)
+  if (changed.length === 0) return 'nothing changes'
+  const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
+  const loss = deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]
+  if (outlook === undefined) return [`${counted(changed.length, 'cluster')}`, ...loss, 'machines unknown'].join(' · ')
+  const { machines, drains, p50, risk, approvals, unknown } = outlook
+  const missing = approvals.reduce((n, a) => n + a.count, 0)
+  return [
+    ...loss,
+    machines === 0
+      ? 'no machine is touched'
+      : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
+    ...(risk === undefined ? [] : [risk.toLowerCase()]),
+    ...(missing === 0 ? [] : [`${counted(missing, 'approval')} needed`]),
+    ...(unknown.length === 0 ? [] : [`${counted(unknown.length, 'cluster')} unknown`]),
+  ].join(' · ')
+}

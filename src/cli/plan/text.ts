@@ -1,0 +1,188 @@
+// A plan as text: cluster by cluster, object by object, field by field; on a terminal it is cut where it would be unreadable.
+import { counted } from '#lib/counted.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
+import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import { declaredErrors } from '#declared/declared-errors.ts'
+import { type Tone, paintOf } from '../paint.ts'
+import type { Outlook } from './outlook.ts'
+import { minutesText, spanText, stepsText } from './spans.ts'
+
+const MARKS = { added: '+', changed: '~', removed: '-' } as const
+/** Fields of one object in the text; the JSON has more. */
+const MAX_FIELDS = 12
+const MAX_VALUE_CHARS = 60
+
+export interface PlanStyle {
+  readonly isColored: boolean
+  /** On a terminal; a pipe gets every value in full. */
+  readonly isCut: boolean
+}
+
+export function textOf(
+  what: string,
+  base: string | undefined,
+  all: readonly ClusterDifference[],
+  style: PlanStyle,
+): string {
+  const head = `plan of ${what}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
+  return (
+    shownLine(head) +
+    groupsOf(all)
+      .map((group) => clusterText(group, style))
+      .join('')
+  )
+}
+
+/** What the commit does to machines, as far as it was predicted. */
+export function outlookText(outlook: Outlook): string {
+  const { clusters, unknown, machines, drains, reboots, p50, p90, mostUnavailable, uncovered, approvals, risk } =
+    outlook
+  const lines = [
+    '',
+    machines === 0
+      ? 'predicted: no machine is touched'
+      : `predicted: ${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${spanText(p50, p90)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+    ...clusters.flatMap(({ stage, prediction: p }) => [
+      ...(p.machines.length === 0
+        ? []
+        : [
+            `  ${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${spanText(p.p50, p.p90)}${p.brakes[0] === undefined ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
+          ]),
+      ...p.stuck.map((s) => `  ! ${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}`),
+      ...p.fullBudgets.map((b) => `  ! ${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
+      ...(p.skipped.length === 0
+        ? []
+        : [
+            `  ! ${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
+          ]),
+      ...p.underWay.map((set) => `    ${p.cluster}: set ${set} is on its way already`),
+    ]),
+    ...uncovered.map(
+      (u) =>
+        `  ! hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
+    ),
+    ...approvals.map((a) => `  ! needs ${counted(a.count, 'approval')} of ${a.from.join(', ')} (policy ${a.policy})`),
+    ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map(
+      (c) => `    no recorded duration of ${c}: five minutes a machine are assumed`,
+    ),
+    ...(machines === 0
+      ? []
+      : [
+          `    way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}`,
+        ]),
+    ...unknown.map((c) => `  ! unknown: no inventory of ${c} was given`),
+  ]
+  return lines.map((l) => shownLine(l)).join('')
+}
+
+/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
+const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
+  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
+]
+
+function clusterText(group: readonly ClusterDifference[], style: PlanStyle): string {
+  const [difference] = group
+  if (difference === undefined) return ''
+  const { added, changed, removed, unchanged, changes, problems, machines } = difference
+  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
+  const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
+  const paint = paintOf(style.isColored)
+  const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
+  const loss = lossText(machines).map((line) => paint('bad', printableLine(line)))
+  return [
+    '',
+    printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
+    ...changesText(changes, style).map(painted),
+    ...problemsText(problems).map(painted),
+    ...keptText(machines).map(printableLine),
+    ...loss,
+    '',
+  ].join('\n')
+}
+
+/** As people know it from diffs. */
+const toneOfMark = (line: string): Tone | undefined =>
+  line.startsWith('  + ')
+    ? 'good'
+    : line.startsWith('  - ') || line.startsWith('  ! ')
+      ? 'bad'
+      : line.startsWith('  ~ ')
+        ? 'warn'
+        : undefined
+
+/** More of either in one cluster is unreadable; the JSON has all. */
+const MAX_OBJECTS = 1_000
+const MAX_PROBLEMS = 100
+
+const changesText = (all: readonly ObjectChange[], { isCut }: PlanStyle): readonly string[] => [
+  ...all.slice(0, MAX_OBJECTS).flatMap((change) => objectText(change, isCut)),
+  ...andMore(all, MAX_OBJECTS),
+]
+
+const problemsText = (all: readonly string[]): readonly string[] => [
+  ...all.slice(0, MAX_PROBLEMS).map((p) => `  ! ${p}`),
+  ...andMore(all, MAX_PROBLEMS),
+]
+
+const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
+  all.length > shown ? [`  … and ${all.length - shown} more`] : []
+
+/** Machines named in the text; the JSON has all. */
+const MAX_NAMES = 5
+
+/** The one line of a plan that must not be overlooked. */
+function lossText({ deleted, sets, single }: MachineChanges): readonly string[] {
+  if (deleted === 0) return []
+  const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
+  const more = single.length > MAX_NAMES ? ` and ${single.length - MAX_NAMES} more` : ''
+  const alone = single.length === 0 ? [] : [`${single.slice(0, MAX_NAMES).join(', ')}${more}`]
+  return [`  ! deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+}
+
+const keptText = ({ sets }: MachineChanges): readonly string[] =>
+  sets
+    .filter(({ kept }) => kept > 0)
+    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
+
+function objectText({ change, object, fields, more, isListedOnly }: ObjectChange, isCut: boolean): readonly string[] {
+  const shown = isCut ? fields.slice(0, MAX_FIELDS) : fields
+  const hidden = more + fields.length - shown.length
+  const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
+  const mark = isListedOnly === true ? '!' : MARKS[change]
+  const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
+  return [`  ${mark} ${object}${unless}`, ...shown.map((f) => fieldText(f, isCut)), ...rest]
+}
+
+function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
+  const value = isCut ? shortValue : jsonText
+  if (before === undefined && after === undefined) return `      ${path}: (not shown)`
+  if (before === undefined) return `      ${path}: + ${value(after)}`
+  if (after === undefined) return `      ${path}: - ${value(before)}`
+  return `      ${path}: ${isCut ? change(before, after) : `${jsonText(before)} → ${jsonText(after)}`}`
+}
+
+const jsonText = (v: unknown): string => JSON.stringify(v) ?? ''
+
+function shortValue(v: unknown): string {
+  const text = jsonText(v)
+  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
+}
+
+/** Context before the first difference of long values, so that a user finds it. */
+const BEFORE_CHARS = 12
+
+/** Only the differing part of long values: a common start tells nothing, and could hide the rest. */
+function change(before: unknown, after: unknown): string {
+  const [a, b] = [jsonText(before), jsonText(after)]
+  const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]
+  if (most <= MAX_VALUE_CHARS) return `${a} → ${b}`
+  let same = 0
+  while (same < least && a[same] === b[same]) same++
+  let end = 0
+  while (end < least - same && a.at(-1 - end) === b.at(-1 - end)) end++
+  const from = same <= BEFORE_CHARS ? 0 : same - BEFORE_CHARS
+  const until = from + MAX_VALUE_CHARS
+  const cut = (text: string) => `${from > 0 ? '…' : ''}${text.slice(from, until)}${text.length > until ? '…' : ''}`
+  const more = Math.max(0, most - end - until)
+  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change continues for ${more} characters)` : ''}`
+}

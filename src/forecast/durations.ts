@@ -1,0 +1,35 @@
+// How long switches took before, of what sets keep of the last ones. What was never recorded is assumed, and says so.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+
+/** Longer than most switches take: a promise that is kept early does no harm. */
+const ASSUMED_MS = 300_000
+
+export interface Duration {
+  readonly ms: number
+  /** Nothing was recorded of this component in this set, nor in another. */
+  readonly isAssumed: boolean
+}
+
+export type DurationOf = (set: string, component: string) => Duration
+
+/** `share`: 0.5 is what half of them took at most. */
+export function durationsOf(sets: readonly MachineComponentSet[], share: number): DurationOf {
+  const own = new Map<string, readonly number[]>()
+  const everywhere = new Map<string, number[]>()
+  for (const { metadata, status } of sets)
+    for (const { component, seconds } of status?.durations ?? []) {
+      own.set(`${metadata.name}\n${component}`, seconds)
+      everywhere.set(component, [...(everywhere.get(component) ?? []), ...seconds])
+    }
+  return (set, component) => {
+    const recorded = own.get(`${set}\n${component}`) ?? everywhere.get(component) ?? []
+    const ms = quantile(recorded, share)
+    return ms === undefined ? { ms: ASSUMED_MS, isAssumed: true } : { ms: ms * 1_000, isAssumed: false }
+  }
+}
+
+/** The smallest of them that so large a share does not exceed. */
+export function quantile(values: readonly number[], share: number): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
+}

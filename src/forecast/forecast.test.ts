@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { KubeObject } from '#schema/object.ts'
+import {
+  START,
+  component,
+  componentSet,
+  readyNode,
+  silenced,
+  workingMachine,
+} from '#test/support/fleets/rollout-fleet.ts'
+import { durationsOf } from './durations.ts'
+import { forecast } from './forecast.ts'
+import { INVENTORY_FORM, type Inventory } from './inventory.ts'
+import { expectedObjects } from './objects.ts'
+
+const SET = componentSet({ beacon: '1.0.0' }, { soak: '10m' })
+const NEXT = componentSet({ beacon: '1.1.0' }, { soak: '10m' })
+
+const READY = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'AsDeclared',
+  message: '',
+  lastTransitionTime: '2026-01-05T00:00:00Z',
+} as const
+
+const fleetOf = (count: number): readonly Machine[] =>
+  Array.from({ length: count }, (_, i) => {
+    const name = `m-${String(i).padStart(3, '0')}`
+    const made = workingMachine(name, { versions: { beacon: '1.0.0' }, zone: `z-${i % 3}`, rack: `r-${i % 5}` })
+    return { ...made, status: { ...made.status, conditions: [...(made.status?.conditions ?? []), READY] } }
+  })
+
+const inventory = (machines: readonly Machine[], more: Partial<Inventory> = {}): Inventory => ({
+  form: INVENTORY_FORM,
+  cluster: 'prod',
+  takenAt: new Date(START).toISOString(),
+  machines,
+  nodes: machines.map((m) => readyNode(m.metadata.name ?? '')),
+  machineSets: [],
+  sets: [{ ...SET, status: { durations: [{ component: 'beacon', seconds: [60, 90, 120] }] } }],
+  components: [component('beacon', '1.0.0'), component('beacon', '1.1.0')],
+  revisions: [],
+  permits: [],
+  holds: [],
+  approvals: [],
+  policies: [],
+  fullBudgets: [],
+  ...more,
+})
+
+const declared = (...objects: readonly KubeObject[]): readonly KubeObject[] =>
+  objects.map((o) => applyDefaults(machineComponentSet.schema, o) as KubeObject)
+
+async function forecastOf(from: Inventory, after: readonly KubeObject[] = [NEXT]) {
+  const { objects, changedSets } = expectedObjects(from, declared(SET), declared(...after))
+  const durationOf = durationsOf(from.sets, 0.5)
+  return forecast({
+    objects,
+    now: START,
+    switchMs: (set, c) => durationOf(set, c).ms,
+    sets: new Set(changedSets),
+  })
+}
+
+const policy = (spec: Partial<DefenderPolicy['spec']>): DefenderPolicy => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'DefenderPolicy',
+  metadata: { name: 'careful' },
+  spec: { mode: 'Enforce', ...spec },
+})
+
+describe('the forecast of a rollout', () => {
+  test('brings all machines to the version, in the steps of the set, and takes as long as steps and soak take', async () => {
+    const { slices, ms, stuck } = await forecastOf(inventory(fleetOf(40)))
+    expect(stuck).toEqual([])
+    expect(new Set(slices.flatMap((s) => s.machines)).size).toBe(40)
+    const steps = Map.groupBy(slices, (s) => s.step)
+    expect([...steps.values()].map((of) => of.reduce((n, s) => n + s.machines.length, 0))).toEqual([1, 5, 10, 24])
+    // Four machines at a time: 1, 2, 3 and 6 turns of a minute and a half, and a soak after each step; the last machine of a step may come with the next.
+    expect(Math.abs(ms / 60_000 - (4 * 10 + 12 * 1.5))).toBeLessThan(4)
+  })
+
+  test('a commit that changes nothing that is rolled out has none', async () => {
+    const { slices, ms } = await forecastOf(inventory(fleetOf(5)), [componentSet({ beacon: '1.0.0' }, { soak: '1h' })])
+    expect([slices, ms]).toEqual([[], 0])
+  })
+
+  test("the Defender's budgets hold it up as they will, and say by which limit", async () => {
+    const policies = [policy({ budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] })]
+    const from = inventory(fleetOf(40))
+    const [free, bound] = [await forecastOf(from), await forecastOf({ ...from, policies })]
+    expect(bound.mostUnavailable).toBe(1)
+    expect(bound.ms).toBeGreaterThan(free.ms)
+    expect(bound.brakes.map((b) => b.what).join('\n')).toContain('careful')
+  })
+
+  test('machines that are silent are skipped, and the rest goes on', async () => {
+    const machines = fleetOf(20).map((m, i) => (i === 7 ? silenced(m, START - 3_600_000) : m))
+    const { slices, skipped } = await forecastOf(inventory(machines))
+    expect(slices.flatMap((s) => s.machines)).not.toContain('m-007')
+    expect(skipped.map((s) => s.machine)).toEqual(['m-007'])
+  })
+
+  test('a component that the cluster does not have stops the set, with the reason', async () => {
+    const { stuck, slices } = await forecastOf(inventory(fleetOf(5), { components: [component('beacon', '1.0.0')] }))
+    expect(slices).toEqual([])
+    expect(stuck.map((s) => s.set)).toEqual(['base'])
+  })
+
+  test('it waits for windows, and goes on in them', async () => {
+    const windows = [{ cron: '0 20 * * *', duration: '8h', timeZone: 'UTC' }]
+    const { ms, brakes, stuck } = await forecastOf(inventory(fleetOf(5)), [
+      componentSet({ beacon: '1.1.0' }, { soak: '1m', windows }),
+    ])
+    expect(stuck).toEqual([])
+    // From ten in the morning until eight in the evening.
+    expect(ms).toBeGreaterThan(10 * 3_600_000)
+    expect(brakes[0]?.what).toBe('window of base')
+  })
+})

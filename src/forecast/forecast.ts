@@ -1,0 +1,208 @@
+// Lets a cluster in memory come to rest, and notes what happens on the way: which machines go when, what that waits for, and how long it all takes.
+import type { Wait } from '#controllers/componentset/waiting.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { GateVerdict } from '#defender/gate.ts'
+import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { type SwitchMs, World, type WorldObjects } from './world.ts'
+
+export interface ForecastSlice {
+  readonly set: string
+  readonly component: string
+  /** Undefined: it leaves. */
+  readonly version: string | undefined
+  readonly step: number
+  readonly number: number
+  readonly machines: readonly string[]
+  readonly drains: boolean
+  readonly reboots: boolean
+  /** Milliseconds from the beginning: asked, granted, and all its machines done. */
+  readonly asked: number
+  readonly begun: number | undefined
+  readonly done: number | undefined
+}
+
+/** What held a set up, and for how long in all. */
+export interface Brake {
+  readonly what: string
+  readonly ms: number
+}
+
+export interface Forecast {
+  readonly slices: readonly ForecastSlice[]
+  /** Until all sets are complete. */
+  readonly ms: number
+  readonly mostUnavailable: number
+  readonly brakes: readonly Brake[]
+  readonly risk: Risk | undefined
+  /** Sets that do not finish, and why. */
+  readonly stuck: readonly { readonly set: string; readonly wait: Pick<Wait, 'predicate' | 'seen' | 'unblock'> }[]
+  readonly skipped: readonly { readonly set: string; readonly machine: string; readonly reason: string }[]
+  /** The cluster once it has come to rest. */
+  readonly end: WorldObjects
+}
+
+/** Two weeks hold any window of people; what takes longer is not promised. */
+const MOST_MS = 14 * 86_400_000
+/** While nothing but time passes, the steps grow. */
+const MOST_IDLE_STEP_MS = 900_000
+const MOST_TURNS = 20_000
+
+export interface ForecastWish {
+  readonly objects: WorldObjects
+  readonly now: number
+  readonly switchMs: SwitchMs
+  /** Only these sets are reported, and waited for. */
+  readonly sets: ReadonlySet<string>
+  /** Called now and then, so that others have a turn. */
+  readonly pause?: () => Promise<void>
+}
+
+export async function forecast({ objects, now, switchMs, sets, pause }: ForecastWish): Promise<Forecast> {
+  const world = new World(objects, now, switchMs)
+  const log = new Log(objects, now, sets)
+  let idleMs = 1_000
+  for (let turns = 0; turns < MOST_TURNS && world.now - now < MOST_MS; turns++) {
+    if (turns % PAUSE_EVERY === 0) await pause?.()
+    if (world.turn()) {
+      log.note(world)
+      idleMs = 1_000
+      continue
+    }
+    log.note(world)
+    if (isAtRest(world, sets)) break
+    const from = world.now
+    if (!world.advance()) break
+    if (!world.isAnyUnderWay) {
+      world.now = Math.max(world.now, from + idleMs)
+      idleMs = Math.min(idleMs * 2, MOST_IDLE_STEP_MS)
+    }
+    log.passed(world, world.now - from)
+  }
+  return log.result(world)
+}
+
+const PAUSE_EVERY = 20
+
+const isAtRest = (world: World, sets: ReadonlySet<string>): boolean =>
+  !world.isAnyUnderWay &&
+  [...world.sets.values()].every(
+    (s) => !sets.has(s.metadata.name ?? '') || isOver(s) || (s.status?.counts?.total ?? 0) === 0,
+  )
+
+const isOver = ({ status, metadata }: MachineComponentSet): boolean =>
+  status?.observedGeneration === metadata.generation && (status?.phase === 'Complete' || status?.phase === 'Blocked')
+
+class Log {
+  readonly #start: number
+  readonly #sets: ReadonlySet<string>
+  readonly #components: ReadonlyMap<string, MachineComponent>
+  readonly #slices = new Map<string, ForecastSlice>()
+  readonly #brakes = new Map<string, number>()
+  #mostUnavailable = 0
+  #risk: Risk | undefined
+  #last: number
+
+  constructor({ components }: WorldObjects, start: number, sets: ReadonlySet<string>) {
+    this.#components = new Map(components.map((c) => [c.metadata.name ?? '', c]))
+    this.#start = start
+    this.#last = start
+    this.#sets = sets
+  }
+
+  note(world: World): void {
+    const at = world.now - this.#start
+    const seen = new Set<string>()
+    for (const [set, { status }] of world.sets) {
+      if (!this.#sets.has(set)) continue
+      for (const slice of status?.slices ?? []) {
+        const key = `${set}\n${slice.component}\n${slice.version ?? ''}\n${slice.step}\n${slice.number}`
+        seen.add(key)
+        const permit = world.permits.get(slice.permit ?? '')
+        const operations = permit?.spec.operations ?? []
+        if (permit !== undefined) {
+          const risk = riskOf(operations)
+          if (this.#risk === undefined || isAtLeast(risk, this.#risk)) this.#risk = risk
+        }
+        const before = this.#slices.get(key)
+        const isWaiting = slice.phase === 'Planned' || slice.phase === 'AwaitingPermit'
+        const begun = before?.begun ?? (isWaiting ? undefined : at)
+        const isDone = !isWaiting && slice.phase !== 'Switching'
+        this.#slices.set(key, {
+          set,
+          component: slice.component,
+          version: slice.version,
+          step: slice.step,
+          number: slice.number,
+          machines: slice.machines,
+          drains: (before?.drains ?? false) || (operations.includes('Drain') && this.#drains(slice)),
+          reboots: (before?.reboots ?? false) || operations.includes('Reboot'),
+          asked: before?.asked ?? at,
+          begun,
+          done: before?.done ?? (isDone ? at : undefined),
+        })
+        this.#last = world.now
+      }
+    }
+    for (const [key, slice] of this.#slices)
+      if (!seen.has(key) && slice.done === undefined)
+        this.#slices.set(key, { ...slice, begun: slice.begun ?? at, done: at })
+    const down = [...world.machines.values()].filter((m) => m.status?.phase === 'Updating').length
+    this.#mostUnavailable = Math.max(this.#mostUnavailable, down)
+  }
+
+  #drains({ component, version }: { readonly component: string; readonly version?: string }): boolean {
+    return version === undefined || this.#components.has(componentObjectName(component, version))
+  }
+
+  /** Time went by: whatever a set or one of its permits waited for gets it. */
+  passed(world: World, ms: number): void {
+    const reasons = new Set<string>()
+    for (const [name, { status }] of world.sets) {
+      if (!this.#sets.has(name)) continue
+      const wait = status?.waitingFor
+      if (wait?.predicate === 'BudgetExhausted') reasons.add(`maxUnavailable of ${name}`)
+      else if (wait !== undefined && BRAKES.has(wait.predicate)) reasons.add(`${BRAKES.get(wait.predicate)} of ${name}`)
+      for (const slice of status?.slices ?? []) {
+        const permit = slice.phase === 'AwaitingPermit' ? world.permits.get(slice.permit ?? '') : undefined
+        const bound = permit?.status?.verdicts?.find((v) => v.verdict === 'Waiting')
+        if (bound !== undefined) reasons.add(brakeOf(bound as unknown as GateVerdict))
+        if (slice.phase === 'Soaking') reasons.add(`soak of ${name}`)
+      }
+    }
+    for (const reason of reasons) this.#brakes.set(reason, (this.#brakes.get(reason) ?? 0) + ms)
+  }
+
+  result(world: World): Forecast {
+    const wanted = [...world.sets.values()].filter((s) => this.#sets.has(s.metadata.name ?? ''))
+    const stuck = wanted.filter((s) => s.status?.phase !== 'Complete' && (s.status?.counts?.total ?? 0) > 0)
+    return {
+      slices: [...this.#slices.values()],
+      ms: this.#last - this.#start,
+      end: world.objects(),
+      mostUnavailable: this.#mostUnavailable,
+      brakes: [...this.#brakes].map(([what, ms]) => ({ what, ms })).toSorted((a, b) => b.ms - a.ms),
+      risk: this.#risk,
+      stuck: stuck.map(({ metadata: { name = '' }, status }) => {
+        const { predicate = 'Progressing', seen = '', unblock = '' } = status?.waitingFor ?? {}
+        return { set: name, wait: { predicate: predicate as Wait['predicate'], seen, unblock } }
+      }),
+      skipped: wanted.flatMap(({ metadata: { name: set = '' }, status }) =>
+        (status?.skipped ?? []).map(({ machine, reason }) => ({ set, machine, reason })),
+      ),
+    }
+  }
+}
+
+/** What slows a rollout without being a failure. */
+const BRAKES: ReadonlyMap<string, string> = new Map([
+  ['WaitingForWindow', 'window'],
+  ['HoldPause', 'hold'],
+  ['HoldFreeze', 'hold'],
+  ['RequirementUnmet', 'requirements'],
+  ['ZoneOutage', 'silent machines'],
+])
+
+const brakeOf = ({ gate, policy, limit }: GateVerdict): string =>
+  [policy ?? gate, limit ?? gate].filter((part, i, all) => all.indexOf(part) === i).join(': ')

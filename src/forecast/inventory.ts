@@ -1,0 +1,101 @@
+// What a forecast begins with: the machines of one cluster and what restricts them, at one moment. It has no Secrets and no addresses.
+import type { Approval } from '#api/kinds/approval.ts'
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { isObject } from '#lib/json.ts'
+import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export const INVENTORY_FORM = 'kubenode.io/inventory/1'
+
+/** A PodDisruptionBudget that permits no eviction at the moment, and the Nodes with its pods. */
+export interface FullBudget {
+  readonly namespace: string
+  readonly name: string
+  readonly nodes: readonly string[]
+}
+
+export interface Inventory {
+  readonly form: typeof INVENTORY_FORM
+  readonly cluster: string
+  readonly takenAt: string
+  readonly apiServer?: string
+  readonly machines: readonly Machine[]
+  readonly nodes: readonly Node[]
+  readonly machineSets: readonly MachineSet[]
+  readonly sets: readonly MachineComponentSet[]
+  readonly components: readonly MachineComponent[]
+  readonly revisions: readonly ControllerRevision[]
+  readonly permits: readonly OperationPermit[]
+  readonly holds: readonly OperationalHold[]
+  readonly approvals: readonly Approval[]
+  readonly policies: readonly DefenderPolicy[]
+  readonly ledger?: LedgerSpec
+  readonly fullBudgets: readonly FullBudget[]
+}
+
+const LISTS = [
+  'machines',
+  'nodes',
+  'machineSets',
+  'sets',
+  'components',
+  'revisions',
+  'permits',
+  'holds',
+  'approvals',
+  'policies',
+  'fullBudgets',
+] as const
+
+/** The inventory, or what is wrong with it. */
+export function readInventory(value: unknown): Inventory | { readonly problem: string } {
+  if (!isObject(value)) return { problem: 'it is not an object' }
+  if (value['form'] !== INVENTORY_FORM) return { problem: `its form is not ${INVENTORY_FORM}` }
+  if (typeof value['cluster'] !== 'string') return { problem: 'it names no cluster' }
+  if (Number.isNaN(Date.parse(String(value['takenAt'])))) return { problem: 'takenAt is no time' }
+  const missing = LISTS.find((list) => !Array.isArray(value[list]))
+  return missing === undefined ? (value as unknown as Inventory) : { problem: `${missing} is not a list` }
+}
+
+const without = <T extends object, K extends keyof T>(from: T, ...names: readonly K[]): Omit<T, K> => {
+  const rest = { ...from }
+  for (const name of names) delete rest[name]
+  return rest
+}
+
+/** Annotations may hold anything, and who wrote a field has no effect here. */
+export function trimmed<T extends KubeObject>(object: T): T {
+  const { annotations: _, managedFields: __, ...metadata } = object.metadata as Record<string, unknown>
+  return { ...object, metadata } as T
+}
+
+/** Kernel, system and accelerators tell hardware apart; addresses and images do not. */
+export function trimmedNode(node: Node): Node {
+  const { spec, status } = node
+  const capacity = isObject(status?.['capacity']) ? status['capacity'] : undefined
+  return trimmed({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: node.metadata,
+    spec: { taints: spec?.taints ?? [], ...(spec?.unschedulable === true && { unschedulable: true }) },
+    status: {
+      conditions: (status?.conditions ?? []).map((c) => ({ ...without(c, 'lastHeartbeatTime'), message: '' })),
+      ...(status?.nodeInfo !== undefined && { nodeInfo: hardwareOf(status.nodeInfo) }),
+      ...(capacity !== undefined && { capacity }),
+    },
+  })
+}
+
+const hardwareOf = ({ architecture, osImage, kernelVersion }: Readonly<Record<string, unknown>>) => ({
+  architecture,
+  osImage,
+  kernelVersion,
+})

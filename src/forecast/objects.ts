@@ -1,0 +1,150 @@
+// The cluster as it will be once a commit is applied: what the inventory has, with what the commit declares in its place.
+import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import type { ApiKind } from '#api/kind.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { compilePolicy } from '#defender/compile-policy.ts'
+import type { RevisedComponent } from '#api/protocol/set-revision.ts'
+import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
+import type { Inventory } from './inventory.ts'
+import type { WorldObjects } from './world.ts'
+
+export interface Expected {
+  readonly objects: WorldObjects
+  /** Sets whose components or selector are not what they were. */
+  readonly changedSets: readonly string[]
+  /** What was taken as passed because nothing here can ask it. */
+  readonly assumed: readonly string[]
+  readonly policies: readonly DefenderPolicy[]
+}
+
+/** `before` and `after`: what the cluster is to have, by the commit that it has and by the one that is planned. */
+export function expectedObjects(
+  inventory: Inventory,
+  before: readonly KubeObject[],
+  after: readonly KubeObject[],
+): Expected {
+  const assumed = new Set<string>()
+  const merge = <T extends KubeObject>(kind: ApiKind, found: readonly T[]): readonly T[] =>
+    merged(found, declaredOf<T>(kind, before), declaredOf<T>(kind, after))
+  const declared = merge<MachineComponentSet>(machineComponentSet, inventory.sets)
+  const olds = new Map(inventory.sets.map((s) => [s.metadata.name ?? '', s]))
+  const sets = declared.map((set) => expectedSet(set, olds.get(set.metadata.name ?? ''), inventory.revisions, assumed))
+  const policies = merge<DefenderPolicy>(defenderPolicy, inventory.policies)
+  return {
+    objects: {
+      machines: inventory.machines,
+      nodes: inventory.nodes,
+      machineSets: merge<MachineSet>(machineSet, inventory.machineSets),
+      sets,
+      components: merge<MachineComponent>(machineComponent, inventory.components),
+      revisions: inventory.revisions,
+      permits: inventory.permits,
+      holds: inventory.holds,
+      approvals: inventory.approvals,
+      policies: policies.map((p) => compilePolicy(withoutPeople(p, assumed))),
+      ledger: inventory.ledger,
+      cluster: inventory.cluster,
+      apiServer: inventory.apiServer,
+    },
+    changedSets: sets.flatMap((set) => {
+      const name = set.metadata.name ?? ''
+      return jsonEqual(olds.get(name)?.spec, set.spec) || isSameRollout(olds.get(name), set) ? [] : [name]
+    }),
+    assumed: [...assumed],
+    policies,
+  }
+}
+
+/** Only what is rolled out, and where: another soak alone switches nothing. */
+const isSameRollout = (before: MachineComponentSet | undefined, after: MachineComponentSet): boolean =>
+  before !== undefined &&
+  jsonEqual(
+    [before.spec.components.map(plain), before.spec.selector],
+    [after.spec.components.map(plain), after.spec.selector],
+  )
+
+const plain = ({ sealed: _, ...component }: RevisedComponent): object => component
+
+/** As a server fills in what a commit leaves out. */
+const withDefaults = <T extends KubeObject>(kind: ApiKind, object: T): T => applyDefaults(kind.schema, object) as T
+
+const declaredOf = <T extends KubeObject>(kind: ApiKind, list: readonly KubeObject[]): ReadonlyMap<string, T> =>
+  new Map(
+    list
+      .filter((o) => o.kind === kind.kind && o.apiVersion.startsWith('kubenode.io/'))
+      .map((o) => [o.metadata.name ?? '', withDefaults(kind, o as T)]),
+  )
+
+/** What the commit before declared and this one does not is deleted; what no commit declared stays. */
+function merged<T extends KubeObject>(
+  found: readonly T[],
+  before: ReadonlyMap<string, T>,
+  after: ReadonlyMap<string, T>,
+): readonly T[] {
+  const known = new Map(found.map((o) => [o.metadata.name ?? '', o]))
+  for (const name of before.keys()) if (!after.has(name)) known.delete(name)
+  for (const [name, wanted] of after) {
+    const old = known.get(name)
+    known.set(name, old === undefined ? asNew(wanted) : inPlaceOf(old, wanted))
+  }
+  return [...known.values()]
+}
+
+const asNew = <T extends KubeObject>(wanted: T): T => ({
+  ...wanted,
+  metadata: { ...wanted.metadata, uid: `forecast-${wanted.kind}-${wanted.metadata.name}`, generation: 1 },
+})
+
+const specOf = (o: KubeObject): unknown => ('spec' in o ? o.spec : undefined)
+
+function inPlaceOf<T extends KubeObject>(old: T, wanted: T): T {
+  const isSame = jsonEqual(specOf(old), specOf(wanted))
+  const generation = (old.metadata.generation ?? 1) + (isSame ? 0 : 1)
+  const metadata = { ...old.metadata, labels: wanted.metadata.labels ?? {}, generation }
+  return { ...old, ...wanted, metadata, ...('status' in old && { status: old.status }) }
+}
+
+/** Requests over the network and pods are not made for a forecast: such inspections are taken as passed. */
+function expectedSet(
+  set: MachineComponentSet,
+  old: MachineComponentSet | undefined,
+  revisions: readonly ControllerRevision[],
+  assumed: Set<string>,
+): MachineComponentSet {
+  const { inspections = [], ...rollout } = set.spec.rollout
+  const isAsked = (i: (typeof inspections)[number]) =>
+    i.http !== undefined || i.prometheus !== undefined || i.podProbe !== undefined
+  for (const i of inspections) if (isAsked(i)) assumed.add(`inspection ${i.name} of ${set.metadata.name} passes`)
+  const components = set.spec.components.map((c) => sealedAsBefore(c, old, revisions))
+  const kept = inspections.filter((i) => !isAsked(i))
+  return {
+    ...set,
+    spec: { ...set.spec, components, rollout: { ...rollout, ...(kept.length > 0 && { inspections: kept }) } },
+  }
+}
+
+/** The values of Secrets are not in an inventory: they are taken to be what they are. */
+function sealedAsBefore(
+  component: RevisedComponent,
+  old: MachineComponentSet | undefined,
+  revisions: readonly ControllerRevision[],
+): RevisedComponent {
+  if ((component.secretRefs ?? []).length === 0) return component
+  const update = old?.status?.revisions?.update
+  const kept = revisions
+    .find((r) => r.metadata.name === update)
+    ?.data?.components.find((c) => c.name === component.name && jsonEqual(c.secretRefs, component.secretRefs))
+  return kept?.sealed === undefined ? component : { ...component, sealed: kept.sealed }
+}
+
+/** Approvals come when people give them, and rules of policies are about facts of that time. */
+function withoutPeople(policy: DefenderPolicy, assumed: Set<string>): DefenderPolicy {
+  const { approvals = [], rules = [], ...spec } = policy.spec
+  for (const rule of rules) assumed.add(`rule ${rule.name} of policy ${policy.metadata.name} permits it`)
+  return approvals.length === 0 && rules.length === 0 ? policy : { ...policy, spec }
+}

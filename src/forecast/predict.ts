@@ -1,0 +1,165 @@
+// What a commit does to the machines of one cluster: how many, in which steps, for how long, what is in the way, and how long the way back takes.
+import type { Risk } from '#defender/risk.ts'
+import { isAtLeast } from '#defender/risk.ts'
+import { hardwareClass } from '#placement/hardware-class.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { readSelector } from '#placement/selecting.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { durationsOf } from './durations.ts'
+import { type Brake, type Forecast, type ForecastSlice, forecast } from './forecast.ts'
+import type { FullBudget, Inventory } from './inventory.ts'
+import { type Expected, expectedObjects } from './objects.ts'
+import type { WorldObjects } from './world.ts'
+
+export interface NeededApproval {
+  readonly policy: string
+  readonly from: readonly string[]
+  readonly count: number
+}
+
+export interface ClusterPrediction {
+  readonly cluster: string
+  readonly takenAt: string
+  /** Of the machines that the changed sets select. */
+  readonly of: number
+  readonly machines: readonly string[]
+  readonly slices: readonly ForecastSlice[]
+  readonly drains: number
+  readonly reboots: number
+  /** Milliseconds: half of such rollouts are done by then, and nine of ten. */
+  readonly p50: number
+  readonly p90: number
+  readonly mostUnavailable: number
+  readonly brakes: readonly Brake[]
+  readonly risk: Risk | undefined
+  readonly approvals: readonly NeededApproval[]
+  readonly fullBudgets: readonly FullBudget[]
+  /** Hardware class → the machine that tries it first here. */
+  readonly classes: ReadonlyMap<string, { readonly machine: string; readonly count: number; readonly step: number }>
+  readonly skipped: Forecast['skipped']
+  readonly stuck: Forecast['stuck']
+  /** Components without recorded durations. */
+  readonly untimed: readonly string[]
+  readonly assumed: readonly string[]
+  /** Milliseconds; undefined when it does not finish in memory. */
+  readonly wayBack: number | undefined
+  /** Sets that were on their way already. */
+  readonly underWay: readonly string[]
+}
+
+export interface PredictWish {
+  readonly inventory: Inventory
+  readonly before: readonly KubeObject[]
+  readonly after: readonly KubeObject[]
+  readonly pause?: () => Promise<void>
+}
+
+export async function predict({ inventory, before, after, pause }: PredictWish): Promise<ClusterPrediction> {
+  const expected = expectedObjects(inventory, before, after)
+  const { objects, changedSets, assumed } = expected
+  const now = Date.parse(inventory.takenAt)
+  const sets = new Set(changedSets)
+  const run = (of: WorldObjects, share: number) => {
+    const durationOf = durationsOf(inventory.sets, share)
+    return forecast({
+      objects: of,
+      now,
+      switchMs: (set, component) => durationOf(set, component).ms,
+      sets,
+      ...(pause && { pause }),
+    })
+  }
+  const likely = await run(objects, 0.5)
+  const slow = likely.slices.length === 0 ? likely : await run(objects, 0.9)
+  const back =
+    likely.slices.length === 0 || likely.stuck.length > 0
+      ? undefined
+      : await run(goingBack(inventory, likely, { before, after }), 0.5)
+  const machines = [...new Set(likely.slices.flatMap((s) => s.machines))].toSorted()
+  const durationOf = durationsOf(inventory.sets, 0.5)
+  const wanted = objects.sets.filter((s) => sets.has(s.metadata.name ?? ''))
+  return {
+    cluster: inventory.cluster,
+    takenAt: inventory.takenAt,
+    of: inventory.machines.filter((m) => wanted.some((s) => isSelected(s, m))).length,
+    machines,
+    slices: likely.slices,
+    drains: machinesOf(likely, (s) => s.drains),
+    reboots: machinesOf(likely, (s) => s.reboots),
+    p50: likely.ms,
+    p90: Math.max(likely.ms, slow.ms),
+    mostUnavailable: likely.mostUnavailable,
+    brakes: likely.brakes,
+    risk: likely.risk,
+    approvals: approvalsFor(expected, likely.risk),
+    fullBudgets: likely.slices.some((s) => s.drains)
+      ? inventory.fullBudgets.filter((b) => b.nodes.some((n) => nodesOf(objects, machines).has(n)))
+      : [],
+    classes: classesOf(objects, likely.slices),
+    skipped: likely.skipped,
+    stuck: likely.stuck,
+    untimed: [
+      ...new Set(likely.slices.filter((s) => durationOf(s.set, s.component).isAssumed).map((s) => s.component)),
+    ],
+    assumed,
+    wayBack: back === undefined || back.stuck.length > 0 ? undefined : back.ms,
+    underWay: inventory.sets.flatMap(({ metadata: { name = '' }, status }) =>
+      status?.phase === 'Progressing' && (status.slices ?? []).length > 0 ? [name] : [],
+    ),
+  }
+}
+
+const isSelected = (set: WorldObjects['sets'][number], machine: Inventory['machines'][number]): boolean => {
+  const read = readSelector(set.spec.selector)
+  return read.kind === 'Selector' && matchesSelector(read.selector, machine.metadata.labels)
+}
+
+const machinesOf = ({ slices }: Forecast, is: (slice: ForecastSlice) => boolean): number =>
+  new Set(slices.filter(is).flatMap((s) => s.machines)).size
+
+/** From where the way forward ends, to what the commit before declares. */
+function goingBack(
+  inventory: Inventory,
+  { end }: Forecast,
+  { before, after }: Pick<PredictWish, 'before' | 'after'>,
+): WorldObjects {
+  const { machines, sets, revisions } = end
+  const from: Inventory = { ...inventory, machines, sets, revisions, permits: [] }
+  return { ...expectedObjects(from, after, before).objects, ledger: end.ledger }
+}
+
+const approvalsFor = ({ policies }: Expected, risk: Risk | undefined): readonly NeededApproval[] =>
+  policies.flatMap(({ metadata: { name = '' }, spec }) =>
+    spec.mode === 'Audit'
+      ? []
+      : (spec.approvals ?? [])
+          .filter((a) => risk !== undefined && isAtLeast(risk, a.risk))
+          .map(({ from, count }) => ({ policy: name, from, count })),
+  )
+
+const nodesOf = ({ machines }: WorldObjects, names: readonly string[]): ReadonlySet<string> => {
+  const wanted = new Set(names)
+  return new Set(
+    machines
+      .filter((m) => wanted.has(m.metadata.name ?? ''))
+      .map((m) => m.status?.nodeRef?.name ?? m.metadata.name ?? ''),
+  )
+}
+
+function classesOf({ machines, nodes }: WorldObjects, slices: readonly ForecastSlice[]): ClusterPrediction['classes'] {
+  const nodeOf = new Map(nodes.map((n) => [n.metadata.name ?? '', n]))
+  const byName = new Map(machines.map((m) => [m.metadata.name ?? '', m]))
+  const found = new Map<string, { machine: string; count: number; step: number }>()
+  const seen = new Set<string>()
+  for (const slice of slices.toSorted((a, b) => a.asked - b.asked))
+    for (const name of slice.machines) {
+      const machine = byName.get(name)
+      if (machine === undefined || seen.has(name)) continue
+      seen.add(name)
+      const kind = hardwareClass(machine, nodeOf.get(machine.status?.nodeRef?.name ?? ''))
+      const known = found.get(kind)
+      if (known === undefined) found.set(kind, { machine: name, count: 1, step: slice.step })
+      else known.count++
+    }
+  return found
+}

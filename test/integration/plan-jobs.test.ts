@@ -1,0 +1,177 @@
+// The jobs of deploy/ci: their steps are run as they are written, with a forge that is a file.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+interface Step {
+  readonly uses?: string
+  readonly run?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly with?: Readonly<Record<string, unknown>>
+}
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly Step[] }>>
+}
+
+const workflow = (name: string): Workflow => parse(readFileSync(`deploy/ci/github/${name}.yml`, 'utf8')) as Workflow
+const stepsOf = (name: string): readonly Step[] => Object.values(workflow(name).jobs).flatMap((j) => j.steps)
+
+const hasJq = spawnSync('jq', ['--version']).status === 0
+
+let home = ''
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'kubenode-jobs-'))
+  mkdirSync(join(home, 'bin'))
+  mkdirSync(join(home, 'plan'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+/** Answers what the job asks, and writes down every call with what came on its standard input. */
+const GH = `#!/bin/bash
+echo "$*" >> "$HOME/calls"
+case "$*" in
+  *"--input -"*) cat >> "$HOME/calls" ;;
+  *"/pulls "*) [ -e "$HOME/no-pull" ] || echo 7 ;;
+  *"--paginate"*"/comments"*) [ ! -e "$HOME/known" ] || echo 42 ;;
+esac
+`
+
+function program(name: string, text: string): void {
+  writeFileSync(join(home, 'bin', name), text)
+  chmodSync(join(home, 'bin', name), 0o755)
+}
+
+function run(script: string, env: Readonly<Record<string, string>>) {
+  const path = `${join(home, 'bin')}:${process.env['PATH']}`
+  return spawnSync('bash', ['-e', '-c', script], {
+    cwd: home,
+    encoding: 'utf8',
+    env: { PATH: path, HOME: home, ...env },
+  })
+}
+
+const RUN = {
+  REPO: 'acme/fleet',
+  SHA: 'a'.repeat(40),
+  OWNER: 'stranger',
+  BRANCH: 'x"; echo owned > "$HOME/owned',
+  CONCLUSION: 'success',
+  LINK: 'https://example.org/run',
+}
+
+describe('the job that posts', () => {
+  beforeEach((context) => {
+    if (!hasJq) context.skip('jq is not installed')
+    program('gh', GH)
+    writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\n### kubenode plan\n')
+    writeFileSync(
+      join(home, 'plan/plan.json'),
+      JSON.stringify({ summary: '38 machines · 6 drains · ~110 min · medium' }),
+    )
+  })
+  const script = stepsOf('plan-comment').find((s) => s.run !== undefined)?.run ?? ''
+  const calls = () => (existsSync(join(home, 'calls')) ? readFileSync(join(home, 'calls'), 'utf8') : '')
+
+  test('makes one comment, then edits it, and says the counts in the status of the commit', () => {
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).toContain('--method POST repos/acme/fleet/issues/7/comments -F body=@plan/plan.md')
+    expect(calls()).toContain('38 machines · 6 drains · ~110 min · medium')
+    expect(calls()).toContain('"state": "success"')
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'known'), '')
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).toContain('--method PATCH repos/acme/fleet/issues/comments/42 -F body=@plan/plan.md')
+    expect(calls()).not.toContain('--method POST repos/acme/fleet/issues')
+  })
+
+  test('posts nothing that is too long, or that does not begin as a plan does', () => {
+    for (const text of [
+      `<!-- kubenode-plan -->\n${'x'.repeat(70_000)}`,
+      '@everyone look\n<!-- kubenode-plan -->\n',
+      '',
+    ]) {
+      writeFileSync(join(home, 'plan/plan.md'), text)
+      expect(run(script, RUN).status).toBe(1)
+      expect(calls()).not.toContain('comments')
+      expect(calls()).toContain('"state": "error"')
+    }
+  })
+
+  test('a plan that failed leaves a failed status, and a pull request that is closed gets nothing', () => {
+    rmSync(join(home, 'plan/plan.md'))
+    expect(run(script, { ...RUN, CONCLUSION: 'failure' }).status).toBe(0)
+    expect(calls()).toContain('"state": "failure"')
+    writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\n')
+    writeFileSync(join(home, 'no-pull'), '')
+    rmSync(join(home, 'calls'))
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).not.toContain('issues')
+  })
+
+  test('names of branches and a summary of a stranger are never run', () => {
+    writeFileSync(
+      join(home, 'plan/plan.json'),
+      JSON.stringify({ summary: '$(echo owned > owned)`echo owned > owned`' }),
+    )
+    expect(run(script, RUN).status).toBe(0)
+    expect(existsSync(join(home, 'owned'))).toBe(false)
+  })
+})
+
+describe('what the jobs may', () => {
+  test('the one that runs code of a pull request reads only; the other checks nothing out and runs no program of it', () => {
+    expect(workflow('plan').permissions).toEqual({ contents: 'read' })
+    expect(stepsOf('plan').find((s) => s.uses?.startsWith('actions/checkout'))?.with).toMatchObject({
+      'persist-credentials': false,
+    })
+    expect(workflow('plan-comment').permissions).toEqual({
+      actions: 'read',
+      'pull-requests': 'write',
+      statuses: 'write',
+    })
+    expect(stepsOf('plan-comment').map((s) => s.uses?.split('@')[0] ?? 'run')).toEqual([
+      'actions/download-artifact',
+      'run',
+    ])
+    expect(readFileSync('deploy/ci/github/plan-comment.yml', 'utf8')).not.toMatch(/\b(npm|npx|node)\s/)
+  })
+
+  test('no step has words of an event inside its script', () => {
+    for (const name of ['plan', 'plan-comment'])
+      for (const { run: script = '' } of stepsOf(name)) expect(script).not.toContain('${{')
+  })
+
+  test('GitLab: every script is shell that can be read', () => {
+    const jobs = parse(readFileSync('deploy/ci/gitlab/plan.gitlab-ci.yml', 'utf8')) as Readonly<
+      Record<string, { readonly script: readonly string[]; readonly variables: Readonly<Record<string, string>> }>
+    >
+    for (const { script } of Object.values(jobs)) execFileSync('bash', ['-n', '-c', script.join('\n')])
+    expect(jobs['plan-comment']?.variables).toMatchObject({ GIT_STRATEGY: 'none' })
+  })
+})
+
+describe('the job that plans', () => {
+  const script = stepsOf('plan').find((s) => s.run?.includes('kubenode plan') === true)?.run ?? ''
+  const env = { BASE: 'b'.repeat(40), HEAD: 'c'.repeat(40) }
+
+  test('plans between the two commits, from the inventories that are there', () => {
+    program('npx', '#!/bin/bash\necho "$*" >> "$HOME/calls"\necho "{}"\n')
+    mkdirSync(join(home, 'inventory'))
+    writeFileSync(join(home, 'inventory/prod.json'), '{}')
+    expect(run(script, env).status).toBe(0)
+    const range = `${env.BASE}..${env.HEAD} --inventory inventory/prod.json`
+    expect(readFileSync(join(home, 'calls'), 'utf8')).toBe(
+      `kubenode plan ${range} -o json\nkubenode plan ${range} -o markdown\n`,
+    )
+  })
+
+  test('an error of the plan fails the job, and what was said of it is kept', () => {
+    program('npx', '#!/bin/bash\necho "{}"\nexit 2\n')
+    expect(run(script, env).status).toBe(2)
+    expect(readFileSync(join(home, 'plan/plan.md'), 'utf8')).toBe('{}\n')
+  })
+})
