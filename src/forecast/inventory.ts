@@ -74,7 +74,7 @@ const without = <T extends object, K extends keyof T>(from: T, ...names: readonl
 /** Annotations may hold anything, and who wrote a field has no effect here. */
 export function trimmed<T extends KubeObject>(object: T): T {
   const { annotations: _, managedFields: __, ...metadata } = object.metadata as Record<string, unknown>
-  return { ...object, metadata } as T
+  return { ...object, metadata }
 }
 
 /** Kernel, system and accelerators tell hardware apart; addresses and images do not. */

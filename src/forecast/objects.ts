@@ -68,7 +68,10 @@ const isSameRollout = (before: MachineComponentSet | undefined, after: MachineCo
     [after.spec.components.map(plain), after.spec.selector],
   )
 
-const plain = ({ sealed: _, ...component }: RevisedComponent): object => component
+function plain(component: RevisedComponent): object {
+  const { sealed: _, ...rest } = component
+  return rest
+}
 
 /** As a server fills in what a commit leaves out. */
 const withDefaults = <T extends KubeObject>(kind: ApiKind, object: T): T => applyDefaults(kind.schema, object) as T

@@ -244,7 +244,7 @@ export class World {
       retried: NOTHING,
       rules: NO_RULES,
       isQuiet: () => true,
-      isRecovery: ({ spec }) => spec.recovery === true,
+      isRecovery: ({ spec }) => spec.recovery,
       isWithoutDisruption: (permit) => permit.spec.operations.every((o) => o === 'SwitchComponent') && isFree(permit),
     }
     const { ledger, permits, retryAfterMs } = decide(snapshot, this.#ledger, { now: this.now, leader: LEADER })

@@ -1,5 +1,6 @@
 // A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
 import { counted } from '#lib/counted.ts'
+import { printableLine } from '#lib/printable.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Outlook } from './outlook.ts'
@@ -75,10 +76,12 @@ function shortest(plan: PlanDocument, marker: string, maxChars: number): string 
   return `${text}\n${end}\n`
 }
 
+/** Part of a line. */
+const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
+
 /** Names come from git, so an author of commits chooses them. */
 export function escaped(text: string): string {
-  return text
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+  return shownPart(text)
     .replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (c) => `&#${c.charCodeAt(0)};`)
     .replaceAll('@', '&#64;')
     .replaceAll(/\b(https?|www)(?=[:.])/g, '$1&#8203;')
@@ -86,7 +89,7 @@ export function escaped(text: string): string {
 
 /** As code; its own quotes are taken out. */
 const code = (text: string): string =>
-  `\`${text.trim() === '' ? '(no name)' : text.replaceAll(/[`\u0000-\u001f\u007f]+/g, ' ').replaceAll('|', '\\|')}\``
+  `\`${text.trim() === '' ? '(no name)' : shownPart(text).replaceAll('`', "'").replaceAll('|', '\\|')}\``
 
 const short = (commit: string): string => commit.slice(0, 7)
 
@@ -299,7 +302,7 @@ const SIGN = { added: '+', changed: '!', removed: '-' } as const
 const MOST_FIELDS = 20
 
 /** Inside a fence: only the fence itself could end it. */
-const fenced = (text: string): string => text.replaceAll('```', "'''").replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+const fenced = (text: string): string => shownPart(text).replaceAll('```', "'''")
 
 function objectLines({ change, object, fields, more }: ObjectChange, hasFields: boolean): readonly string[] {
   const line = `${SIGN[change]} ${fenced(object)}`

@@ -38,7 +38,7 @@ export function summaryText(all: readonly ClusterDifference[], outlook: Outlook 
   if (changed.length === 0) return 'nothing changes'
   const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
   const loss = deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]
-  if (outlook === undefined) return [`${counted(changed.length, 'cluster')}`, ...loss, 'machines unknown'].join(' · ')
+  if (outlook === undefined) return [counted(changed.length, 'cluster'), ...loss, 'machines unknown'].join(' · ')
   const { machines, drains, p50, risk, approvals, unknown } = outlook
   const missing = approvals.reduce((n, a) => n + a.count, 0)
   return [
