@@ -4,7 +4,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 /** Longer than most switches take: a promise that is kept early does no harm. */
 const ASSUMED_MS = 300_000
 
-export interface Duration {
+interface Duration {
   readonly ms: number
   /** Nothing was recorded of this component in this set, nor in another. */
   readonly isAssumed: boolean
@@ -29,7 +29,7 @@ export function durationsOf(sets: readonly MachineComponentSet[], share: number)
 }
 
 /** The smallest of them that so large a share does not exceed. */
-export function quantile(values: readonly number[], share: number): number | undefined {
+function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }

@@ -14,7 +14,7 @@ export interface LogQuery {
   readonly sinceMs: number | undefined
 }
 
-export interface OldLines {
+interface OldLines {
   readonly lines: readonly string[]
   /** What the person who asked must know about them. */
   readonly note?: string

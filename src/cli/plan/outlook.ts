@@ -7,12 +7,12 @@ import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
 import type { ClusterPrediction, NeededApproval } from '#forecast/predict.ts'
 
-export interface StagedPrediction {
+interface StagedPrediction {
   readonly stage: string
   readonly prediction: ClusterPrediction
 }
 
-export interface UncoveredClass {
+interface UncoveredClass {
   readonly class: string
   readonly cluster: string
   readonly machines: number
