@@ -486,7 +486,7 @@ export const ROLES: readonly RoleEntry[] = [
   agentAccounts,
   joinAccounts,
   agentTokens,
-  handOver('approver', ['get', 'list', 'create', 'delete']),
+  handOver('approver', ['get', 'create', 'delete']),
   handOver('controllers', ['get', 'update']),
   probes,
   nodeLeases,

@@ -57,6 +57,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--export': true,
   '-f, --follow': true,
   '-f, --output <file>': 'a.file',
+  '--fail-on <what>': ['risk=high,unknown', 'nonsense'],
   '--field-selector <fields>': 'metadata.name=a',
   '--file <file=target>': 'a=/b',
   '--file <file>': 'a.file',
@@ -73,6 +74,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--ignore <checks>': 'a-check',
   '--image <reference>': 'a/b:1',
   '--insecure [host]': 'a',
+  '--inventory <file>': 'a.file',
   '--inspection-allow <origins>': 'a',
   '--join-script <file>': 'a.file',
   '--join-script <sha256>': '00000000',
@@ -175,6 +177,8 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--webhook-service <name>': 'a-name',
   '-y, --yes': true,
   '--yes <cluster>': 'a',
+  '--marker <text>': 'a',
+  '--max-chars <number>': ['60000', 'nonsense'],
 }
 
 /** Right arguments of each command; a command that has commands below it takes none. */
@@ -223,6 +227,8 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   describe: ['machine', 'a'],
   why: ['machine/a', 'set/b'],
   trace: ['machine/a'],
+  inventory: [],
+  'inventory export': [],
   install: [],
   upgrade: [],
   check: [],

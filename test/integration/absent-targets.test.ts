@@ -30,7 +30,7 @@ beforeAll(async () => {
   await installAll(admin)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
   // Only their owners may create these, and no client can create a kind that is not served; no command here names one.
-  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory']
+  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory', 'LogRequest']
   const isRefused = (kind: (typeof KINDS)[number]) =>
     owned.includes(kind.kind) || unservedFields(kind).some(({ path }) => path.length === 1)
   for (const kind of KINDS.filter((k) => !isRefused(k))) {
@@ -50,6 +50,7 @@ async function kubenode(...argv: string[]) {
 
 /** How each command that asks a server names its object. */
 const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  logs: [[`machine/${ABSENT}`], [`node/${ABSENT}`, 'beacon']],
   get: [
     ['machine', ABSENT],
     ['sets', ABSENT, '-o', 'yaml'],
@@ -83,6 +84,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'release status': [[ABSENT]],
   'release retry': [[`release/${ABSENT}`, '--reason', 'x']],
   'release abort': [[`release/${ABSENT}`, '--reason', 'x']],
+  'release promote': [[ABSENT, '--reason', 'x']],
   'release history': [[ABSENT]],
   events: [[`machine/${ABSENT}`]],
   tree: [[`machine/${ABSENT}`], [`release/${ABSENT}`], ['set', ABSENT]],

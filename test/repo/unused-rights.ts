@@ -35,11 +35,6 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/integration/sync.test.ts',
   },
   {
-    right: /^approver: list secrets in kubenode-join$/,
-    reason: 'once in a term that begins with machines that have joined; the recorded ones begin before that',
-    test: 'src/controllers/approver/approver.test.ts',
-  },
-  {
     right: /^controllers: delete logrequests\.kubenode\.io$/,
     reason: 'the command deletes its request; the controllers do so after a quarter of an hour, if it could not',
     test: 'src/controllers/log/plan.test.ts',

@@ -95,8 +95,9 @@ export async function withdrawJoinAccount(
   uid: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await removeExactly(client, secretType, handOverKey(uid), signal)
   await removeExactly(client, accountType, joinAccountKey(uid), signal)
+  // Last: another term finds by it that this one did not finish.
+  await removeExactly(client, secretType, handOverKey(uid), signal)
 }
 
 /** Exactly what is there now; what is not there is removed already. */

@@ -1,10 +1,9 @@
 // Keeps one valid join token for each machine that no host has joined yet. The token is stored in kube-system; a copy for hand-over is in our own namespace.
 import { randomBytes } from 'node:crypto'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS, JOIN_NAMESPACE } from '#api/names.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { listAll } from '#kube/list-all.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#identity/join-token.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
@@ -51,9 +50,8 @@ export function createTokenKeeper(
     ...(lifeSeconds !== undefined && { lifeSeconds }),
     ...(identity !== undefined && { identity }),
   }
-  /** Of this term. */
+  /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()
-  const mayBeLeft = leftByEarlierTerms(client)
   /** The machine as it was when its token was handed over. */
   const settled = new Map<string, Machine>()
   /** The uid for which nothing is left behind, by machine. */
@@ -80,8 +78,7 @@ export function createTokenKeeper(
       if (machine === undefined) return done
       if (!needsToken(machine, clock.now())) {
         const { uid = '' } = machine.metadata
-        if (mayHaveToken(machine) && clean.get(name) !== uid && (await mayBeLeft(uid, signal)))
-          await withdraw(tools, machine, signal)
+        if (mayHaveToken(machine) && clean.get(name) !== uid) await withdraw(tools, machine, signal)
         clean.set(name, uid)
         return done
       }
@@ -113,20 +110,6 @@ async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | 
   if (machine.metadata.deletionTimestamp !== undefined || usedReadmissionOf(machine, now) === undefined) return 0
   const copy = await client.get(secretType, handOverKey(machine.metadata.uid ?? ''), { signal })
   return copy === undefined ? 0 : Math.max(0, tokenExpiresAt(copy) - now)
-}
-
-/**
- * Whether a copy of an earlier term is still there: one list in a term, where a read for each of thousands of machines would find nothing. A token without its
- * copy was never given to a host, and expires.
- */
-function leftByEarlierTerms(client: KubeClient): (uid: string, signal: AbortSignal) => Promise<boolean> {
-  let names: ReadonlySet<string> | undefined
-  return async (uid, signal) => {
-    names ??= new Set(
-      (await listAll(client, secretType, { namespace: JOIN_NAMESPACE, signal })).map((s) => s.metadata.name ?? ''),
-    )
-    return names.has(handOverKey(uid).name)
-  }
 }
 
 type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
@@ -170,12 +153,13 @@ async function handOver(
 async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
   const uid = machine.metadata.uid ?? ''
   if (tools.identity === 'serviceAccount') return withdrawJoinAccount(tools, uid, signal)
-  await remove(tools, handOverKey(uid), signal)
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
     const found = await tools.client.get(secretType, tokenKey(tokenId(uid, attempt)), { signal })
-    if (found === undefined) return
+    if (found === undefined) break
     if (isTokenOf(found, machine)) await remove(tools, tokenKey(tokenId(uid, attempt)), signal)
   }
+  // Last: another term finds by it that this one did not finish.
+  await remove(tools, handOverKey(uid), signal)
 }
 
 const remove = ({ client }: TokenTools, key: ObjectKey, signal: AbortSignal): Promise<void> =>

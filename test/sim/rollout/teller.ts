@@ -59,8 +59,11 @@ export class Teller {
     const version = spec.component?.version ?? 'nothing'
     if (phase === 'Denied' || phase === 'Expired') this.#say(`${phase}: ${spec.reason}`)
     if (phase !== 'Granted') return
-    const step = Number(/: step (\d+) of/.exec(spec.reason)?.[1] ?? Number.NaN)
+    const [, stepText = 'NaN', of] = /: step (\d+) of (\d+)/.exec(spec.reason) ?? []
+    const step = Number(stepText)
+    // What is proven has one step; how many machines need it is a matter of who came back by itself.
     if (spec.recovery) this.#grant(`a way back to ${version}`, undefined, names)
+    else if (of === '1') this.#grant(`the only step to ${version}`, undefined, names)
     else if (Number.isNaN(step))
       this.#grant(`${spec.operations.join()} for the ${spec.requester.kind}, ${version}`, undefined, names)
     else if (step <= EXACT_STEPS) this.#grant(`step ${step} to ${version}`, undefined, names)
@@ -147,7 +150,7 @@ function stateOf({ status }: Machine): string {
 
 /** A number within its limit is printed as the limit, because it varies; one beyond it is printed exactly. */
 function toldGrant({ what, most, machines: { size } }: Granted): string {
-  if (what.startsWith('a way back')) return `${what} is granted`
+  if (what.startsWith('a way back') || what.startsWith('the only step')) return `${what} is granted`
   return `${what}: ${most !== undefined && size <= most ? `at most ${machines(most)}` : machines(size)}`
 }
 
