@@ -21,7 +21,7 @@ const workers = { selector: { matchLabels: { a: 'b' } }, template: { metadata: {
 test('there is a construct for every kind, and its example passes through it unchanged', () => {
   const chart = new Chart(new App(), 'c')
   const all: Readonly<Record<string, unknown>> = constructs
-  // A log is asked for by a person, and a policy refuses whoever declares a request.
+  // A person asks for a log; a policy refuses requests that a commit declares.
   for (const kind of KINDS.filter((k) => k.kind !== 'LogRequest')) {
     const Made = all[kind.kind] as constructs.ObjectConstruct<unknown>
     const make = () => new Made(chart, kind.kind, { metadata: named(kind), spec: kind.example.spec })
