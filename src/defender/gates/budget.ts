@@ -17,7 +17,11 @@ export function budgetGate({ permit, unit, policies }: Question, { levels }: Gro
       const after = set.size + (set.has(unit.id) ? 0 : 1)
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
       const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
-      const saying = { policy, seen: `${set.size} ${of}${where}`, limit: `${typeof max === 'number' ? max : `${limit} (${max})`} per ${per}` }
+      const saying = {
+        policy,
+        seen: `${set.size} ${of}${where}`,
+        limit: `${typeof max === 'number' ? max : `${limit} (${max})`} per ${per}`,
+      }
       return [
         after <= limit
           ? pass('Budget', { reason: 'PermitGranted', ...saying })
