@@ -1,13 +1,11 @@
 // A copy of one cluster in memory, in which the controllers' own plans and the Defender's own decisions take effect at once. Its machines
 // finish their orders after as long as such a switch took before, and nothing fails. It touches nothing.
-import type { Approval } from '#api/kinds/approval.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
@@ -30,17 +28,20 @@ import { permitStatus } from '#defender/status.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
 import type { Node } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import type { Inventory } from './inventory.ts'
 
-export interface WorldObjects {
-  readonly machines: readonly Machine[]
-  readonly nodes: readonly Node[]
-  readonly machineSets: readonly MachineSet[]
-  readonly sets: readonly MachineComponentSet[]
-  readonly components: readonly MachineComponent[]
-  readonly revisions: readonly ControllerRevision[]
-  readonly permits: readonly OperationPermit[]
-  readonly holds: readonly OperationalHold[]
-  readonly approvals: readonly Approval[]
+type Listed =
+  | 'machines'
+  | 'nodes'
+  | 'machineSets'
+  | 'sets'
+  | 'components'
+  | 'revisions'
+  | 'permits'
+  | 'holds'
+  | 'approvals'
+
+export interface WorldObjects extends Pick<Inventory, Listed> {
   readonly policies: readonly CompiledPolicy[]
   readonly ledger: LedgerSpec | undefined
   readonly cluster: string | undefined
