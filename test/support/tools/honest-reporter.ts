@@ -9,6 +9,11 @@ export interface Totals {
   readonly skipped: number
 }
 
+/** Failed tests named beside the totals. */
+const MOST_NAMED = 40
+
+const firstLine = (t: TestCase): string => (t.result().errors?.[0]?.message ?? '').split('\n')[0]?.slice(0, 200) ?? ''
+
 const where = (t: TestCase) => `${t.module.relativeModuleId} > ${t.fullName}`
 
 /** What a run did and what is dishonest about it; pure, so that it can be tested. */
@@ -54,9 +59,12 @@ export default class HonestReporter implements Reporter {
       empty.map((m) => m.relativeModuleId),
     )
     const failed = totals.failed + broken.length + errors.length
+    const failures = cases.filter((t) => t.result().state === 'failed')
     for (const t of tests) if (t.state === 'skipped' && t.note) console.log(` skipped: ${t.name}: ${t.note}`)
     if (!isFull) console.log(` left out: files called *.full.test.ts: npm run ok:full`)
     for (const c of complaints) console.error(` dishonest: ${c}`)
+    // Once more, beside the totals: the reports of the errors stand far above them.
+    for (const t of failures.slice(0, MOST_NAMED)) console.log(` failed: ${where(t)}: ${firstLine(t)}`)
     console.log(` Totals  ${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
     if (failed > 0) process.exitCode = 1
     const file = process.env['KUBENODE_TEST_TOTALS']
