@@ -1,12 +1,14 @@
 // Reads the values that gates check: machines, their components, and repairs. An unreadable value is absent, never zero.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
+import type { CallOptions } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
+import { declaringSets, isConsistent } from './consistent.ts'
 
 export interface ReadingNeeds {
   readonly machines: boolean
@@ -19,23 +21,38 @@ export async function readingsOf(
   signal: AbortSignal | undefined,
 ): Promise<ClusterReadings> {
   const call = signal === undefined ? {} : { signal }
-  const machines = needs.machines ? await listAll(client, machine, call).catch(() => undefined) : undefined
-  const sets = needs.machines ? await listAll(client, machineComponentSet, call).catch(() => []) : []
+  const machines = needs.machines ? await machinesOf(client, call).catch(() => undefined) : undefined
   const jobs = needs.repairs ? await listAll(client, remedyOperationJob, call).catch(() => undefined) : undefined
   return {
-    ...(machines === undefined
-      ? {}
-      : {
-          machines: {
-            total: machines.length,
-            notReady: machines.filter((m) => !isReady(m)).map(uidOf),
-            inconsistent: machines.filter((m) => !isConsistent(m)).map(uidOf),
-            skipped: Math.max(0, ...sets.map((s) => s.status?.counts?.skipped ?? 0)),
-          },
-        }),
+    ...(machines === undefined ? {} : { machines }),
     ...(jobs === undefined ? {} : { repairs: jobs.flatMap(repairOf) }),
   }
 }
+
+/** Without the sets nobody knows what is declared: then nothing is known of the machines. */
+async function machinesOf(
+  client: ClusterConnection['program'],
+  call: CallOptions,
+): Promise<NonNullable<ClusterReadings['machines']>> {
+  const [machines, sets] = await Promise.all([
+    listAll(client, machine, call),
+    listAll(client, machineComponentSet, call),
+  ])
+  const declaring = declaringSets(sets)
+  const skipped = new Set(
+    sets.filter(isObserved).flatMap(({ status }) => (status?.skipped ?? []).map((s) => s.machine)),
+  )
+  return {
+    total: machines.length,
+    notReady: machines.filter((m) => !isReady(m)).map(uidOf),
+    inconsistent: machines.filter((m) => !isConsistent(m, declaring)).map(uidOf),
+    skipped: machines.filter(({ metadata }) => skipped.has(metadata.name ?? '')).map(uidOf),
+  }
+}
+
+/** What its controller skipped for an earlier declaration says nothing about this one. */
+const isObserved = ({ metadata, status }: MachineComponentSet): boolean =>
+  status?.observedGeneration === metadata.generation
 
 const uidOf = ({ metadata }: Machine): string => metadata.uid ?? ''
 
@@ -57,7 +74,8 @@ export async function failingMachines(
   const call = signal === undefined ? {} : { signal }
   const machines = await listAll(client, machine, call).catch(() => [])
   return machines.flatMap((m): readonly KnownFailure[] => {
-    const [ready, consistent] = [isReady(m), isConsistent(m)]
+    // By its orders: what was not ordered yet has not failed before.
+    const [ready, consistent] = [isReady(m), isConsistent(m, [])]
     if (ready && consistent) return []
     const name = m.metadata.name ?? ''
     return [
@@ -74,12 +92,3 @@ export async function failingMachines(
 
 const isReady = ({ status }: Machine): boolean =>
   status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true || status?.phase === 'Ready'
-
-/** The agent reports every desired component at its version and healthy. */
-function isConsistent({ spec, status }: Machine): boolean {
-  const reported = new Map((status?.components ?? []).map((c) => [c.name, c]))
-  return (spec.components ?? []).every(({ name, version }) => {
-    const found = reported.get(name)
-    return found?.version === version && found.state === 'Healthy'
-  })
-}

@@ -11,6 +11,7 @@ import { holdOver, holdsOver, thing } from '#holds/reach.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
+import type { Approver } from '../release/gates.ts'
 import type { Promotion } from '../release/stages.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
@@ -113,12 +114,12 @@ export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now
 export function approvedDigests(
   { approvals }: Pick<HubParts, 'approvals'>,
   now: number,
-): ReadonlyMap<string, ReadonlySet<string>> {
+): ReadonlyMap<string, readonly Approver[]> {
   const live = approvals.list().filter(({ spec }) => spec.until === undefined || Date.parse(spec.until) > now)
   return new Map(
     [...Map.groupBy(live, ({ spec }) => spec.digest)].map(([digest, all]) => [
       digest,
-      new Set(all.map((a) => a.spec.by)),
+      all.map(({ spec: { by, groups = [] } }) => ({ by, groups })),
     ]),
   )
 }

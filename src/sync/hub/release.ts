@@ -110,7 +110,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       ),
       newer,
       paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
-      approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? new Set(),
+      approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [],
       retries: retriesOf(parts, release, now),
       promotions: promotionsOf(parts, release, now),
     },

@@ -98,7 +98,7 @@ class Chain {
       return [name, { name, labels: {}, digest, look, previous: previousOf(this.chain, release, name) }]
     })
     const seen = { release, pipeline, clusters: new Map(clusters), newer, paused: undefined }
-    const { status } = planRelease({ ...seen, approvedBy: new Set(), retries: [], promotions: [] }, this.now)
+    const { status } = planRelease({ ...seen, approvedBy: [], retries: [], promotions: [] }, this.now)
     this.all = this.all.map((r) => (r === release ? { ...release, status } : r))
     const hadSucceeded = (stage: string) =>
       release.status?.stages?.some((s) => s.name === stage && s.phase === 'Succeeded')
@@ -209,7 +209,7 @@ describe('a Release after one that was superseded midway', () => {
         clusters,
         newer: undefined,
         paused: undefined,
-        approvedBy: new Set(),
+        approvedBy: [],
         retries: [],
         promotions: [],
       },

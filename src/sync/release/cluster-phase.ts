@@ -10,7 +10,7 @@ import type { Failure } from '#delivery/failures.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeFailures, type Judgement } from './baseline.ts'
-import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
+import { judgeGate, type Approver, type ClusterReadings, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
@@ -54,7 +54,7 @@ export interface AdvanceInput {
   readonly mayStart: boolean
   /** Why the stage may not begin with any cluster. */
   readonly blocked: Blocked | undefined
-  readonly approvedBy: ReadonlySet<string>
+  readonly approvedBy: readonly Approver[]
   /** A user requests a retry of what failed. */
   readonly isRetried: boolean
 }

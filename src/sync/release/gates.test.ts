@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Baseline, KnownFailure } from '#api/kinds/inventory.ts'
-import { judgeGate, type ClusterReadings, type Gate } from './gates.ts'
+import { judgeGate, type Approver, type ClusterReadings, type Gate } from './gates.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const MINUTE = 60_000
@@ -18,11 +18,15 @@ const baseline = (...failing: readonly KnownFailure[]): Baseline => ({
   blamed: [],
   changes: [],
 })
-const readings = (notReady: readonly string[], inconsistent: readonly string[] = [], skipped = 0): ClusterReadings => ({
+const readings = (
+  notReady: readonly string[],
+  inconsistent: readonly string[] = [],
+  skipped: readonly string[] = [],
+): ClusterReadings => ({
   machines: { total: 5, notReady, inconsistent, skipped },
 })
 const judge = (gate: Omit<Gate, 'name' | 'timeout'>, seen: ClusterReadings, before?: Baseline) => {
-  const facts = { now: NOW, approvedBy: new Set<string>(), baseline: before }
+  const facts = { now: NOW, approvedBy: [], baseline: before }
   const { holds, seen: text } = judgeGate({ name: 'g', timeout: '1h', ...gate }, seen, facts)
   return [holds, text]
 }
@@ -55,8 +59,13 @@ describe('gates compare with the state before the release', () => {
     ],
     [
       'one is skipped, and failed before: it is left out once',
-      judge(consistent, readings([], ['u-m1', 'u-m2'], 1), baseline(machine('m1', 'NotReady'))),
+      judge(consistent, readings([], ['u-m1', 'u-m2'], ['u-m1']), baseline(machine('m1', 'NotReady'))),
       [false, '3 of 4 machines are consistent, 98% are needed; 1 failed before the release and does not count'],
+    ],
+    [
+      'one that is skipped runs what is declared all the same',
+      judge({ componentsConsistent: { minPercent: 100 } }, readings([], ['u-m2'], ['u-m1'])),
+      [false, '4 of 5 machines are consistent, 100% are needed'],
     ],
     ['what cannot be read holds nothing', judge(ready, {}), [false, 'cannot read the machines']],
   ])('%s', (_, seen, wanted) => {
@@ -85,5 +94,31 @@ describe('gates compare with the state before the release', () => {
     ['unreadable', judge(quiet, {}), [false, 'cannot read the repairs']],
   ])('repairs: %s', (_, seen, wanted) => {
     expect(seen).toEqual(wanted)
+  })
+})
+
+describe('an approval', () => {
+  const by = (name: string, ...groups: readonly string[]) => ({ by: name, groups })
+  const gate = (count: number, ...from: readonly string[]): Gate => ({
+    name: 'board',
+    timeout: '1h',
+    approval: { from, count },
+  })
+  test.each<[string, Gate, readonly Approver[], boolean]>([
+    ['of a named person holds', gate(1, 'ada'), [by('ada')], true],
+    ['of another person does not', gate(1, 'ada'), [by('bob')], false],
+    ['of a member of the group holds', gate(1, 'group:sre'), [by('bob', 'sre')], true],
+    ['of a member of another group does not', gate(1, 'group:sre'), [by('bob', 'board')], false],
+    ['of a person called like the group does not', gate(1, 'group:sre'), [by('sre'), by('group:sre')], false],
+    ['of a group called like the person does not', gate(1, 'ada'), [by('bob', 'ada')], false],
+    ['given twice counts once', gate(2, 'group:sre', 'ada'), [by('ada', 'sre'), by('ada', 'sre')], false],
+    ['of two people of one group counts twice', gate(2, 'group:sre'), [by('ada', 'sre'), by('bob', 'sre')], true],
+  ])('%s', (_, asked, approvedBy, holds) => {
+    expect(judgeGate(asked, undefined, { now: NOW, approvedBy }).holds).toBe(holds)
+  })
+
+  test('that is missing says who may give it', () => {
+    const { seen } = judgeGate(gate(2, 'ada', 'group:sre'), undefined, { now: NOW, approvedBy: [by('ada')] })
+    expect(seen).toBe('approved by 1 of 2 (ada, group sre)')
   })
 })

@@ -13,9 +13,10 @@ export interface ClusterReadings {
     readonly total: number
     /** UIDs of machines that are not Ready. */
     readonly notReady: readonly string[]
-    /** UIDs of machines that differ from their declaration. */
+    /** UIDs of machines that do not run what is declared for them. */
     readonly inconsistent: readonly string[]
-    readonly skipped: number
+    /** UIDs of machines that their sets leave for later. */
+    readonly skipped: readonly string[]
   }
   /** When repairs began, in milliseconds since 1970, and the names of the node and the machine. */
   readonly repairs?: readonly { readonly at: number; readonly names: readonly string[] }[]
@@ -29,10 +30,16 @@ export interface GateResult {
   readonly timeoutMs: number
 }
 
+/** One person; an admission policy holds the groups to those of the person. */
+export interface Approver {
+  readonly by: string
+  readonly groups: readonly string[]
+}
+
 export interface GateFacts {
   readonly now: number
   /** The approvers of the release. */
-  readonly approvedBy: ReadonlySet<string>
+  readonly approvedBy: readonly Approver[]
   /** What was failing before the release; absent: nothing is known to have failed before. */
   readonly baseline?: Baseline | undefined
 }
@@ -54,10 +61,10 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
   }
   if (gate.componentsConsistent !== undefined) {
     if (machines === undefined) return [false, 'cannot read the machines']
-    const { total, inconsistent, skipped } = machines
+    const { total, inconsistent } = machines
     const before = machinesBefore(facts.baseline, 'NotReadyOrInconsistent')
-    // Skipped machines are mostly the ones that failed before.
-    const old = Math.max(skipped, inconsistent.filter((uid) => before.has(uid)).length)
+    const skipped = new Set(machines.skipped)
+    const old = inconsistent.filter((uid) => before.has(uid) || skipped.has(uid)).length
     return share('consistent', total - inconsistent.length, total - old, old, gate.componentsConsistent.minPercent)
   }
   if (gate.noNewRepairs !== undefined) {
@@ -88,8 +95,14 @@ function newRepairs(
   return [false, `a repair of ${newest.names[0] ?? ''} started ${formatDuration(Math.max(0, now - newest.at))} ago`]
 }
 
-function approval({ from, count }: NonNullable<Gate['approval']>, approvedBy: ReadonlySet<string>): [boolean, string] {
-  // Groups need the admission policy that records them; until then only named users count.
-  const people = from.filter((f) => approvedBy.has(f))
-  return [people.length >= count, `approved by ${people.length} of ${count}`]
+const GROUP = 'group:'
+
+const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
+  from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
+
+/** A person counts once, however many Approvals and groups. */
+function approval({ from, count }: NonNullable<Gate['approval']>, approvers: readonly Approver[]): [boolean, string] {
+  const people = new Set(approvers.filter((a) => isFrom(a, from)).map((a) => a.by))
+  const asked = from.map((f) => (f.startsWith(GROUP) ? `group ${f.slice(GROUP.length)}` : f)).join(', ')
+  return [people.size >= count, `approved by ${people.size} of ${count} (${asked})`]
 }

@@ -22,6 +22,8 @@ const stage = (name: string, names: readonly string[], more: object = {}) => ({
   ...more,
 })
 
+const by = (...people: readonly string[]) => people.map((name) => ({ by: name, groups: [] }))
+
 const digestOf = (name: string) => `digest-${name}`
 
 const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release => ({
@@ -45,7 +47,7 @@ const well: ClusterLook = {
   failing: [],
   machines: 10,
   baseline: undefined,
-  readings: { machines: { total: 10, notReady: [], inconsistent: [], skipped: 0 }, repairs: [] },
+  readings: { machines: { total: 10, notReady: [], inconsistent: [], skipped: [] }, repairs: [] },
 }
 const failing = (state: 'Failed' | 'InProgress', message: string): ClusterLook => ({
   ...well,
@@ -96,7 +98,7 @@ class Story {
       clusters: new Map(clusters),
       newer: undefined,
       paused: undefined,
-      approvedBy: new Set(),
+      approvedBy: [],
       retries: [],
       promotions: [],
       ...more,
@@ -375,7 +377,7 @@ describe('gates and windows', () => {
     const story = new Story(two({ gates: [{ name: 'ready', machinesReady: { minPercent: 90 } }] }))
     const few: ClusterLook = {
       ...well,
-      readings: { machines: { total: 10, notReady: ['u1', 'u2'], inconsistent: [], skipped: 0 } },
+      readings: { machines: { total: 10, notReady: ['u1', 'u2'], inconsistent: [], skipped: [] } },
     }
     story.steps(5, { a: few, b: well })
     expect(story.status?.clusters?.[0]?.waitingFor).toMatchObject({
@@ -394,9 +396,9 @@ describe('gates and windows', () => {
 
   test('an approval opens the stage that wants it', () => {
     const story = new Story(two({ before: [{ name: 'board', approval: { from: ['ada', 'bob'], count: 2 } }] }))
-    story.steps(3, { a: well, b: well }, { approvedBy: new Set(['ada', 'eve']) })
-    expect(story.status?.stages?.[0]?.waitingFor?.seen).toBe('board: approved by 1 of 2')
-    story.step({ a: well, b: well }, { approvedBy: new Set(['ada', 'bob']) })
+    story.steps(3, { a: well, b: well }, { approvedBy: by('ada', 'eve') })
+    expect(story.status?.stages?.[0]?.waitingFor?.seen).toBe('board: approved by 1 of 2 (ada, bob)')
+    story.step({ a: well, b: well }, { approvedBy: by('ada', 'bob') })
     expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
   })
 

@@ -15,7 +15,7 @@ import {
   type ClusterStatus,
   type SeenCluster,
 } from './cluster-phase.ts'
-import { judgeGate, type Stage } from './gates.ts'
+import { judgeGate, type Approver, type Stage } from './gates.ts'
 import { mayHaveTouched } from './history.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { openingOf } from '#windows/windows.ts'
@@ -31,7 +31,7 @@ export interface ReleaseSeen {
   readonly newer: string | undefined
   /** Why a hold pauses it. */
   readonly paused: string | undefined
-  readonly approvedBy: ReadonlySet<string>
+  readonly approvedBy: readonly Approver[]
   /** UIDs of the holds that request a retry, at most as many as the status keeps. */
   readonly retries: readonly string[]
   /** Soaks that users end. */

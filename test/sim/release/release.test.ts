@@ -132,7 +132,7 @@ class World {
         clusters: new Map(clusters),
         newer: isOld ? 'newer' : undefined,
         paused: undefined,
-        approvedBy: new Set(),
+        approvedBy: [],
         retries: this.retries.slice(-16),
         promotions: [],
       },

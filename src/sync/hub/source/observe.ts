@@ -74,7 +74,9 @@ async function judged(
 ): Promise<Trust | undefined> {
   if (!isVerified(source)) return undefined
   const now = parts.context.clock.now()
-  const approved = approvedDigests(parts, now)
+  const approved = new Map(
+    [...approvedDigests(parts, now)].map(([digest, all]) => [digest, new Set(all.map((a) => a.by))]),
+  )
   const trust = await parts.verification.judge({ source, repository, head: commit.id, approved, now, signal })
   parts.trustMetrics.judged(keyOf(source), trust)
   return trust

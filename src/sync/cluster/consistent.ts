@@ -1,0 +1,69 @@
+// Which machines do not run what is declared for them: by the sets of the cluster, not by the orders that a machine has got so far. Pure.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { ComponentEntry, Machine } from '#api/kinds/machine.ts'
+import { matchesSelector, type Selector } from '#kube/selector.ts'
+import { readSelector } from '#placement/selecting.ts'
+
+interface Declaring {
+  readonly set: MachineComponentSet
+  readonly selector: Selector
+}
+
+/** A set that is being deleted, or whose selector cannot be read, declares nothing. */
+export const declaringSets = (sets: readonly MachineComponentSet[]): readonly Declaring[] =>
+  sets
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .flatMap((set) => {
+      const read = readSelector(set.spec.selector)
+      return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
+    })
+
+/** The agent reports every declared component at its version and healthy, and none that its set has dropped. */
+export function isConsistent(machine: Machine, sets: readonly Declaring[]): boolean {
+  const { spec, status, metadata } = machine
+  const reported = new Map((status?.components ?? []).map((c) => [c.name, c]))
+  const entries = spec.components ?? []
+  // No set may change an observed machine.
+  const own =
+    spec.channel === 'Observe' ? [] : sets.filter(({ selector }) => matchesSelector(selector, metadata.labels))
+  const declared = declaredFor(own, entries)
+  return (
+    entries.every((e) => isDeclared(e, own)) &&
+    [...declared].every(([name, version]) => {
+      const found = reported.get(name)
+      return found?.version === version && found.state === 'Healthy'
+    })
+  )
+}
+
+/** By component. A canary decides about its machines; otherwise the higher priority, the set that already decides, and the first by name. */
+function declaredFor(own: readonly Declaring[], entries: readonly ComponentEntry[]): ReadonlyMap<string, string> {
+  const before = new Map(entries.map((e) => [e.name, e]))
+  const declared = new Map(entries.map((e) => [e.name, e.version]))
+  const winners = new Map<string, MachineComponentSet>()
+  for (const { set } of own)
+    for (const { name, version } of set.spec.components) {
+      const entry = before.get(name)
+      if (entry?.canaryRef !== undefined) continue
+      const other = winners.get(name)
+      if (other !== undefined && !goesBefore(set, other, entry?.setRef)) continue
+      winners.set(name, set)
+      declared.set(name, version)
+    }
+  return declared
+}
+
+const nameOf = ({ metadata }: MachineComponentSet): string => metadata.name ?? ''
+
+/** The order of the set controller. */
+function goesBefore(a: MachineComponentSet, b: MachineComponentSet, decidedBy: string | undefined): boolean {
+  if (a.spec.priority !== b.spec.priority) return a.spec.priority > b.spec.priority
+  if (nameOf(b) === decidedBy) return false
+  return nameOf(a) === decidedBy || nameOf(a) < nameOf(b)
+}
+
+/** Not so when the set of an entry is still there and no longer declares it: the component has to leave, and has not yet. */
+function isDeclared({ name, setRef, canaryRef }: ComponentEntry, own: readonly Declaring[]): boolean {
+  if (canaryRef !== undefined || !own.some(({ set }) => nameOf(set) === setRef)) return true
+  return own.some(({ set }) => set.spec.components.some((c) => c.name === name))
+}
