@@ -1,5 +1,13 @@
 // Columns that several kinds print, and how the others are written: a name, where the value stands, and whether only `-o wide` shows it.
-import type { PrinterColumn } from './kind.ts'
+
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  readonly jsonPath: string
+  readonly description?: string
+  /** Above 0 only `-o wide` shows it. */
+  readonly priority?: number
+}
 
 type Column = (name: string, jsonPath: string) => PrinterColumn
 

@@ -1,7 +1,8 @@
 // Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
 import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'
-import { API_GROUP, API_VERSION, type ApiKind, type PrinterColumn, type ScaleSubresource } from './kind.ts'
+import type { PrinterColumn } from './columns.ts'
+import { API_GROUP, API_VERSION, type ApiKind, type ScaleSubresource } from './kind.ts'
 
 const CRD_CATEGORY = 'kubenode'
 
@@ -48,7 +49,7 @@ export function crdOf(kind: ApiKind): CustomResourceDefinition {
         singular: kind.kind.toLowerCase(),
         kind: kind.kind,
         listKind: `${kind.kind}List`,
-        shortNames: definition.shortNames,
+        shortNames: [kind.shortName],
         categories: [CRD_CATEGORY],
       },
       versions: [

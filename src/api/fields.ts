@@ -16,6 +16,7 @@ import {
   str,
   time,
   type Field,
+  type Props,
 } from './build.ts'
 import { check } from './extras.ts'
 import { phaseNames, type PhaseTable } from './phases.ts'
@@ -272,7 +273,7 @@ export const secretRef = (doc: string) =>
   })
 
 /** Conditions as Kubernetes has them; which types a kind uses is in the catalogue. */
-export const conditions = (): Field<readonly Condition[]> =>
+const conditions = (): Field<readonly Condition[]> =>
   mapList(
     'The current conditions, one entry per type.',
     obj('One condition.', {
@@ -293,7 +294,7 @@ export const conditions = (): Field<readonly Condition[]> =>
     { keys: ['type'], max: 16 },
   )
 
-export const observedGeneration = (): Field<number> =>
+const observedGeneration = (): Field<number> =>
   int('The generation of the spec that this status refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const WAITS = 'What the object waits for; absent if it does not wait.'
@@ -310,6 +311,18 @@ export const waitingFor = (doc = WAITS) => obj(doc, waitingFields())
 /** Of something that holds keep waiting by themselves. */
 export const waitingForHold = () =>
   obj(WAITS, { ...waitingFields(), hold: optional(objectName('The hold that it waits for.')) })
+
+/** The status of a kind that a part reconciles: what it observed begins with the generation and ends with the conditions. */
+export const status = <P extends Props>(doc: string, fields: P) =>
+  obj(doc, {
+    observedGeneration: optional(observedGeneration()),
+    ...fields,
+    conditions: optional(conditions()),
+  })
+
+/** The same for a kind that tells what it waits for. */
+export const waitingStatus = <P extends Props>(doc: string, fields: P) =>
+  status(doc, { ...fields, waitingFor: optional(waitingFor()) })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
 

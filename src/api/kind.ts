@@ -1,23 +1,16 @@
 // A kind of the API: its names, its one schema, and what is derived from both.
+import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject, ObjectMeta } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { Schema } from '#schema/schema.ts'
 import type { ApiSchema, Finding } from './extras.ts'
 import type { Field } from './build.ts'
+import { AGE, type PrinterColumn } from './columns.ts'
 import type { ConditionType } from './catalogue.ts'
 
 export const API_GROUP = 'kubenode.io'
 export const API_VERSION = 'v1alpha1'
 export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const
-
-export interface PrinterColumn {
-  readonly name: string
-  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
-  readonly jsonPath: string
-  readonly description?: string
-  /** Above 0 only `-o wide` shows it. */
-  readonly priority?: number
-}
 
 export interface ScaleSubresource {
   readonly specReplicasPath: string
@@ -54,17 +47,16 @@ interface RootRule<Spec> {
   holds(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): boolean
 }
 
-export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
-  readonly kind: Kind
-  readonly plural: string
-  readonly shortNames: readonly string[]
-  readonly namespaced: boolean
+interface KindDefinition<Spec, SpecIn, Status> {
+  /** Absent: of the whole cluster. */
+  readonly namespaced?: true
   /** One or two sentences for the reference page and `kubectl explain`. */
   readonly doc: string
   readonly spec: Field<Spec, SpecIn>
   readonly status?: Field<Status>
   /** Beside the status subresource, which every kind with a status has. */
   readonly scale?: ScaleSubresource
+  /** Between the name and the age, which every kind prints. */
   readonly columns: readonly PrinterColumn[]
   /** Paths for field selectors, such as `.spec.component`. */
   readonly selectable?: readonly string[]
@@ -85,7 +77,9 @@ export interface ApiKind<
   Status = unknown,
 > extends ResourceType<TypedObject<Kind, Spec, Status>> {
   readonly kind: Kind
-  readonly definition: Omit<KindDefinition<Kind, Spec, SpecIn, Status>, 'example'>
+  /** As in `kubectl get km`. */
+  readonly shortName: string
+  readonly definition: Omit<KindDefinition<Spec, SpecIn, Status>, 'example'>
   /** Of spec and status; metadata is the same for all. */
   readonly schema: ApiSchema
   readonly example: TypedInput<Kind, SpecIn>
@@ -99,18 +93,21 @@ export type SpecOf<K> = K extends ApiKind<string, infer Spec, infer _In, infer _
 export type StatusOf<K> = K extends ApiKind<string, infer _Spec, infer _In, infer Status> ? Status : never
 
 export function defineKind<const Kind extends string, Spec, SpecIn, Status = undefined>(
-  definition: KindDefinition<Kind, Spec, SpecIn, Status>,
+  kind: Kind,
+  shortName: string,
+  definition: KindDefinition<Spec, SpecIn, Status>,
 ): ApiKind<Kind, Spec, SpecIn, Status> {
-  const { kind, plural, namespaced, doc, spec, status, rootRules, example } = definition
+  const { namespaced = false, doc, spec, status, columns, rootRules, example } = definition
   const properties: Record<string, Schema> = { spec: spec.schema }
   if (status !== undefined) properties['status'] = status.schema
   return {
     group: API_GROUP,
     version: API_VERSION,
     kind,
-    plural,
+    plural: pluralOf(kind.toLowerCase()),
+    shortName,
     namespaced,
-    definition,
+    definition: { ...definition, columns: [...columns, AGE] },
     schema: {
       type: 'object',
       description: doc,

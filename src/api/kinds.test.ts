@@ -56,7 +56,7 @@ describe.each(KINDS.map((k) => [k.kind, k] as const))('%s', (_, kind) => {
 })
 
 test('names, plurals and short names are unique', () => {
-  const names = KINDS.flatMap((k) => [k.plural, k.kind.toLowerCase(), ...k.definition.shortNames])
+  const names = KINDS.flatMap((k) => [k.plural, k.kind.toLowerCase(), k.shortName])
   expect(names.filter((n, i) => names.indexOf(n) !== i)).toEqual([])
 })
 

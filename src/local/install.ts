@@ -6,6 +6,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { pluralOf } from '#lib/plural.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -41,11 +42,16 @@ const CLUSTER_SCOPED = new Set([
   'FlowSchema',
   'PriorityLevelConfiguration',
 ])
-const pluralOf = (kind: string): string => `${kind.toLowerCase()}${kind.endsWith('y') ? '' : 's'}`.replace(/y$/, 'ies')
 
 export function typeOf(o: KubeObject): ResourceType {
   const [group = '', version = group] = o.apiVersion.includes('/') ? o.apiVersion.split('/') : ['', o.apiVersion]
-  return { group, version, kind: o.kind, plural: pluralOf(o.kind), namespaced: !CLUSTER_SCOPED.has(o.kind) }
+  return {
+    group,
+    version,
+    kind: o.kind,
+    plural: pluralOf(o.kind.toLowerCase()),
+    namespaced: !CLUSTER_SCOPED.has(o.kind),
+  }
 }
 
 const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>

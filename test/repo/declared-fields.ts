@@ -9,6 +9,8 @@ export interface DeclaredField extends Place {
   readonly id: string
   /** By a mark on itself or around it. */
   readonly isUnserved: boolean
+  /** Declared in `SHARED_FILE`: who uses it there says nothing about one kind. */
+  readonly isShared?: true
 }
 
 const KINDS_FOLDER = 'src/api/kinds'
@@ -19,10 +21,28 @@ const FIELD =
   /(?<=^\s+|[{,] )(\w+): (?!(?:string|number|boolean|unknown|readonly)\b)(?=(?:[a-z]\w*\.)?[a-z]\w*(?:\(|,|$))/g
 const CONSTANT = /^(?:export )?(?:const|let) (\w+) = /
 
+/** Statuses begin and end alike: these fields are declared once, for all kinds whose status is made of them. */
+const SHARED_FILE = 'src/api/fields.ts'
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  status: ['observedGeneration', 'conditions'],
+  waitingStatus: ['observedGeneration', 'waitingFor', 'conditions'],
+}
+const OF_SHARED = /^const status = f\.(\w+)\(/
+
 export const declaredFields = (): readonly DeclaredField[] =>
   readdirSync(join(ROOT, KINDS_FOLDER))
     .filter((f) => f.endsWith('.ts') && !NO_KINDS.has(f))
     .flatMap((f) => fieldsOf(`${KINDS_FOLDER}/${f}`, readFileSync(join(ROOT, KINDS_FOLDER, f), 'utf8')))
+
+function sharedFields(kind: string, maker: string): readonly DeclaredField[] {
+  const lines = readFileSync(join(ROOT, SHARED_FILE), 'utf8').split('\n')
+  return (SHARED[maker] ?? []).map((name) => {
+    const declared = new RegExp(`\\b${name}: optional\\(${name}\\(\\)\\)`)
+    const line = lines.findIndex((l) => declared.test(l))
+    const character = lines[line]?.search(declared) ?? -1
+    return { id: `${kind} status.${name}`, file: SHARED_FILE, line, character, isUnserved: false, isShared: true }
+  })
+}
 
 interface Around {
   readonly indent: number
@@ -44,6 +64,8 @@ function fieldsOf(file: string, text: string): DeclaredField[] {
     const restFrom = (column: number) => text.slice(at + column)
     const constant = CONSTANT.exec(code)
     // The definition itself, its columns and its example are no fields.
+    const maker = OF_SHARED.exec(code)?.[1]
+    if (maker !== undefined) found.push(...sharedFields(kind, maker))
     if (constant !== null) {
       isSchema = !code.includes('defineKind(')
       around = [{ indent: -1, name: constant[1] ?? '', isUnserved: isMarked(restFrom(constant[0].length)) }]

@@ -32,11 +32,14 @@ async function unusedOf(asked: readonly DeclaredField[]): Promise<readonly strin
   }
 }
 
+const fileOf = ({ kind }: ApiKind): string => kind.replaceAll(/\B[A-Z]/g, '-$&').toLowerCase()
+
 test('the fields are found where they are declared', () => {
   const ids = new Set(fields.map((f) => f.id))
   expect(fields.length).toBeGreaterThan(600)
   for (const id of ['cluster spec.network.podCIDR', 'machine status.nodeRef.uid', 'approval spec.digest'])
     expect(ids).toContain(id)
+  expect(fields.filter((f) => f.line < 0)).toEqual([])
 })
 
 const asked = fields.filter((f) => !isExcused(f))
@@ -48,6 +51,16 @@ test('the name of every field stands in some part', () => {
       .flatMap((f) => f.text.match(/\w+/g) ?? []),
   )
   expect(asked.filter(({ id }) => !words.has(id.split(/[ .]/).at(-1) ?? '')).map((f) => f.id)).toEqual([])
+})
+
+test('a part that names the kind names each field that its status shares with others', () => {
+  const parts = sourceFiles('src').filter((f) => isOurs(f.path) && !f.path.startsWith('src/declared/'))
+  const isNamed = (kind: string, name: string): boolean =>
+    parts.some(({ text }) => new RegExp(`\\b${kind}\\b`).test(text) && new RegExp(`\\b${name}\\b`).test(text))
+  const shared = asked.filter((f) => f.isShared === true)
+  expect(shared.length).toBeGreaterThan(20)
+  const kindOf = (id: string) => KINDS.find((k) => fileOf(k) === id.split(' ')[0])?.kind ?? id
+  expect(shared.filter(({ id }) => !isNamed(kindOf(id), id.split('.').at(-1) ?? '')).map((f) => f.id)).toEqual([])
 })
 
 test('every field is read or written by some part', async ({ skip }) => {
@@ -69,7 +82,6 @@ describe('what a status says', () => {
   const isWritten = (word: string): boolean =>
     parts.some((f) => new RegExp(`['"\`]${word}['"\`]|\\b${word}:`).test(f.text))
 
-  const fileOf = ({ kind }: ApiKind): string => kind.replaceAll(/\B[A-Z]/g, '-$&').toLowerCase()
   /** A kind that is not served at all keeps its columns: there is nothing to print yet. */
   const isUnserved = (kind: ApiKind, path: string): boolean =>
     unservedFields(kind).some((f) => f.values === undefined && f.path.length > 1 && isIn(path, f.path.join('.')))

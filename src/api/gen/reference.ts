@@ -17,7 +17,7 @@ export function referencePage(kind: ApiKind): string {
     `# ${kind.kind}`,
     NOTE,
     definition.doc,
-    `\`${qualifiedPlural(kind)}\`, short ${definition.shortNames.map(code).join(', ')}, \`${API_GROUP_VERSION}\`, ${
+    `\`${qualifiedPlural(kind)}\`, short ${code(kind.shortName)}, \`${API_GROUP_VERSION}\`, ${
       kind.namespaced ? 'in a namespace (hub only)' : 'of the whole cluster'
     }.${definition.selectable === undefined ? '' : ` Field selectors: ${definition.selectable.map((s) => code(s.slice(1))).join(', ')}.`}`,
     '## Example',
@@ -112,7 +112,7 @@ export const indexPage = (kinds: readonly ApiKind[]): string =>
       ['kind', 'short', 'where', 'what it is'],
       kinds.map((k) => [
         `[${k.kind}](${k.kind.toLowerCase()}.md)`,
-        k.definition.shortNames.map(code).join(', '),
+        code(k.shortName),
         k.namespaced ? 'hub' : 'cluster',
         k.definition.doc,
       ]),

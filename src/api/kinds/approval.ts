@@ -1,5 +1,5 @@
 // Approval: immutable: who approved which digest. An admission policy holds `by` and `groups` to the caller.
-import { AGE, text, wide } from '../columns.ts'
+import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -32,11 +32,7 @@ const spec = s.immutable(
   'an Approval is immutable; create another one',
 )
 
-export const approval = defineKind({
-  kind: 'Approval',
-  plural: 'approvals',
-  shortNames: ['kapp'],
-  namespaced: false,
+export const approval = defineKind('Approval', 'kapp', {
   doc: 'Records who approved which digest. Immutable.',
   spec,
   selectable: ['.spec.digest'],
@@ -45,7 +41,6 @@ export const approval = defineKind({
     text('Of', '.spec.of.kind'),
     text('Name', '.spec.of.name'),
     wide(text('Digest', '.spec.digest')),
-    AGE,
   ],
   example: {
     metadata: { name: 'reboot-rack-12-ada' },

@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { AGE, text } from '../columns.ts'
+import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -127,8 +127,7 @@ const specWithTtl = s.rule(spec, {
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',
 })
 
-const status = s.obj('The observed state of the cluster.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('The observed state of the cluster.', {
   phase: s.optional(f.phase('Cluster')),
   endpoint: s.optional(f.url('URL of its API server.')),
   kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig.')),
@@ -173,20 +172,15 @@ const status = s.obj('The observed state of the cluster.', {
   ),
   expiresAt: s.optional(s.time('When the time to live expires.')),
   lastSeen: s.optional(s.time('When the cluster last answered; updated at most once a minute.')),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const cluster = defineKind({
-  kind: 'Cluster',
-  plural: 'clusters',
-  shortNames: ['kcl'],
+export const cluster = defineKind('Cluster', 'kcl', {
   namespaced: true,
   doc: 'A control plane: workloads on the hub, or an existing cluster registered by its kubeconfig.',
   spec: specWithTtl,
   status,
   selectable: ['.spec.stage'],
-  columns: [text('Stage', '.spec.stage'), AGE],
+  columns: [text('Stage', '.spec.stage')],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

@@ -1,5 +1,5 @@
 // ComponentCanary: versions tried on a few machines first. It marks machines and reports; the machine controller gives them the versions.
-import { AGE, PHASE, text, whole } from '../columns.ts'
+import { PHASE, text, whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -56,8 +56,7 @@ const result = s.obj('One machine of the canary.', {
   message: s.optional(f.sentence('Why, for people.')),
 })
 
-const status = s.obj('The observed state of the canary.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('The observed state of the canary.', {
   phase: s.optional(f.phase('Canary')),
   machines: s.optional(s.list('The selected machines.', f.objectName('A machine.'), { max: MAX_CANARY_MACHINES })),
   results: s.optional(
@@ -76,15 +75,9 @@ const status = s.obj('The observed state of the canary.', {
   permits: s.optional(s.list('Open permits.', f.objectName('Name of a permit.'), { max: 16 })),
   observeUntil: s.optional(s.time('When the observation ends.')),
   promotedBy: s.optional(s.str('The set that now declares the version.', { max: 253 })),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const componentCanary = defineKind({
-  kind: 'ComponentCanary',
-  plural: 'componentcanaries',
-  shortNames: ['kcan'],
-  namespaced: false,
+export const componentCanary = defineKind('ComponentCanary', 'kcan', {
   doc: 'Tries component versions on a few machines first. A commit that gives the set the versions promotes them.',
   spec,
   status,
@@ -94,7 +87,6 @@ export const componentCanary = defineKind({
     whole('Healthy', '.status.counts.healthy'),
     whole('Failed', '.status.counts.failed'),
     text('Until', '.status.observeUntil'),
-    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'Paused', 'UncommittedChange'],
   example: {

@@ -5,7 +5,7 @@ import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { type Run, runOf } from '../protocol/assignment.ts'
-import { AGE, text, wide } from '../columns.ts'
+import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { API_GROUP_VERSION, defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -92,15 +92,11 @@ const spec = s.immutable(
 
 const exampleValues = { root: '/var/lib/containerd', registry: { mirrors: ['https://mirror.example.org'] } }
 
-export const componentConfig = defineKind({
-  kind: 'ComponentConfig',
-  plural: 'componentconfigs',
-  shortNames: ['kcfg'],
-  namespaced: false,
+export const componentConfig = defineKind('ComponentConfig', 'kcfg', {
   doc: 'One immutable rendered configuration of a component, named by its hash; machines reference it.',
   spec,
   selectable: ['.spec.component'],
-  columns: [text('Component', '.spec.component'), wide(text('Digest', '.spec.digest')), AGE],
+  columns: [text('Component', '.spec.component'), wide(text('Digest', '.spec.digest'))],
   checks: [
     {
       name: 'the digest matches the values',

@@ -1,5 +1,5 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
-import { AGE, whole } from '../columns.ts'
+import { whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -134,11 +134,7 @@ const spec = s.obj('The grants and the state of the Defender.', {
   ),
 })
 
-export const defenderLedger = defineKind({
-  kind: 'DefenderLedger',
-  plural: 'defenderledgers',
-  shortNames: ['kledger'],
-  namespaced: false,
+export const defenderLedger = defineKind('DefenderLedger', 'kledger', {
   doc: 'The authoritative state of the Defender: grants in flight, rates, breakers. One object, named cluster.',
   spec,
   columns: [
@@ -146,7 +142,6 @@ export const defenderLedger = defineKind({
     whole('Granted', '.spec.counts.granted'),
     whole('Denied', '.spec.counts.denied'),
     whole('Failed', '.spec.counts.failed'),
-    AGE,
   ],
   rootRules: [
     {

@@ -1,5 +1,5 @@
 // DefenderPolicy: what disruption is allowed. Without any policy the built-in careful one decides.
-import { AGE, statusOf, text, whole, wide } from '../columns.ts'
+import { statusOf, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -140,8 +140,7 @@ const spec = s.obj('The permitted disruption.', {
   ),
 })
 
-const status = s.obj('The observed state of the policy.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the policy.', {
   targets: s.optional(f.count('Number of targets that the policy applies to.')),
   decisions: s.optional(
     s.obj('Decisions in the last hour.', {
@@ -151,14 +150,9 @@ const status = s.obj('The observed state of the policy.', {
     }),
   ),
   breaker: s.optional(s.choice('State of the breaker.', ['Closed', 'Open', 'HalfOpen'])),
-  conditions: s.optional(f.conditions()),
 })
 
-export const defenderPolicy = defineKind({
-  kind: 'DefenderPolicy',
-  plural: 'defenderpolicies',
-  shortNames: ['kdp'],
-  namespaced: false,
+export const defenderPolicy = defineKind('DefenderPolicy', 'kdp', {
   doc: 'Limits on disruption. Without any policy, a conservative built-in policy applies.',
   spec,
   status,
@@ -169,7 +163,6 @@ export const defenderPolicy = defineKind({
     text('Breaker', '.status.breaker'),
     wide(whole('Granted', '.status.decisions.granted')),
     wide(whole('Denied', '.status.decisions.denied')),
-    AGE,
   ],
   conditions: ['Ready', 'Stalled', 'Enforced', 'BreakerOpen', 'UncommittedChange'],
   example: {

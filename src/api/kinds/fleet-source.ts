@@ -1,5 +1,5 @@
 // FleetSource: the git repository that the fleet follows, with its tracks.
-import { AGE, READY, date, text, wide } from '../columns.ts'
+import { READY, date, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -176,8 +176,7 @@ const spec = s.obj('The repository to follow, and how.', {
   ),
 })
 
-const status = s.obj('The observed state of the repository.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   signer: s.optional(f.sentence('Who signed it, with the fingerprint of the key.', 512)),
@@ -231,14 +230,9 @@ const status = s.obj('The observed state of the repository.', {
     ),
   ),
   renderErrors: s.optional(s.list('Render errors; truncated.', f.sentence('One error.', 1_024), { max: 10 })),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const fleetSource = defineKind({
-  kind: 'FleetSource',
-  plural: 'fleetsources',
-  shortNames: ['kfs'],
+export const fleetSource = defineKind('FleetSource', 'kfs', {
   namespaced: true,
   doc: 'The git repository that the fleet follows, with its tracks.',
   spec,
@@ -250,7 +244,6 @@ export const fleetSource = defineKind({
     date('Fetched', '.status.fetchedAt'),
     wide(text('Signer', '.status.signer')),
     wide(text('Drift', '.spec.drift')),
-    AGE,
   ],
   conditions: [
     'Ready',

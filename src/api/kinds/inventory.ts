@@ -1,5 +1,5 @@
 // Inventory: what sync applied to a cluster, in shards, kept in the cluster that it describes.
-import { AGE, text, whole } from '../columns.ts'
+import { text, whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -130,11 +130,7 @@ const spec = s.obj('The applied objects.', {
   refs: s.list('The objects, ordered by group, kind, namespace and name.', reference, { max: MAX_REFS }),
 })
 
-export const inventory = defineKind({
-  kind: 'Inventory',
-  plural: 'inventories',
-  shortNames: ['kinv'],
-  namespaced: false,
+export const inventory = defineKind('Inventory', 'kinv', {
   doc: 'The objects that sync applied to a cluster, in shards of at most 2,000 references. Stored in that cluster.',
   spec,
   selectable: ['.spec.track'],
@@ -144,7 +140,6 @@ export const inventory = defineKind({
     text('Target', '.spec.target'),
     whole('Shard', '.spec.shard'),
     text('Commit', '.spec.commit'),
-    AGE,
   ],
   checks: [
     {

@@ -1,5 +1,5 @@
 // LogRequest: one person asks for the log of one component on one machine. The answer is sealed to the key in the request; the object lives for minutes.
-import { AGE, text, wide } from '../columns.ts'
+import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type ObjectOf } from '../kind.ts'
@@ -49,11 +49,7 @@ const status = s.obj('The answer of the agent.', {
   omittedLines: s.optional(s.int('Lines that were left out before this page.', { min: 0, max: 1_000_000_000 })),
 })
 
-export const logRequest = defineKind({
-  kind: 'LogRequest',
-  plural: 'logrequests',
-  shortNames: ['klog'],
-  namespaced: false,
+export const logRequest = defineKind('LogRequest', 'klog', {
   doc: 'One person asks for the log of one component on one machine. Made by `kubenode logs`; the answer is encrypted to the one who asks, and the object is deleted within minutes.',
   spec,
   status,
@@ -63,7 +59,6 @@ export const logRequest = defineKind({
     text('By', '.spec.by'),
     text('Phase', '.status.phase'),
     wide(text('Message', '.status.message')),
-    AGE,
   ],
   example: {
     metadata: { name: '5f0c7a1e9d3b42868c1de0a7b94f6312' },

@@ -1,5 +1,5 @@
 // MachineComponentSet: which component versions the machines of a selector must have, and how changes roll out.
-import { AGE, PHASE, text, whole, wide } from '../columns.ts'
+import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -153,8 +153,7 @@ const slice = s.rule(
   },
 )
 
-const status = s.obj('Progress of the rollout.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('Progress of the rollout.', {
   phase: s.optional(f.phase('Set')),
   revisions: s.optional(
     s.obj('The current revisions.', {
@@ -234,15 +233,9 @@ const status = s.obj('Progress of the rollout.', {
       { keys: ['component'], max: MAX_COMPONENTS },
     ),
   ),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const machineComponentSet = defineKind({
-  kind: 'MachineComponentSet',
-  plural: 'machinecomponentsets',
-  shortNames: ['kmcs'],
-  namespaced: false,
+export const machineComponentSet = defineKind('MachineComponentSet', 'kmcs', {
   doc: 'Which component versions the selected machines run, and how changes are rolled out.',
   spec,
   status,
@@ -255,7 +248,6 @@ export const machineComponentSet = defineKind({
     text('Waiting', '.status.waitingFor.predicate'),
     wide(text('Revision', '.status.revisions.update')),
     wide(whole('Skipped', '.status.counts.skipped')),
-    AGE,
   ],
   conditions: [
     'Ready',

@@ -1,7 +1,7 @@
 // MachineComponent: one immutable, signed version of one node component: how to get, verify, install, run and probe it.
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange } from '#lib/semver.ts'
-import { AGE, text } from '../columns.ts'
+import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import { check } from '../extras.ts'
 import * as f from '../fields.ts'
@@ -319,17 +319,11 @@ spec = s.rule(spec, {
   holds: (s) => s.type !== 'OS' || s.disruption === 'Reboot',
 })
 
-const status = s.obj('The observed state of the version.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the version.', {
   machines: s.optional(s.int('Number of machines that are to run this version.', { min: 0, max: 1_000_000 })),
-  conditions: s.optional(f.conditions()),
 })
 
-export const machineComponent = defineKind({
-  kind: 'MachineComponent',
-  plural: 'machinecomponents',
-  shortNames: ['kmc'],
-  namespaced: false,
+export const machineComponent = defineKind('MachineComponent', 'kmc', {
   doc: 'One immutable, signed version of a node component: how to download, verify, install, run and probe it.',
   spec,
   status,
@@ -339,7 +333,6 @@ export const machineComponent = defineKind({
     text('Version', '.spec.version'),
     text('Type', '.spec.type'),
     text('Disruption', '.spec.disruption'),
-    AGE,
   ],
   checks: [
     {

@@ -1,5 +1,5 @@
 // MachineSet: a group of machines with replicas, made through an infra provider.
-import { AGE, PHASE, text, whole, wide } from '../columns.ts'
+import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -37,8 +37,7 @@ const spec = s.obj('The desired state of the set.', {
   ),
 })
 
-const status = s.obj('The observed state of the set.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('The observed state of the set.', {
   phase: s.optional(f.phase('Set')),
   replicas: s.optional(f.count('Number of machines.')),
   readyReplicas: s.optional(f.count('Number of machines that are Ready.')),
@@ -48,15 +47,9 @@ const status = s.obj('The observed state of the set.', {
     f.count('Number of machines created from an older template. Template changes apply to new machines only.'),
   ),
   selector: s.optional(s.str('The selector as text, for the scale subresource.', { max: 4096 })),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const machineSet = defineKind({
-  kind: 'MachineSet',
-  plural: 'machinesets',
-  shortNames: ['kms'],
-  namespaced: false,
+export const machineSet = defineKind('MachineSet', 'kms', {
   doc: 'A group of machines with a replica count, created by an infrastructure provider.',
   spec,
   status,
@@ -73,7 +66,6 @@ export const machineSet = defineKind({
     wide(whole('Outdated', '.status.outdatedReplicas')),
     wide(text('Provider', '.spec.template.spec.provider.name')),
     wide(text('Waiting', '.status.waitingFor.predicate')),
-    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused', 'UncommittedChange'],
   checks: [

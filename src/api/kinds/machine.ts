@@ -1,5 +1,5 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
-import { AGE, PHASE, READY, text, wide } from '../columns.ts'
+import { PHASE, READY, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
@@ -194,8 +194,7 @@ const spec = s.rule(
   },
 )
 
-const status = s.obj('The observed state of the machine.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the machine.', {
   phase: s.optional(f.phase('Machine')),
   nodeRef: s.optional(
     s.obj('The Node of this machine.', {
@@ -240,14 +239,9 @@ const status = s.obj('The observed state of the machine.', {
       max: 20,
     }),
   ),
-  conditions: s.optional(f.conditions()),
 })
 
-export const machine = defineKind({
-  kind: 'Machine',
-  plural: 'machines',
-  shortNames: ['km'],
-  namespaced: false,
+export const machine = defineKind('Machine', 'km', {
   doc: 'One node: its desired state and its observed state.',
   spec,
   status,
@@ -261,7 +255,6 @@ export const machine = defineKind({
     wide(text('Zone', '.spec.zone')),
     wide(text('Class', '.spec.class')),
     wide(text('Agent', '.status.agent.version')),
-    AGE,
   ],
   conditions: [
     'Ready',

@@ -1,5 +1,5 @@
 // MaintenanceEvent: a provider's planned or unplanned event about a host.
-import { AGE, text } from '../columns.ts'
+import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -27,18 +27,12 @@ const spec = s.unserved(
   'announcements of providers have no effect',
 )
 
-const status = s.obj('The observed state of the event.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the event.', {
   job: s.optional(f.objectName('The RemedyOperationJob for the event.')),
   acknowledgedAt: s.optional(s.time('When the event was acknowledged to the provider.')),
-  conditions: s.optional(f.conditions()),
 })
 
-export const maintenanceEvent = defineKind({
-  kind: 'MaintenanceEvent',
-  plural: 'maintenanceevents',
-  shortNames: ['kme'],
-  namespaced: false,
+export const maintenanceEvent = defineKind('MaintenanceEvent', 'kme', {
   doc: "A provider's planned or unplanned event about a host.",
   spec,
   status,
@@ -48,7 +42,6 @@ export const maintenanceEvent = defineKind({
     text('Kind', '.spec.kind'),
     text('State', '.spec.state'),
     text('Not before', '.spec.notBefore'),
-    AGE,
   ],
   example: {
     metadata: { name: 'host-0007-reboot' },

@@ -1,5 +1,5 @@
 // NodeRemedier: a fault → repair rule with an escalation ladder and limits.
-import { AGE, statusOf, text, whole, wide } from '../columns.ts'
+import { statusOf, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -87,8 +87,7 @@ const recent = s.obj('One node for which the rule is true.', {
   waitingFor: s.optional(f.sentence('Why there is no job.')),
 })
 
-const status = s.obj('The observed state of the rule.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the rule.', {
   activeRevision: s.optional(f.revisionName('The ControllerRevision of the active rule: the last valid revision.')),
   counts: s.optional(
     s.obj('Nodes and repairs.', {
@@ -104,14 +103,9 @@ const status = s.obj('The observed state of the rule.', {
   matching: s.optional(
     s.mapList('Nodes for which the rule is true; at most 200.', recent, { keys: ['node'], max: 200 }),
   ),
-  conditions: s.optional(f.conditions()),
 })
 
-export const nodeRemedier = defineKind({
-  kind: 'NodeRemedier',
-  plural: 'noderemediers',
-  shortNames: ['kr'],
-  namespaced: false,
+export const nodeRemedier = defineKind('NodeRemedier', 'kr', {
   doc: 'A rule that maps a fault to repairs, with an escalation ladder and limits.',
   spec,
   status,
@@ -122,7 +116,6 @@ export const nodeRemedier = defineKind({
     whole('In flight', '.status.counts.inFlight'),
     whole('Last day', '.status.counts.lastDay'),
     wide(whole('Priority', '.spec.priority')),
-    AGE,
   ],
   conditions: ['Ready', 'Stalled', 'RuleActive', 'Inhibited', 'LimitReached', 'Paused', 'UncommittedChange'],
   example: {

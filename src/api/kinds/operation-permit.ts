@@ -1,5 +1,5 @@
 // OperationPermit: one request for disruption and the Defender's answer. The requester writes the spec, the Defender alone the status.
-import { AGE, PHASE, text, whole, wide } from '../columns.ts'
+import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -102,8 +102,7 @@ const verdict = s.obj('The decision of one gate about one target.', {
   retryAfter: s.optional(s.int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
 })
 
-const status = s.obj("The Defender's answer.", {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status("The Defender's answer.", {
   phase: s.optional(f.phase('Permit')),
   decidedAt: s.optional(s.time('When it was granted or denied.')),
   expiresAt: s.optional(s.time('When the lease expires unless it is renewed.')),
@@ -113,14 +112,9 @@ const status = s.obj("The Defender's answer.", {
   verdicts: s.optional(s.list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
   gates: s.optional(s.list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
   approvals: s.optional(s.list('Approvals that were used.', f.objectName('Name of an Approval.'), { max: 8 })),
-  conditions: s.optional(f.conditions()),
 })
 
-export const operationPermit = defineKind({
-  kind: 'OperationPermit',
-  plural: 'operationpermits',
-  shortNames: ['kperm'],
-  namespaced: false,
+export const operationPermit = defineKind('OperationPermit', 'kperm', {
   doc: "One request for disruption (a repair, or one slice of at most 100 machines) and the Defender's decision.",
   spec,
   status,
@@ -132,7 +126,6 @@ export const operationPermit = defineKind({
     text('For', '.spec.requester.name'),
     wide(text('Expires', '.status.expiresAt')),
     wide(text('Reason', '.spec.reason')),
-    AGE,
   ],
   conditions: ['PermitGranted'],
   checks: [

@@ -1,5 +1,5 @@
 // OperationalHold: an imperative with reason, author and end: pause, freeze, pin, retry, abort. Never an edit of what git declares.
-import { AGE, text, wide } from '../columns.ts'
+import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
@@ -68,18 +68,12 @@ const spec = s.rule(
   },
 )
 
-const status = s.obj('The observed state of the hold.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the hold.', {
   active: s.optional(s.choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
   message: s.optional(f.sentence('Its current effect.')),
-  conditions: s.optional(f.conditions()),
 })
 
-export const operationalHold = defineKind({
-  kind: 'OperationalHold',
-  plural: 'operationalholds',
-  shortNames: ['khold'],
-  namespaced: false,
+export const operationalHold = defineKind('OperationalHold', 'khold', {
   doc: 'An instruction with reason, author and expiry: pause, freeze, pin, retry, abort. It never changes what git declares.',
   spec,
   status,
@@ -91,7 +85,6 @@ export const operationalHold = defineKind({
     text('Author', '.spec.author'),
     text('Until', '.spec.until'),
     wide(text('Reason', '.spec.reason')),
-    AGE,
   ],
   example: {
     metadata: { name: 'incident-4711' },

@@ -1,5 +1,5 @@
 // ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
-import { AGE, text } from '../columns.ts'
+import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
@@ -124,8 +124,7 @@ const spec = s.obj('The stages.', {
   keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = s.obj('The observed state of the pipeline.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('The observed state of the pipeline.', {
   clusters: s.optional(
     s.mapList(
       'Number of clusters per stage.',
@@ -136,18 +135,14 @@ const status = s.obj('The observed state of the pipeline.', {
       { keys: ['stage'], max: MAX_STAGES },
     ),
   ),
-  conditions: s.optional(f.conditions()),
 })
 
-export const releasePipeline = defineKind({
-  kind: 'ReleasePipeline',
-  plural: 'releasepipelines',
-  shortNames: ['krp'],
+export const releasePipeline = defineKind('ReleasePipeline', 'krp', {
   namespaced: true,
   doc: 'Ordered stages with gates, soak time and concurrency limits for every change of a track.',
   spec,
   status,
-  columns: [text('On failure', '.spec.onFailure'), AGE],
+  columns: [text('On failure', '.spec.onFailure')],
   example: {
     metadata: { name: 'standard', namespace: 'fleet' },
     spec: {

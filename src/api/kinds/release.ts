@@ -1,5 +1,5 @@
 // Release: one track's rendered change on its way through a pipeline.
-import { AGE, PHASE, text, wide } from '../columns.ts'
+import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -73,8 +73,7 @@ const clusterStatus = s.obj('One cluster.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
-const status = s.obj('Progress of the release.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.waitingStatus('Progress of the release.', {
   phase: s.optional(f.phase('Release')),
   startedAt: s.optional(s.time('When the first stage opened.')),
   finishedAt: s.optional(s.time('When it ended.')),
@@ -87,14 +86,9 @@ const status = s.obj('Progress of the release.', {
     }),
   ),
   revertCommit: s.optional(f.commitId('The commit that reverts it.')),
-  waitingFor: s.optional(f.waitingFor()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const release = defineKind({
-  kind: 'Release',
-  plural: 'releases',
-  shortNames: ['krel'],
+export const release = defineKind('Release', 'krel', {
   namespaced: true,
   doc: "One track's rendered change on its way through a pipeline.",
   spec,
@@ -106,7 +100,6 @@ export const release = defineKind({
     PHASE,
     text('Waiting', '.status.waitingFor.predicate'),
     wide(text('Reverts', '.spec.revertOf')),
-    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'GatesPassed', 'Superseded', 'Paused'],
   example: {

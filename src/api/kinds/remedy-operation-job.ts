@@ -1,5 +1,5 @@
 // RemedyOperationJob: one repair of one node: permit, steps, verification, outcome. It is the record of its incident.
-import { AGE, PHASE, text, whole, wide } from '../columns.ts'
+import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -50,8 +50,7 @@ const step = s.obj('One operation and its result.', {
   output: s.optional(s.str('The end of its output.', { max: MAX_OUTPUT_CHARS })),
 })
 
-const status = s.obj('Progress of the repair.', {
-  observedGeneration: s.optional(f.observedGeneration()),
+const status = f.status('Progress of the repair.', {
   phase: s.optional(f.phase('Job')),
   outcome: s.optional(f.phase('Outcome', 'The result; set once, together with phase Done.')),
   permitRef: s.optional(f.objectName('The OperationPermit.')),
@@ -72,14 +71,9 @@ const status = s.obj('Progress of the repair.', {
   message: s.optional(f.sentence('The cause of the current phase.')),
   nextJob: s.optional(f.objectName('The job of the next rung or attempt.')),
   waitingFor: s.optional(f.waitingForHold()),
-  conditions: s.optional(f.conditions()),
 })
 
-export const remedyOperationJob = defineKind({
-  kind: 'RemedyOperationJob',
-  plural: 'remedyoperationjobs',
-  shortNames: ['kj'],
-  namespaced: false,
+export const remedyOperationJob = defineKind('RemedyOperationJob', 'kj', {
   doc: 'One repair of one node: permit, steps, verification and result. It is the record of its incident.',
   spec,
   status,
@@ -92,7 +86,6 @@ export const remedyOperationJob = defineKind({
     text('Outcome', '.status.outcome'),
     wide(text('Waiting', '.status.waitingFor.predicate')),
     wide(text('Permit', '.status.permitRef')),
-    AGE,
   ],
   conditions: ['Ready', 'Reconciling', 'Stalled', 'PermitGranted', 'FaultCleared'],
   example: {

@@ -3,6 +3,7 @@ import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { pluralOf } from '#lib/plural.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
@@ -10,12 +11,7 @@ import { inspectErrors } from './inspect-errors.ts'
 
 export const nodes = coreKind('Node')
 
-const namesOf = (k: ApiKind): readonly string[] => [
-  k.kind.toLowerCase(),
-  k.plural,
-  qualifiedPlural(k),
-  ...k.definition.shortNames,
-]
+const namesOf = (k: ApiKind): readonly string[] => [k.kind.toLowerCase(), k.plural, qualifiedPlural(k), k.shortName]
 
 /** Users' names of our kinds, in the singular; the plural works too. A set without another word is a ComponentSet: the kind that rolls out. */
 const NOUNS: Readonly<Record<string, string>> = {
@@ -33,8 +29,6 @@ const NOUNS: Readonly<Record<string, string>> = {
   pipeline: 'ReleasePipeline',
   source: 'FleetSource',
 }
-
-const pluralOf = (noun: string): string => (noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`)
 
 const nounOf = (word: string): string | undefined =>
   Object.entries(NOUNS).find(([noun]) => word === noun || word === pluralOf(noun))?.[1]
