@@ -4,7 +4,7 @@
 /** More places than these help no reader. */
 const MAX_PLACES = 3
 /** Each place costs a search through all files, and users fix only a few at a time. */
-export const MAX_SEARCHES = 20
+const MAX_SEARCHES = 20
 /** The first words tell places apart; a selector may have thousands. */
 const MAX_WORDS = 8
 /** Names and versions are shorter. */

@@ -2,19 +2,26 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ObjectRef } from './object-ref.ts'
+import { refText, type ObjectRef } from './object-ref.ts'
 
 export interface DesiredObject {
   readonly ref: ObjectRef
   readonly object: KubeObject
   /** SHA-256 of the canonical object: equal digests mean that nothing changed. */
   readonly digest: string
+  /** The line of the fleet that made it: `fleet/machines/workers.ts:14`. */
+  readonly place?: string
 }
 
 export interface Rejected {
   readonly ref: ObjectRef
   readonly problem: string
+  readonly place?: string
 }
+
+/** `MachineSet.kubenode.io/web (fleet/machines/workers.ts:14)`: what a user looks for in the fleet. */
+export const placedText = ({ ref, place }: Pick<DesiredObject, 'ref' | 'place'>): string =>
+  place === undefined ? refText(ref) : `${refText(ref)} (${place})`
 
 export interface RenderedTarget {
   readonly objects: readonly DesiredObject[]

@@ -3,7 +3,7 @@ import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { type SetLoss, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
+import { placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 
 export interface FieldChange {
   /** `spec.components[beacon].version`. */
@@ -76,7 +76,7 @@ function clusterDifference(
   const shown = changes.map((c) => withListing(c, news.get(c.object)))
   shown.sort((a, b) => compareRefs(a.ref, b.ref))
   const count = (change: ObjectChange['change']) => shown.filter((c) => c.change === change).length
-  const problems = (after?.rejected ?? []).map((r) => `${refText(r.ref)}: ${r.problem}`)
+  const problems = (after?.rejected ?? []).map((r) => `${placedText(r)}: ${r.problem}`)
   return {
     cluster,
     added: count('added'),

@@ -195,7 +195,7 @@ export const syncErrors = errorTable({
     next: 'correct the fleet',
   },
   KN7109: {
-    text: 'cannot use the rendering: {key} is declared twice for {target}',
+    text: 'cannot use the rendering: {key} is declared twice for {target}{where}',
     next: 'remove one',
   },
   KN7110: {

@@ -7,7 +7,7 @@ import { answered } from '#sync/render/answered.ts'
 import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
 import { runCaged } from '#sync/render/run-caged.ts'
 import { differenceOf } from '#sync/difference.ts'
-import { placesIn } from '#declared/find-in-files.ts'
+import { placesOf } from '#sync/render/places.ts'
 import { textOf } from '#cli/plan/text.ts'
 import { problemsIn, problemText } from '#sync/render/problems.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
@@ -145,10 +145,10 @@ const planned =
   (...objects: readonly unknown[]) =>
   async (): Promise<Answer> => {
     const files = { 'fleet/main.ts': objects.map((o) => JSON.stringify(o)).join('\n') }
-    const placeOf = placesIn(files)
-    const targets = checkRendered({ prod: objects }, createValidator(), placeOf)
+    const places = placesOf(files, new Map(objects.map((o) => [o, 'fleet/main.ts:1'])))
+    const targets = checkRendered({ prod: objects }, createValidator(), places)
     const text = textOf('c0ffee', undefined, differenceOf(new Map(), targets), { isColored: false, isCut: true })
-    return { status: 0, text: [text, ...problemsIn(targets, files, placeOf).problems.map(problemText)].join('\n') }
+    return { status: 0, text: [text, ...problemsIn(targets, files, places).problems.map(problemText)].join('\n') }
   }
 const workload = (pod: object) => ({
   apiVersion: 'apps/v1',

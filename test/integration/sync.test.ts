@@ -249,7 +249,7 @@ export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
   expect((await b.releases()).some((r) => r.spec.commit === bad)).toBe(false)
   const planned = await kubenode(b.repository.dir, 'plan')
   expect(planned.code).toBe(2)
-  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/rules\.ts:6\)$/m)
+  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/main\.ts:\d+, see fleet\/rules\.ts:6\)$/m)
   b.repository.commit({ 'fleet/rules.ts': rules('False') })
   await eventually(() => versions(b), both('2'))
   expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)

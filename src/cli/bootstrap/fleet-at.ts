@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
-import { refText } from '#delivery/object-ref.ts'
+import { placedText } from '#delivery/desired.ts'
 import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { httpsAccess } from '#sync/git/https-access.ts'
 import { isLocal } from '#sync/git/locate.ts'
@@ -50,7 +50,7 @@ export async function readFleet(followed: Followed, options: ReadOptions): Promi
         initErrors.KN1522({
           commit: commit.slice(0, 12),
           count: rejected.length,
-          first: `${refText(first.ref)} in ${first.target}: ${first.problem}`,
+          first: `${placedText(first)} in ${first.target}: ${first.problem}`,
         }),
       )
     const trust = await trustIn(repository, commit, path)

@@ -24,7 +24,8 @@ export async function withoutUnlisted(
   const rejected: Rejected[] = []
   for (const desired of target.objects) {
     const problem = await problemOf(client, desired, signal)
-    if (problem !== undefined) rejected.push({ ref: desired.ref, problem })
+    if (problem !== undefined)
+      rejected.push({ ref: desired.ref, problem, ...(desired.place !== undefined && { place: desired.place }) })
   }
   if (rejected.length === 0) return target
   const refused = new Set(rejected.map((r) => refText(r.ref)))

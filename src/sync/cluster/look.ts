@@ -2,11 +2,11 @@
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
-import { refText } from '#delivery/object-ref.ts'
+import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { nextBaseline, type Content } from '../release/baseline.ts'
 import type { ClusterLook } from '../release/cluster-phase.ts'
 import type { ClusterHistory } from '../release/history.ts'
-import type { RenderedTarget } from '#delivery/desired.ts'
+import { placedText, type RenderedTarget } from '#delivery/desired.ts'
 import { actOnCluster, type ClusterResult } from '#delivery/act.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { ABSENT, failuresOf, machinesOf, type FailingObject, type Failure } from '#delivery/failures.ts'
@@ -90,10 +90,12 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   }
   const result = await actOnCluster(plan, context)
   if (result.applied + result.pruned > 0) seen = await read()
+  const declared = new Map(target.objects.map((o) => [refText(o.ref), o]))
+  const nameOf = (ref: ObjectRef): string => placedText(declared.get(refText(ref)) ?? { ref })
   const failures = [
-    ...plan.skips.filter(isDeclaredTwice).map((s) => `${refText(s.ref)}: ${s.detail ?? ''}`),
-    ...result.failures.map((f) => `${refText(f.ref)}: ${f.message}`),
-    ...target.rejected.map((r) => `${refText(r.ref)}: ${r.problem}`),
+    ...plan.skips.filter(isDeclaredTwice).map((s) => `${nameOf(s.ref)}: ${s.detail ?? ''}`),
+    ...result.failures.map((f) => `${nameOf(f.ref)}: ${f.message}`),
+    ...target.rejected.map((r) => `${placedText(r)}: ${r.problem}`),
   ].map(printableLine)
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const failing = failingIn(target, seen, contentOf(target, inventory))

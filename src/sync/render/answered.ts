@@ -10,6 +10,8 @@ import { syncErrors } from '../sync-errors.ts'
 /** Made by code of the fleet: every value may be missing or of another type. */
 export interface UncheckedAnswer {
   readonly clusters: ReadonlyMap<string, readonly unknown[]>
+  /** By the object itself: the line of the fleet that made it, as the fleet says. */
+  readonly madeAt: ReadonlyMap<unknown, unknown>
   readonly modules: ReadonlyMap<string, unknown>
   /** Regardless of its other output, the run failed. */
   readonly error?: unknown
@@ -61,14 +63,15 @@ function* answerIn(chunks: readonly Buffer[], what: string): Generator<void, Unc
   return reading.finished()
 }
 
-/** That of the line itself, which holds the object. */
-const FIELDS_OF_LINE = 1
+/** Those of the line itself: the object, and its place. */
+const FIELDS_OF_LINE = 2
 const MAX_SHOWN_CHARS = 80
 
 class Reading {
   readonly #what: string
   readonly #clusters = new Map<string, unknown[]>()
   readonly #modules = new Map<string, unknown>()
+  readonly #madeAt = new Map<unknown, unknown>()
   #last: { readonly target: string; readonly objects: unknown[] } | undefined
   #lines = 0
   #ended: { readonly error?: unknown } | undefined
@@ -99,8 +102,10 @@ class Reading {
 
   #add(line: Record<string, unknown>): void {
     const { target, module, end } = line
-    if ('object' in line && this.#last !== undefined) this.#last.objects.push(line['object'])
-    else if (typeof target === 'string') {
+    if ('object' in line && this.#last !== undefined) {
+      this.#last.objects.push(line['object'])
+      if (isObject(line['object'])) this.#madeAt.set(line['object'], line['at'])
+    } else if (typeof target === 'string') {
       if (this.#clusters.has(target)) throw this.#twice('cluster', target)
       this.#last = { target, objects: [] }
       this.#clusters.set(target, this.#last.objects)
@@ -114,7 +119,7 @@ class Reading {
 
   finished(): UncheckedAnswer {
     if (this.#ended === undefined) throw this.malformed('is missing')
-    return { clusters: this.#clusters, modules: this.#modules, ...this.#ended }
+    return { clusters: this.#clusters, madeAt: this.#madeAt, modules: this.#modules, ...this.#ended }
   }
 
   malformed(problem: string, cause?: unknown): KubeNodeError {

@@ -4,8 +4,8 @@ import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
 import type { DeclaredProblem } from '#declared/problem.ts'
-import type { PlaceOf } from '#declared/find-in-files.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
+import type { Places } from './places.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { Targets } from '#delivery/desired.ts'
 
@@ -41,7 +41,7 @@ export const problemsIn = (...given: Parameters<typeof findingProblems>): Render
   atOnce(findingProblems(...given))
 
 /** As `problemsIn`, cluster by cluster. */
-export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceOf): Generator<void, RenderedProblems> {
+export function* findingProblems(targets: Targets, files: Files, places: Places): Generator<void, RenderedProblems> {
   const trust = yield* newestTrust(files)
   const found: (DeclaredProblem & { readonly cluster: string; readonly ref: string })[] = []
   for (const [cluster, { objects }] of targets) {
@@ -64,7 +64,7 @@ export function* findingProblems(targets: Targets, files: Files, placeOf: PlaceO
     const [first] = group
     if (first === undefined) continue
     const { cluster: _, words, ref: object, ...problem } = first
-    const place = placeOf(words)
+    const place = places.placeOf(first.object, words)
     const message = problem.message.slice(0, MAX_MESSAGE_CHARS)
     const clusters = group.map((p) => p.cluster)
     problems.push({ ...problem, object, message, clusters, ...(place !== undefined && { place }) })

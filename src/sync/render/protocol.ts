@@ -28,8 +28,8 @@ export type LoadedModule = { readonly exports: unknown } | { readonly error: Fle
 /** One line of the answer, as JSON: so each can be bounded and read by itself. The last one is an error, or the count of those before it. */
 export type AnswerLine =
   | { readonly target: string }
-  /** For the last named target. */
-  | { readonly object: unknown }
+  /** For the last named target, with the line of the fleet that made it: `fleet/machines/workers.ts:14`. */
+  | { readonly object: unknown; readonly at?: string | undefined }
   | { readonly module: string; readonly loaded: LoadedModule }
   | { readonly error: FleetError }
   | { readonly end: number }

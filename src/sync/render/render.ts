@@ -5,11 +5,11 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { inSlices } from '#lib/slices.ts'
-import { placesIn } from '#declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { dependencyAt } from './written-for.ts'
 import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
+import { placesOf } from './places.ts'
 import type { FleetError } from './protocol.ts'
 import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
@@ -65,9 +65,9 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
     if ((await inSlices(digesting(again))) !== (await inSlices(digesting(end))))
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
-  const placeOf = placesIn(files)
-  const targets = await inSlices(checkingRendered(answer.clusters, validator, placeOf))
-  const problems = await inSlices(findingProblems(targets, files, placeOf))
+  const places = placesOf(files, answer.madeAt)
+  const targets = await inSlices(checkingRendered(answer.clusters, validator, places))
+  const problems = await inSlices(findingProblems(targets, files, places))
   const writtenFor = await dependencyAt(repository, commit, path)
   return {
     commit,

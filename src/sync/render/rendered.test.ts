@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { createValidator } from '#api/validate.ts'
-import { MAX_SEARCHES, placesIn } from '#declared/find-in-files.ts'
+import { placedText } from '#delivery/desired.ts'
+import { NO_PLACES, placesOf } from './places.ts'
 import { problemsIn, problemText, refuseImpossible } from './problems.ts'
 import { checkRendered } from './rendered.ts'
 
@@ -144,20 +145,58 @@ describe('S27 what programs own', () => {
     expect(check(empty)?.rejected).toEqual([])
   })
 
-  test('the message names the file', () => {
+  test('a refused object names the line that made it', () => {
     const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Inventory', metadata: { name: 'forged' }, spec: {} }
-    const found = checkRendered({ test: [object] }, validator, (words) => `fleet/main.ts:${words.join('+')}`)
-    expect(found.get('test')?.rejected[0]?.problem).toMatch(/\(fleet\/main\.ts:Inventory\+forged\)$/)
+    const places = placesOf({ 'fleet/main.ts': '' }, new Map([[object, 'fleet/main.ts:7']]))
+    const [rejected] = checkRendered({ test: [object] }, validator, places).get('test')?.rejected ?? []
+    expect(rejected?.place).toBe('fleet/main.ts:7')
+    expect(placedText(rejected!)).toBe('Inventory.kubenode.io/forged (fleet/main.ts:7)')
+  })
+
+  test('two objects of one name name both lines', () => {
+    const [one, two] = [named({ name: 'a' }), named({ name: 'a' })]
+    const made = new Map([
+      [one, 'fleet/main.ts:7'],
+      [two, 'fleet/b.ts:9'],
+    ])
+    const places = placesOf({ 'fleet/main.ts': '', 'fleet/b.ts': '' }, made)
+    expect(() => checkRendered({ test: [one, two] }, validator, places)).toThrow(
+      /declared twice for test, at fleet\/main\.ts:7 and fleet\/b\.ts:9/,
+    )
+  })
+
+  test.each([
+    'fleet/other.ts:7',
+    'fleet/main.ts',
+    'fleet/main.ts:0',
+    'fleet/main.ts:7: and more',
+    '/etc/passwd:1',
+    `${'x'.repeat(5_000)}:1`,
+    7,
+    undefined,
+    {},
+  ])('a place that is no line of the commit is not repeated: %j', (said) => {
+    const object = {}
+    const { madeAt, placeOf } = placesOf({ 'fleet/main.ts': 'one' }, new Map([[object, said]]))
+    expect(madeAt(object)).toBeUndefined()
+    expect(placeOf(object, ['one'])).toBe('fleet/main.ts:1')
+  })
+
+  test('the line with the words of a problem is named beside the line that made the object, unless it is the same', () => {
+    const object = {}
+    const { placeOf } = placesOf(
+      { 'fleet/a.ts': 'x\nbeacon', 'fleet/b.json': '9.9.9' },
+      new Map([[object, 'fleet/a.ts:2']]),
+    )
+    expect(placeOf(object, ['9.9.9'])).toBe('fleet/a.ts:2, see fleet/b.json:1')
+    expect(placeOf(object, ['beacon'])).toBe('fleet/a.ts:2')
+    expect(placeOf(object, [])).toBe('fleet/a.ts:2')
+    expect(placeOf({}, ['beacon'])).toBe('fleet/a.ts:2')
   })
 })
 
 describe('a commit of more than anybody reads', () => {
   const many = (count: number, make: (i: number) => object) => Array.from({ length: count }, (_, i) => make(i))
-  const notOurs = (i: number) => ({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'Inventory',
-    metadata: { name: `forged-${i}` },
-  })
   const set = (i: number, version: string) => ({
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'MachineComponentSet',
@@ -174,18 +213,6 @@ describe('a commit of more than anybody reads', () => {
       type: 'DaemonSet',
       daemonSet: { namespace: 'shop', name: 'beacon' },
     },
-  })
-
-  test('finds the place of the first objects that are refused, and of no more', () => {
-    const files = {
-      'fleet/main.ts': many(100, (i) => ({ i }))
-        .map((_, i) => `'forged-${i}' Inventory`)
-        .join('\n'),
-    }
-    const all = checkRendered({ test: many(100, notOurs) }, validator, placesIn(files)).get('test')?.rejected ?? []
-    expect(all).toHaveLength(100)
-    expect(all.filter((r) => r.problem.includes('fleet/main.ts:'))).toHaveLength(MAX_SEARCHES)
-    expect(all[0]?.problem).toMatch(/ \(fleet\/main\.ts:1\)$/)
   })
 
   test('reports some problems, the certain ones first, and how many more there are', () => {
@@ -206,13 +233,13 @@ describe('a commit of more than anybody reads', () => {
     const objects = [component('1.0.0'), machine, ...doubtful, set(1_000, '2.0.0')]
     const targets = checkRendered({ test: objects }, validator)
     expect(targets.get('test')?.rejected).toEqual([])
-    const found = problemsIn(targets, {}, () => undefined)
+    const found = problemsIn(targets, {}, NO_PLACES)
     expect([found.problems.length, found.moreProblems]).toEqual([200, 101])
     expect(found.problems[0]).toMatchObject({ object: 'MachineComponentSet.kubenode.io/set-1000', isCertain: true })
     expect(() => refuseImpossible('c', found)).toThrow(/version 2\.0\.0/)
     expect(() => refuseImpossible('c', found)).not.toThrow(/more\)/)
     const wrong = many(300, (i) => set(i, '2.0.0'))
-    const certain = problemsIn(checkRendered({ test: [component('1.0.0'), ...wrong] }, validator), {}, () => undefined)
+    const certain = problemsIn(checkRendered({ test: [component('1.0.0'), ...wrong] }, validator), {}, NO_PLACES)
     expect(() => refuseImpossible('c', certain)).toThrow(/\(and 299 more\)/)
   })
 
@@ -221,7 +248,7 @@ describe('a commit of more than anybody reads', () => {
     const clusters = Object.fromEntries(
       many(30, (i) => ({ i })).map((_, i) => [`c-${i}`, [...versions, set(1, '9.9.9')]]),
     )
-    const [problem] = problemsIn(checkRendered(clusters, validator), {}, () => undefined).problems
+    const [problem] = problemsIn(checkRendered(clusters, validator), {}, NO_PLACES).problems
     expect(problem?.message).toMatch(/1\.0\.9 and 20 more/)
     expect(problem?.clusters).toHaveLength(30)
     expect(problemText(problem!)).toMatch(/ and 20 more, \/spec/)

@@ -9,7 +9,6 @@ import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { atOnce } from '#lib/slices.ts'
 import { identityProblem } from '#declared/identity.ts'
-import type { PlaceOf } from '#declared/find-in-files.ts'
 import { isNamespaceNeverDeclared } from '#declared/listings.ts'
 import { ownershipProblem } from '#declared/ownership.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -21,6 +20,7 @@ import {
   type RenderedTarget,
   type Targets,
 } from '#delivery/desired.ts'
+import { NO_PLACES, type Places } from './places.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 const MAX_DEPTH = 64
@@ -39,14 +39,14 @@ type Listed = readonly unknown[]
 /** Of an object of clusters, all at once. */
 export const checkRendered = (
   clusters: Readonly<Record<string, Listed>>,
-  ...given: [validator: Validator, placeOf?: PlaceOf]
+  ...given: [validator: Validator, places?: Places]
 ): Targets => atOnce(checkingRendered(new Map(Object.entries(clusters)), ...given))
 
 /** As `checkRendered`, object by object: some commits have a hundred thousand. */
 export function* checkingRendered(
   clusters: ReadonlyMap<string, Listed>,
   validator: Validator,
-  placeOf: PlaceOf = () => undefined,
+  places: Places = NO_PLACES,
 ): Generator<void, Targets> {
   if (clusters.size > MAX_TARGETS)
     throw unusable('the rendering', `has ${clusters.size} clusters (limit ${MAX_TARGETS})`)
@@ -56,38 +56,42 @@ export function* checkingRendered(
       throw unusable(`the target ${printableLine(JSON.stringify(name.slice(0, 80)))}`, 'is not a valid cluster name')
     if (list.length > MAX_OBJECTS)
       throw unusable(`the target ${name}`, `has ${list.length} objects (limit ${MAX_OBJECTS})`)
-    targets.set(name, yield* checkTarget(name, list, { validator, placeOf }))
+    targets.set(name, yield* checkTarget(name, list, { validator, places }))
   }
   return targets
 }
 
 interface Checks {
   readonly validator: Validator
-  readonly placeOf: PlaceOf
+  readonly places: Places
 }
 
 function* checkTarget(target: string, list: Listed, checks: Checks): Generator<void, RenderedTarget> {
-  const seen = new Set<string>()
+  const seen = new Map<string, string | undefined>()
   const objects: DesiredObject[] = []
   const rejected: Rejected[] = []
   for (const [i, value] of list.entries()) {
     yield
-    const what = `object ${i + 1} of ${target}`
-    const object = identified(value, what)
+    const at = checks.places.madeAt(value)
+    const object = identified(value, `object ${i + 1} of ${target}${at === undefined ? '' : ` (${at})`}`)
     const ref = refOf(object)
     const key = refText(ref)
-    if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target }))
-    seen.add(key)
+    if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target, where: both(seen.get(key), at) }))
+    seen.set(key, at)
     const text = canonicalJson(object)
     const problem =
       text.length > MAX_OBJECT_CHARS
         ? `has ${text.length} characters (limit ${MAX_OBJECT_CHARS}); no API server stores it`
         : problemOf(object, ref, checks)
-    if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text) })
-    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS) })
+    const place = at === undefined ? {} : { place: at }
+    if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text), ...place })
+    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...place })
   }
   return { objects, rejected }
 }
+
+const both = (first: string | undefined, second: string | undefined): string =>
+  first === undefined || second === undefined ? '' : first === second ? `, at ${first}` : `, at ${first} and ${second}`
 
 function identified(value: unknown, what: string): KubeObject {
   if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`)
@@ -107,12 +111,9 @@ function hasPrototypeKey(value: unknown): boolean {
 
 const KIND_BY_NAME = new Map(KINDS.map((k) => [k.kind, k]))
 
-function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: Checks): string | undefined {
+function problemOf(object: KubeObject, ref: ObjectRef, { validator }: Checks): string | undefined {
   const refused = ownershipProblem(object)?.message ?? namespaceProblem(ref)
-  if (refused !== undefined) {
-    const place = placeOf([object.kind, ref.name])
-    return `${numbered(refused)}${place === undefined ? '' : ` (${place})`}`
-  }
+  if (refused !== undefined) return numbered(refused)
   if (ref.group !== API_GROUP) return undefined
   const kind = KIND_BY_NAME.get(object.kind)
   if (kind === undefined) return `${API_GROUP} has no kind ${object.kind}`

@@ -47,8 +47,9 @@ function withoutSources({ objects, rejected }: RenderedTarget, source: string): 
   const { kept = [], sources = [] } = Object.groupBy(objects, ({ ref }) =>
     ref.kind === fleetSource.kind && ref.group === API_GROUP ? 'sources' : 'kept',
   )
-  const refused = sources.map(({ ref }) => ({
+  const refused = sources.map(({ ref, place }) => ({
     ref,
+    ...(place !== undefined && { place }),
     problem: numbered(syncErrors.KN7044({ object: refText(ref), source })),
   }))
   return { objects: kept, rejected: [...rejected, ...refused] }
@@ -56,8 +57,9 @@ function withoutSources({ objects, rejected }: RenderedTarget, source: string): 
 
 function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: string): RenderedTarget {
   const { allowed = [], out = [] } = Object.groupBy(objects, ({ ref }) => (mayWrite(writes, ref) ? 'allowed' : 'out'))
-  const refused = out.map(({ ref }) => ({
+  const refused = out.map(({ ref, place }) => ({
     ref,
+    ...(place !== undefined && { place }),
     problem: numbered(syncErrors.KN7403({ object: refText(ref), source })),
   }))
   return { objects: allowed, rejected: [...rejected, ...refused] }

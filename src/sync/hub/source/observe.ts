@@ -3,7 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { listAll } from '#kube/list-all.ts'
-import { refText } from '#delivery/object-ref.ts'
+import { placedText } from '#delivery/desired.ts'
 import type { LocalRepository } from '../../git/local-repository.ts'
 import { revertedCommit } from '../../git/revision.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
@@ -97,7 +97,7 @@ async function render(
     const targets = withinScope(all, source)
     const { tracks, unmatched } = splitByTrack(targets, source.spec.tracks)
     const problems = [
-      ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),
+      ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${placedText(r)}: ${r.problem}`)),
       ...unmatched.map((u) => `${u}: no track of the source matches it`),
     ]
     const hub = targets.get(HUB)

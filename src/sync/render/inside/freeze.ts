@@ -5,6 +5,7 @@ import { seededRandom } from '#lib/random.ts'
 import { GLOBALS, NODE_PROCESS, keepOnly } from './allowed.ts'
 import { builtinsOf, globalsOf, type Builtins } from './builtins.ts'
 import { harden } from './harden.ts'
+import { MAX_FRAMES, placeFor } from './places.ts'
 import { plainConsole } from './shown.ts'
 import { virtualTimers } from './timers.ts'
 
@@ -136,7 +137,10 @@ function freezeStacks(release: string): void {
   const inRelease = (frame: string): string =>
     places.reduce((text, place) => text.replaceAll(place, 'release:///'), frame)
   const shown = Function.prototype.call.bind(Reflect.get(Error.prototype, 'toString')) as (error: unknown) => string
-  fix(Error, 'prepareStackTrace', (error: unknown, frames: readonly unknown[]): string => {
+  fix(Error, 'stackTraceLimit', MAX_FRAMES)
+  fix(Error, 'prepareStackTrace', (error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined => {
+    const asked = placeFor(error, frames)
+    if (asked !== undefined) return asked.place
     let head = 'Error'
     try {
       head = shown(error)

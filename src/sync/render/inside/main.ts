@@ -1,6 +1,7 @@
 // Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. Fleet code may change anything here.
 import { readFileSync, writeSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
+import type { MadeObject } from '#api/constructs/synthesis.ts'
 import {
   ANSWER_FD,
   FLEET_ROOT,
@@ -10,6 +11,7 @@ import {
   type RenderRequest,
 } from '../protocol.ts'
 import { freeze, seal } from './freeze.ts'
+import { placeHere } from './places.ts'
 import { ImportRefused, openImports } from './release.ts'
 
 const STDIN_FD = 0
@@ -50,7 +52,7 @@ function describe(error: unknown): FleetError {
   try {
     const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
       error instanceof Error ? error : { message: `threw ${String(error)}` }
-    const at = LOCATION.exec(String(stack))?.[1]
+    const at = LOCATION.exec(String(stack))?.[1] ?? madeAt(error)
     const isSyntax = error instanceof SyntaxError
     const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
     return {
@@ -61,6 +63,14 @@ function describe(error: unknown): FleetError {
   } catch {
     return { kind: 'Thrown', message: 'threw something that cannot be shown' }
   }
+}
+
+/** A construct that fails late names the line that made it, unless a line of the fleet failed. By name: the class may not be loaded yet. */
+function madeAt(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.name !== 'ConstructFailed') return undefined
+  const { cause, at } = error as { readonly cause?: unknown; readonly at?: unknown }
+  const stack = cause instanceof Error ? String(cause.stack) : ''
+  return LOCATION.exec(stack)?.[1] ?? (typeof at === 'string' ? at : undefined)
 }
 
 function decoded(path: string): string {
@@ -81,11 +91,11 @@ async function synthesize(path: string): Promise<Iterable<AnswerLine>> {
   return [{ error: { kind: 'NothingSynthesised', message: `${path} ends without app.synth()`, at: path } }]
 }
 
-function* linesOf(targets: ReadonlyMap<string, readonly unknown[]>): Generator<AnswerLine> {
+function* linesOf(targets: ReadonlyMap<string, readonly MadeObject[]>): Generator<AnswerLine> {
   for (const [target, objects] of targets) {
     yield { target }
     // JSON leaves out what is undefined.
-    for (const object of objects) yield { object: object ?? null }
+    for (const { object, at } of objects) yield { object: object ?? null, at }
   }
 }
 
@@ -122,7 +132,7 @@ const imports = openImports(request.files, request.release, builtins)
 const synthesis =
   typeof entry === 'string'
     ? await import('#api/constructs/synthesis.ts').then(({ catchSynth, objectsByTarget }) => ({
-        caught: catchSynth(),
+        caught: catchSynth(placeHere),
         objectsByTarget,
       }))
     : undefined

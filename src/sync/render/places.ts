@@ -1,0 +1,40 @@
+// Which line of a fleet an error names: the line that made the object, as the cage reports it, and the line with its words if that is another.
+// The report was written beside untrusted code: only a line of a file of the commit is ever repeated.
+import { placesIn } from '#declared/find-in-files.ts'
+import { printableLine } from '#lib/printable.ts'
+
+export interface Places {
+  /** `fleet/machines/workers.ts:14`, the line with the `new` of the construct. */
+  readonly madeAt: (object: unknown) => string | undefined
+  /** As above, and where a value of the object probably comes from: `fleet/main.ts:9, see fleet/rules.ts:6`. */
+  readonly placeOf: (object: unknown, words: readonly string[]) => string | undefined
+}
+
+export const NO_PLACES: Places = { madeAt: () => undefined, placeOf: () => undefined }
+
+/** Of the largest file. */
+const MAX_LINE = 10_000_000
+/** Paths of git may be longer than a message. */
+const MAX_PLACE_CHARS = 300
+
+export function placesOf(files: Readonly<Record<string, string>>, said: ReadonlyMap<unknown, unknown>): Places {
+  const search = placesIn(files)
+  const madeAt = (object: unknown): string | undefined => {
+    const [, path = '', line] = /^(.+):(\d{1,8})$/s.exec(textOf(said.get(object))) ?? []
+    const number = Number(line)
+    return Object.hasOwn(files, path) && number > 0 && number <= MAX_LINE
+      ? printableLine(`${path}:${number}`).slice(0, MAX_PLACE_CHARS)
+      : undefined
+  }
+  return {
+    madeAt,
+    placeOf: (object, words) => {
+      const made = madeAt(object)
+      const found = words.length === 0 ? undefined : search(words)
+      if (made === undefined || found === undefined) return made ?? found
+      return found.split(' or ').includes(made) ? made : `${made}, see ${found}`
+    },
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' && value.length <= 4_096 ? value : '')
