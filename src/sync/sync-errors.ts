@@ -79,7 +79,7 @@ export const syncErrors = errorTable({
     next: 'use an https or ssh address, or start sync with --local-repository {source}=FOLDER',
   },
   KN7021: {
-    text: 'cannot fetch {url} for FleetSource {source}: ssh needs a key, and a source with spec.writes has none but its own',
+    text: 'cannot fetch {url} for FleetSource {source}: ssh needs a key of its own',
     next: 'name a Secret with ssh-privatekey and known_hosts in spec.secretRef',
   },
   KN7022: {
@@ -95,7 +95,7 @@ export const syncErrors = errorTable({
     next: 'correct the certificate, or put the authority that signs it into ca.crt of the Secret of spec.secretRef',
   },
   KN7025: {
-    text: 'cannot fetch {url}: the server redirects to another address, and sync does not take credentials there',
+    text: 'cannot fetch {url}: the server redirects to another address, and sync follows no redirects',
     next: 'set spec.url to the address that the server redirects to',
   },
   KN7026: {
@@ -105,6 +105,14 @@ export const syncErrors = errorTable({
   KN7027: {
     text: 'cannot fetch for FleetSource {source}: sync may not read the Secret {namespace}/{name} of spec.secretRef',
     next: 'run kubectl -n {namespace} create role kubenode-git --verb=get --resource=secrets --resource-name={name}, and bind it to the service account kubenode-sync of kubenode-system',
+  },
+  KN7028: {
+    text: 'cannot fetch {url}: the host key of the server is not trusted by known_hosts of the Secret of spec.secretRef: {why}',
+    next: 'compare it with the keys that the operator of the server publishes, and put its line there; if it changed unexpectedly, somebody may be in between',
+  },
+  KN7029: {
+    text: 'cannot fetch {url}: the server refused the ssh key {key}: {why}',
+    next: 'register its public key at the server as a deploy key that may read the repository, and check the user in spec.url, such as git@; the next fetch tries it again',
   },
   KN7030: {
     text: 'cannot follow {commit}: it has no signature',
@@ -165,6 +173,10 @@ export const syncErrors = errorTable({
   KN7044: {
     text: 'git may not declare {object}: FleetSource {source} verifies commits, and a commit does not choose who signs the next ones',
     next: 'keep FleetSources out of the repository, and change them with kubectl on the hub',
+  },
+  KN7045: {
+    text: 'cannot fetch over ssh: this machine has no program ssh on the PATH',
+    next: 'install openssh-client where sync runs, or use an https address',
   },
   KN7101: {
     text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',

@@ -83,7 +83,7 @@ case "$*" in *" fetch "*)
   env > '${folder}/env'
   for key in '${folder}'/cache/key-*/*; do [ -f "$key" ] && echo "FILE $(cat "$key")" >> '${folder}/env'; done
   dir="$(echo "$*" | sed 's/.*--git-dir=\\([^ ]*\\).*/\\1/')"
-  ${real} --git-dir="$dir" fetch --quiet 'file://${repository.dir}' '+refs/heads/main:refs/heads/main';;
+  GIT_ALLOW_PROTOCOL=file ${real} --git-dir="$dir" fetch --quiet 'file://${repository.dir}' '+refs/heads/main:refs/heads/main';;
 *) ${real} "$@";; esac
 `
   writeFileSync(join(bin, 'git'), text)
@@ -91,10 +91,13 @@ case "$*" in *" fetch "*)
   return { PATH: `${bin}:/usr/bin:/bin`, HOME: '/home/of-the-program' }
 }
 
+const KEY = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n'
+const HOSTS = 'git.example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA\n'
+
 test('S27 git gets the credentials of the source and no others, and another source has no use of what they opened', async () => {
   const gitEnv = fakeGit()
   const data = Object.fromEntries(
-    Object.entries({ username: 'u', password: 'p', 'ssh-privatekey': 'KEY', known_hosts: 'HOSTS' }).map(([k, v]) => [
+    Object.entries({ username: 'u', password: 'p', 'ssh-privatekey': KEY, known_hosts: HOSTS }).map(([k, v]) => [
       k,
       Buffer.from(v).toString('base64'),
     ]),
@@ -109,7 +112,8 @@ test('S27 git gets the credentials of the source and no others, and another sour
   const secretRef = { name: 'git' }
 
   const only = await given(sourceOf(url))
-  expect(only).toContain('HOME=/home/of-the-program')
+  expect(only).toContain('HOME=/dev/null')
+  expect(only).toContain('GIT_CONFIG_GLOBAL=/dev/null')
   const beside = await given(sourceOf(url, { writes: WRITES }))
   expect(beside).toContain('HOME=/dev/null')
   expect(beside).not.toContain(basic)
@@ -117,9 +121,10 @@ test('S27 git gets the credentials of the source and no others, and another sour
   expect(own).toContain(`Authorization: Basic ${basic}`)
   expect(own).toContain('HOME=/dev/null')
   const ssh = await given(sourceOf('ssh://git@git.example/shop', { writes: WRITES, secretRef }))
-  expect(ssh).toContain('FILE KEY')
-  expect(ssh).toContain('FILE HOSTS')
-  expect(ssh).toMatch(/GIT_SSH_COMMAND=ssh .*-F \/dev\/null .*IdentitiesOnly=yes/)
+  expect(ssh).toContain(`FILE ${KEY}`)
+  expect(ssh).toContain(`FILE ${HOSTS}`)
+  expect(ssh).toMatch(/GIT_SSH_COMMAND='\S*\/ssh' -F '\S*\/key-\S*\/config'/)
+  expect(ssh).toMatch(/FILE BatchMode yes\nStrictHostKeyChecking yes\n[^]*IdentitiesOnly yes\nIdentityAgent none\n/)
   expect(readdirSync(join(folder, 'cache')).filter((name) => name.startsWith('key-'))).toEqual([])
   // Each reader has a copy of its own.
   expect(readdirSync(join(folder, 'cache'))).toHaveLength(4)

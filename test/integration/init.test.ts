@@ -13,6 +13,7 @@ import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { SECRET, syncBench, type SyncBench, GitFolder } from '#test/support/benches/sync-bench.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
 import { startGitServer } from '#test/support/servers/git-server.ts'
+import { missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 
 let scratch = ''
 let made = ''
@@ -189,9 +190,15 @@ describe('bootstrap', () => {
     const { follow, url, hub } = world
     world.repository.commit({})
     const refused = async (...argv: readonly string[]) => (await follow(...argv)).err.split('\n')[0]
-    expect(await refused('--git', 'ssh://git@git.example.org/fleet.git')).toMatch(/^KN1520: .*ssh is not supported yet/)
-    expect(await refused('--git', 'git@git.example.org:fleet.git')).toMatch(/^KN1520: .*ssh is not supported yet/)
-    expect(await refused('--git', 'http://git.example.org/fleet.git')).toMatch(/^KN1520: .*https or file/)
+    expect(await refused('--git', 'ssh://git@git.example.org/fleet.git')).toMatch(
+      /^KN1528: .*--ssh-key and --known-hosts/,
+    )
+    expect(await refused('--git', 'git@git.example.org:fleet.git')).toMatch(
+      /^KN1520: .*write ssh:\/\/git@git.example.org\/fleet.git/,
+    )
+    expect(await refused('--git', 'http://git.example.org/fleet.git')).toMatch(/^KN1520: .*https, ssh or file/)
+    const inSsh = await refused('--git', 'ssh://git:hunter2@git.example.org/fleet.git')
+    expect(inSsh).toMatch(/^KN1520: (?!.*hunter2).*contains a user or a password/)
     const secret = await refused('--git', 'https://me:hunter2@git.example.org/fleet.git')
     expect(secret).toMatch(/^KN1520: .*contains a user or a password/)
     expect(secret).not.toContain('hunter2')
@@ -213,6 +220,31 @@ describe('bootstrap', () => {
     world.repository.commit({})
     expect(await refused('--git', url)).toMatch(/^KN7117: .*hello/)
     expect(await sources(world)).toEqual([])
+  }, 120_000)
+
+  test('a key and host keys of ssh become the Secret of the source, and stay for a later run', async (context) => {
+    const missing = missingSshServer()
+    if (missing !== undefined) context.skip(missing)
+    const world = await start()
+    const { follow, hub } = world
+    world.repository.commit({})
+    const ssh = await startSshServer()
+    try {
+      const url = ssh.urlOf(join(world.repository.dir, '.git'))
+      writeFileSync(join(scratch, 'hosts'), ssh.knownAs(ssh.host))
+      writeFileSync(join(scratch, 'other-hosts'), ssh.knownAs(ssh.strange))
+      const keyed = ['--git', url, '--ssh-key', ssh.client.file, '--no-wait'] as const
+      expect((await follow(...keyed)).err).toMatch(/^KN1528: .*has no known_hosts; name files/)
+      expect((await follow(...keyed, '--known-hosts', 'other-hosts')).err).toMatch(/^KN7028: .*it sent SHA256:/)
+      const first = await follow(...keyed, '--known-hosts', 'hosts')
+      expect(first.code, first.err).toBe(0)
+      const secret = await hub.client.get(SECRET, { namespace: CLUSTERS_NAMESPACE, name: 'fleet-git' })
+      expect(Object.keys(secret?.['data'] ?? {}).toSorted()).toEqual(['known_hosts', 'ssh-privatekey'])
+      expect((await sources(world))[0]?.spec.secretRef).toEqual({ name: 'fleet-git' })
+      expect((await follow('--git', url, '--no-wait')).code).toBe(0)
+    } finally {
+      await ssh.close()
+    }
   }, 120_000)
 
   test('credentials of https become the Secret of the source, and stay for a later run', async () => {

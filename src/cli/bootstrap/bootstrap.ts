@@ -24,16 +24,17 @@ import {
 const secretType = coreKind('Secret')
 const HOW = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
 
-/** https or file. */
+/** https, ssh or file. */
 export function requireUsable(url: string): void {
   const refuse = (why: string) => new KubeNodeError(initErrors.KN1520({ url: shownUrl(url), why }))
-  if (/^ssh:|^[\w.-]+@[\w.-]+:/.test(url))
-    throw refuse(
-      'ssh is not supported yet; use https with an access token, which most git servers offer for the same repository',
-    )
-  if (!/^(https|file):\/\/./.test(url) || !URL.canParse(url)) throw refuse('it is no address with https or file')
-  const { username, password } = new URL(url)
-  if (username !== '' || password !== '')
+  const [, user, host, path] = /^([\w.-]+@)?([\w.-]+):(?!\/\/)(.+)$/.exec(url) ?? []
+  if (user !== undefined && path !== undefined)
+    throw refuse(`it is the short form of ssh; write ssh://${user}${host ?? ''}/${path.replace(/^\//, '')}`)
+  if (!/^(https|ssh|file):\/\/./.test(url) || !URL.canParse(url))
+    throw refuse('it is no address with https, ssh or file')
+  const { protocol, username, password } = new URL(url)
+  // The user of ssh says which account of the server, mostly git; it is no secret.
+  if (password !== '' || (username !== '' && protocol !== 'ssh:'))
     throw refuse('it contains a user or a password; pass them with --token-file or KUBENODE_GIT_TOKEN')
 }
 
@@ -85,10 +86,13 @@ export async function storedCredentials({ client }: InstallContext): Promise<Git
     return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : undefined
   }
   const [username, password, ca] = [field('username'), field('password'), field('ca.crt')]
+  const [sshKey, knownHosts] = [field('ssh-privatekey'), field('known_hosts')]
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(ca !== undefined && { ca }),
+    ...(sshKey !== undefined && { sshKey }),
+    ...(knownHosts !== undefined && { knownHosts }),
   }
 }
 

@@ -5,17 +5,19 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { placedText } from '#delivery/desired.ts'
 import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import type { GitAccess } from '#sync/git/access.ts'
 import { httpsAccess } from '#sync/git/https-access.ts'
 import { isLocal } from '#sync/git/locate.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
+import { sshAccess } from '#sync/git/ssh-access.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import { findCage, type WeakCage } from '#sync/render/cage.ts'
 import { refuseImpossible } from '#sync/render/problems.ts'
 import { renderCommit } from '#sync/render/render.ts'
 import { processRenderer } from '#sync/render/renderer.ts'
 import { initErrors } from '../init/init-errors.ts'
-import type { Followed, GitCredentials } from './objects.ts'
+import { fieldsOf, type Followed, type GitCredentials } from './objects.ts'
 
 export interface FleetAt {
   readonly commit: string
@@ -66,7 +68,7 @@ async function fetched(
   cacheDir: string,
   { credentials, env, now }: ReadOptions,
 ): Promise<{ readonly repository: GitRepository; readonly commit: string }> {
-  const { PATH = '', HOME } = env
+  const { PATH = '' } = env
   try {
     const repository = isLocal(url)
       ? openLocalRepository(url)
@@ -75,8 +77,8 @@ async function fetched(
           { branch },
           {
             cacheDir,
-            access: accessWith(credentials, now),
-            env: { PATH, ...(HOME !== undefined && { HOME }) },
+            access: accessWith(url, credentials, now),
+            env: { PATH },
           },
         )
     return { repository, commit: await repository.resolve(`refs/heads/${branch}`) }
@@ -88,13 +90,19 @@ async function fetched(
   }
 }
 
-function accessWith({ username, password, ca }: GitCredentials, now: number) {
-  const fields: Readonly<Record<string, string | undefined>> = { username, password, 'ca.crt': ca }
-  if (Object.values(fields).every((v) => v === undefined)) return { kind: 'Anonymous' } as const
-  const access = httpsAccess((name) => fields[name], now)
+function accessWith(url: string, credentials: GitCredentials, now: number): GitAccess {
+  const fields = fieldsOf(credentials)
+  const field = (name: string) => fields[name]
+  const isSsh = url.startsWith('ssh:')
+  if (!isSsh && Object.values(fields).every((v) => v === undefined)) return { kind: 'Anonymous' }
+  const access = isSsh ? sshAccess(field) : httpsAccess(field, now)
   if (access.kind === 'Unusable')
     throw new KubeNodeError(
-      initErrors.KN1504({ flag: 'the credentials of git', value: 'what was given', why: `it ${access.why}` }),
+      initErrors.KN1528({
+        url,
+        why: `the Secret made of them ${access.why}`,
+        todo: isSsh ? 'name files with --ssh-key and --known-hosts' : 'name files with --token-file and --ca',
+      }),
     )
   return access
 }

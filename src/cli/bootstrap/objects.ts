@@ -9,12 +9,24 @@ export interface Followed {
   readonly path: string
 }
 
-/** What a git server over https asks for, and which authority signs its certificate. */
+/** What a git server asks for, and what it proves itself with: authority over https, host keys over ssh. */
 export interface GitCredentials {
   readonly username?: string
   readonly password?: string
   readonly ca?: string
+  readonly sshKey?: string
+  readonly knownHosts?: string
 }
+
+/** By key of the Secret. */
+export const fieldsOf = ({ username, password, ca, sshKey, knownHosts }: GitCredentials) =>
+  ({
+    username,
+    password,
+    'ca.crt': ca,
+    'ssh-privatekey': sshKey,
+    known_hosts: knownHosts,
+  }) as Readonly<Record<string, string | undefined>>
 
 export const SOURCE = { namespace: SYSTEM_NAMESPACE, name: 'fleet' } as const
 export const GIT_SECRET = { namespace: CLUSTERS_NAMESPACE, name: 'fleet-git' } as const
@@ -23,9 +35,8 @@ const PIPELINE = 'standard'
 const TRACK = 'fleet'
 
 /** Undefined without credentials: a Secret that is there stays. */
-export function secretOf({ username, password, ca }: GitCredentials): KubeObject | undefined {
-  const fields = { username, password, 'ca.crt': ca }
-  const data = Object.entries(fields).flatMap(([key, value]) =>
+export function secretOf(credentials: GitCredentials): KubeObject | undefined {
+  const data = Object.entries(fieldsOf(credentials)).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
   )
   if (data.length === 0) return undefined

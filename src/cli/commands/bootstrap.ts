@@ -16,6 +16,8 @@ interface BootstrapFlags extends InstallFlags {
   readonly username?: string
   readonly tokenFile?: string
   readonly ca?: string
+  readonly sshKey?: string
+  readonly knownHosts?: string
   readonly install: boolean
   readonly weakCage: 'allow' | 'refuse'
 }
@@ -28,17 +30,21 @@ export const GIT_VARIABLES = {
   username: 'KUBENODE_GIT_USERNAME',
   token: 'KUBENODE_GIT_TOKEN',
   ca: 'KUBENODE_GIT_CA',
+  sshKey: 'KUBENODE_GIT_SSH_KEY',
+  knownHosts: 'KUBENODE_GIT_KNOWN_HOSTS',
 } as const
 
 export function register(program: Command, io: Io): void {
   withTimeout(withSettings(withServer(program.command('bootstrap'))), '5m')
     .description('install KubeNode in a cluster and make it follow a git repository; running it again changes nothing')
-    .requiredOption('--git <url>', 'the repository: https or file')
+    .requiredOption('--git <url>', 'the repository: https, ssh or file')
     .option('--branch <name>', 'the branch to follow', 'main')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
     .option('--username <name>', `user of the git server; ${GIT_VARIABLES.username} when left out`)
     .option('--token-file <file>', `file with the access token; ${GIT_VARIABLES.token} when left out`)
     .option('--ca <file>', `authority of the git server, as PEM; ${GIT_VARIABLES.ca} names the file when left out`)
+    .option('--ssh-key <file>', `private key for ssh; ${GIT_VARIABLES.sshKey} names the file when left out`)
+    .option('--known-hosts <file>', `host keys for ssh; ${GIT_VARIABLES.knownHosts} names the file when left out`)
     .option('--no-install', 'the programs of KubeNode are there already')
     .option('--dry-run', 'show what would be done and write nothing')
     .option('--no-wait', 'do not wait until the first commit is applied')
@@ -99,7 +105,7 @@ async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
     io.out(shownLine(line))
 }
 
-async function givenCredentials({ username, tokenFile, ca }: BootstrapFlags, io: Io): Promise<GitCredentials> {
+async function givenCredentials({ username, tokenFile, ...flags }: BootstrapFlags, io: Io): Promise<GitCredentials> {
   const [{ readFileSync }, { resolve }] = await Promise.all([import('node:fs'), import('node:path')])
   const read = (flag: string, file: string): string => {
     try {
@@ -111,7 +117,10 @@ async function givenCredentials({ username, tokenFile, ca }: BootstrapFlags, io:
   const fromEnvironment = (name: string): string | undefined => (io.env[name] === '' ? undefined : io.env[name])
   const token =
     tokenFile === undefined ? fromEnvironment(GIT_VARIABLES.token) : read('--token-file', tokenFile).trimEnd()
-  const authority = ca ?? fromEnvironment(GIT_VARIABLES.ca)
+  const file = (flag: string, name: 'ca' | 'sshKey' | 'knownHosts') => {
+    const given = flags[name] ?? fromEnvironment(GIT_VARIABLES[name])
+    return given === undefined ? {} : { [name]: read(flag, given) }
+  }
   const user = username ?? fromEnvironment(GIT_VARIABLES.username)
   if (user !== undefined && token === undefined)
     throw new KubeNodeError(
@@ -119,6 +128,8 @@ async function givenCredentials({ username, tokenFile, ca }: BootstrapFlags, io:
     )
   return {
     ...(token !== undefined && { username: user ?? ANY_USER, password: token }),
-    ...(authority !== undefined && { ca: read('--ca', authority) }),
+    ...file('--ca', 'ca'),
+    ...file('--ssh-key', 'sshKey'),
+    ...file('--known-hosts', 'knownHosts'),
   }
 }

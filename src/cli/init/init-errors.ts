@@ -24,7 +24,7 @@ export const initErrors = errorTable({
   },
   KN1520: {
     text: 'cannot follow {url}: {why}',
-    next: 'give an address such as https://git.example.org/fleet.git',
+    next: 'give an address such as https://git.example.org/fleet.git or ssh://git@git.example.org/fleet.git',
   },
   KN1521: {
     text: 'cannot follow {url}: it has no commit on branch {branch}; it is empty, or its branch has another name',
@@ -53,5 +53,9 @@ export const initErrors = errorTable({
   KN1527: {
     text: 'cannot follow {url}: the settings give this cluster the roles {roles}, and only role hub runs sync',
     next: 'set roles to hub, or to hub and business',
+  },
+  KN1528: {
+    text: 'cannot fetch {url} with these credentials: {why}',
+    next: '{todo}',
   },
 })

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { assertNever } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import type { GitAccess } from './access.ts'
-import type { HttpsAccess } from './https-access.ts'
+import { sshConfig, type SshAccess } from './ssh-access.ts'
+import { sshProgram } from './ssh-program.ts'
 
 export type Env = Readonly<Record<string, string>>
 
@@ -17,45 +18,43 @@ export interface Handover {
   readonly keys: OwnedFolders
 }
 
-/** No settings of the user that the program runs as: git, ssh and curl look for files there. */
-const NOBODY = { HOME: '/dev/null', XDG_CONFIG_HOME: '/dev/null', GIT_CONFIG_GLOBAL: '/dev/null' }
-const SSH = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes'
-
 export async function withAccess(handover: Handover, fetch: (env: Env) => Promise<void>): Promise<void> {
   const { access, env, keys } = handover
-  const bare = { ...env, ...NOBODY, GIT_SSH_COMMAND: 'false' }
+  const bare = { ...env, GIT_SSH_COMMAND: 'false' }
   switch (access.kind) {
-    case 'Program':
-      return fetch({ ...env, GIT_SSH_COMMAND: SSH })
     case 'Anonymous':
-      return fetch(bare)
+      return fetch({ ...bare, ...httpSettings() })
     case 'Https': {
-      const settings = httpSettings(access)
+      const settings = httpSettings(access.authorization)
       const { authorities } = access
       if (authorities === undefined) return fetch({ ...bare, ...settings })
       return withFolder(keys, (folder) => {
         const file = join(folder, 'ca.crt')
-        writeFileSync(file, authorities, { mode: 0o600 })
+        writeFileSync(file, authorities, OWN)
         // The folder too, or the authorities of the system would count beside them.
         return fetch({ ...bare, ...settings, GIT_SSL_CAINFO: file, GIT_SSL_CAPATH: folder })
       })
     }
     case 'SshKey':
-      return withFolder(keys, (folder) => {
-        const [key, hosts] = [join(folder, 'key'), join(folder, 'known_hosts')]
-        writeFileSync(key, `${access.identity.trimEnd()}\n`, { mode: 0o600 })
-        writeFileSync(hosts, access.knownHosts, { mode: 0o600 })
-        const own = `-F /dev/null -i ${quoted(key)} -o IdentitiesOnly=yes -o IdentityAgent=none`
-        const known = `-o GlobalKnownHostsFile=/dev/null -o UserKnownHostsFile=${quoted(hosts)}`
-        return fetch({ ...bare, GIT_SSH_COMMAND: `${SSH} ${own} ${known}` })
-      })
+      return withFolder(keys, (folder) => fetch({ ...env, ...sshSettings(folder, access, env['PATH']) }))
     default:
       return assertNever(access)
   }
 }
 
+const OWN = { mode: 0o600 } as const
+
+function sshSettings(folder: string, { identity, knownHosts }: SshAccess, path: string | undefined): Env {
+  const files = { key: join(folder, 'key'), knownHosts: join(folder, 'known_hosts') }
+  const config = join(folder, 'config')
+  writeFileSync(files.key, identity, OWN)
+  writeFileSync(files.knownHosts, knownHosts, OWN)
+  writeFileSync(config, sshConfig(files), OWN)
+  return { ...sshProgram({ folder, config, path: path ?? '' }), GIT_SSH_VARIANT: 'ssh' }
+}
+
 /** After a redirect git sends the header to the new address too, also one that is set for the old address. */
-function httpSettings({ authorization }: HttpsAccess): Env {
+function httpSettings(authorization?: string): Env {
   const settings = [
     ['http.followRedirects', 'false'],
     ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
@@ -76,5 +75,3 @@ async function withFolder(keys: OwnedFolders, use: (folder: string) => Promise<v
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`

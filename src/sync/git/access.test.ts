@@ -20,8 +20,12 @@ const BASIC = Buffer.from('a:b').toString('base64')
 const SSH = { url: 'ssh://git@git.example/shop' }
 const OWN = { secretRef: { name: 'git' } }
 
+const PEM = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n'
+const LOCKED = '-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n'
+const HOSTS = 'git.example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA\n'
+
 test.each<[string, object, Readonly<Record<string, string>> | undefined, object]>([
-  ['the only source of a fleet has those of the program', {}, undefined, { kind: 'Program' }],
+  ['the only source of a fleet has none of the program', {}, undefined, { kind: 'Anonymous' }],
   ['a source beside others has none', { writes: WRITES }, undefined, { kind: 'Anonymous' }],
   [
     'a source has those of its Secret, also beside others',
@@ -32,8 +36,8 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, object]
   [
     'a source has the key of its Secret',
     { ...SSH, ...OWN },
-    { 'ssh-privatekey': 'k', known_hosts: 'h' },
-    { kind: 'SshKey', identity: 'k', knownHosts: 'h' },
+    { 'ssh-privatekey': PEM, known_hosts: HOSTS },
+    { kind: 'SshKey', identity: PEM, knownHosts: HOSTS },
   ],
 ])('S27 credentials: %s', (_, spec, data, wanted) => {
   expect(accessOf(source(spec), data && secret(data), NOW)).toEqual(wanted)
@@ -41,6 +45,8 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, object]
 
 test.each<[string, object, Readonly<Record<string, string>> | undefined, RegExp]>([
   ['ssh without a key of its own', { ...SSH, writes: WRITES }, undefined, /KN7021/],
+  ['ssh without a key of its own, also alone', SSH, undefined, /KN7021/],
+  ['a password in an address of ssh', { url: 'ssh://git:b@git.example/shop', ...OWN }, {}, /KN7026/],
   ['a Secret that does not exist', OWN, undefined, /KN7022.*fleet\/git of spec.secretRef does not exist/],
   ['a Secret without a password', OWN, { username: 'a' }, /KN7022.*no password/],
   [
@@ -69,7 +75,21 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, RegExp]
   ['an authority that is none', OWN, { 'ca.crt': 'x' }, /KN7022.*not a certificate in PEM/],
   ['a user in the URL beside a Secret', { url: 'https://a@git.example/shop', ...OWN }, { token: 't' }, /KN7026/],
   ['a password in the URL', { url: 'https://a:b@git.example/shop' }, undefined, /KN7026/],
-  ['a key without hosts', { ...SSH, ...OWN }, { 'ssh-privatekey': 'k' }, /KN7022.*no known_hosts/],
+  ['a key without hosts', { ...SSH, ...OWN }, { 'ssh-privatekey': PEM }, /KN7022.*no known_hosts/],
+  ['hosts without a key', { ...SSH, ...OWN }, { known_hosts: HOSTS }, /KN7022.*no ssh-privatekey/],
+  ['a locked key', { ...SSH, ...OWN }, { 'ssh-privatekey': LOCKED, known_hosts: HOSTS }, /KN7022.*with a passphrase/],
+  [
+    'a key that is none',
+    { ...SSH, ...OWN },
+    { 'ssh-privatekey': 'k', known_hosts: HOSTS },
+    /KN7022.*not a private key/,
+  ],
+  [
+    'hosts of any size',
+    { ...SSH, ...OWN },
+    { 'ssh-privatekey': PEM, known_hosts: HOSTS.repeat(2_000) },
+    /KN7022.*more than 65536/,
+  ],
 ])('S27 a source is refused with %s', (_, spec, data, wanted) => {
   expect(() => accessOf(source(spec), data && secret(data), NOW)).toThrow(wanted)
 })

@@ -1,4 +1,4 @@
-// Which repositories a FleetSource may read, and with which credentials: those of its own Secret, and the program's own only where there is a single source.
+// Which repositories a FleetSource may read, and with which credentials: those of its own Secret, never those of the user that the program runs as.
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -9,7 +9,8 @@ import type { KubeObject } from '#schema/object.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { httpsAccess, type HttpsAccess } from './https-access.ts'
-import { isLocal, locateGit } from './locate.ts'
+import { locateGit } from './locate.ts'
+import { sshAccess, type SshAccess } from './ssh-access.ts'
 
 /** A folder whose repositories may be read; for one source, or for all. */
 export interface LocalRepositories {
@@ -18,11 +19,7 @@ export interface LocalRepositories {
   readonly source?: string
 }
 
-export type GitAccess =
-  | { readonly kind: 'Program' }
-  | { readonly kind: 'Anonymous' }
-  | HttpsAccess
-  | { readonly kind: 'SshKey'; readonly identity: string; readonly knownHosts: string }
+export type GitAccess = { readonly kind: 'Anonymous' } | HttpsAccess | SshAccess
 
 /** `NAMESPACE/NAME=FOLDER` or `FOLDER`, as the command line has them. */
 export function parseLocalRepositories(text: string): LocalRepositories {
@@ -53,13 +50,12 @@ function realPath(path: string): string | undefined {
   }
 }
 
-/** `secret` is the one named by spec.secretRef. Without one, a source beside others has no credentials: the program's own may open another tenant's data. */
+/** `secret` is the one named by spec.secretRef. Without one, a source has no credentials: the program's own may open another tenant's data. */
 export function accessOf(source: FleetSource, secret: KubeObject | undefined, now: number): GitAccess {
-  const { url, secretRef, writes } = source.spec
+  const { url, secretRef } = source.spec
   const key = keyOfSource(source)
   if (hasCredentials(url, secretRef !== undefined)) throw new KubeNodeError(syncErrors.KN7026({ source: key }))
   if (secretRef === undefined) {
-    if (writes === undefined || isLocal(url)) return { kind: 'Program' }
     if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
     return { kind: 'Anonymous' }
   }
@@ -70,12 +66,7 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined, no
   const type = typeof secret['type'] === 'string' ? secret['type'] : 'Opaque'
   if (!TYPES.has(type)) throw refuse(`has the type ${type}, which is not for git`)
   const text = (field: string) => textIn(secret, field)
-  if (url.startsWith('ssh:')) {
-    const [identity, knownHosts] = [text('ssh-privatekey'), text('known_hosts')]
-    if (identity === undefined || knownHosts === undefined) throw refuse('has no ssh-privatekey or no known_hosts')
-    return { kind: 'SshKey', identity, knownHosts }
-  }
-  const access = httpsAccess(text, now)
+  const access = url.startsWith('ssh:') ? sshAccess(text) : httpsAccess(text, now)
   if (access.kind === 'Unusable') throw refuse(access.why)
   return access
 }
@@ -88,11 +79,11 @@ export const secretOf = (source: FleetSource, { name }: { readonly name: string 
   name,
 })
 
-/** They would be arguments of git, which every user of the machine can read. A user alone is no secret, but has curl ignore those of the Secret. */
+/** They would be arguments of git, which every user of the machine can read. A user alone is no secret, but has curl ignore those of the Secret; ssh needs one. */
 function hasCredentials(url: string, hasSecret: boolean): boolean {
-  const given = /^https:/i.test(url) && URL.canParse(url) ? new URL(url) : undefined
-  if (given === undefined) return false
-  return given.password !== '' || (hasSecret && given.username !== '')
+  const given = /^(https|ssh):/i.test(url) ? URL.parse(url) : null
+  if (given === null) return false
+  return given.password !== '' || (hasSecret && given.protocol === 'https:' && given.username !== '')
 }
 
 function textIn(secret: KubeObject | undefined, field: string): string | undefined {

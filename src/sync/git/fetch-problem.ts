@@ -3,6 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import { certificateProblem } from './certificate-problem.ts'
+import type { SshAccess } from './ssh-access.ts'
 
 export interface FailedFetch {
   readonly url: string
@@ -12,17 +13,47 @@ export interface FailedFetch {
 }
 
 export async function fetchProblem({ url, access, said }: FailedFetch): Promise<KubeNodeError> {
-  const last = said.trim().split('\n').at(-1) ?? ''
-  const why = withoutSecrets(last, access)
-  const kind = /^https:/i.test(url) ? kindOf(last) : undefined
+  const cause = causeIn(said)
+  const why = withoutSecrets(cause, access)
+  if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
+  const kind = /^https:/i.test(url) ? kindOf(cause) : undefined
   if (kind === '401' || kind === '403')
     return later(syncErrors.KN7023({ url, credentials: shown(access), status: kind }))
-  if (kind === 'Redirect' && access.kind === 'Https') return later(syncErrors.KN7025({ url }))
+  if (kind === 'Redirect') return later(syncErrors.KN7025({ url }))
   if (kind === 'Certificate') {
     const authorities = access.kind === 'Https' ? access.authorities : undefined
     return later(syncErrors.KN7024({ url, why: (await certificateProblem(url, authorities)) ?? why }))
   }
   return unknownProblem(url, why)
+}
+
+/** What git prints after the cause when a server ended the connection. */
+const ADVICE = /^(fatal: )?(Could not read from remote repository|Please make sure you have|and the repository exists)/
+
+const linesOf = (said: string): readonly string[] =>
+  said
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+const causeIn = (said: string): string => linesOf(said).findLast((line) => !ADVICE.test(line)) ?? ''
+
+function sshProblem(url: string, { fingerprint }: SshAccess, said: string): KubeNodeError | undefined {
+  const lines = linesOf(said)
+  const line = (text: RegExp) => lines.find((l) => text.test(l))
+  if (line(/^Host key verification failed/) !== undefined) {
+    const sent = line(/^SHA256:/)?.replace(/\.$/, '')
+    const other = sent === undefined ? 'it sent another one than that of known_hosts' : `it sent ${sent}`
+    const why =
+      line(/REVOKED HOST KEY/) !== undefined
+        ? 'known_hosts has it as revoked'
+        : line(/HOST IDENTIFICATION HAS CHANGED/) !== undefined
+          ? other
+          : (line(/^No .* host key is known/) ?? 'ssh does not accept it')
+    return later(syncErrors.KN7028({ url, why }))
+  }
+  const refused = line(/Permission denied|Too many authentication failures/)
+  if (refused !== undefined) return later(syncErrors.KN7029({ url, key: fingerprint ?? 'of its Secret', why: refused }))
+  return undefined
 }
 
 export const unknownProblem = (url: string, why: string): KubeNodeError => later(syncErrors.KN7009({ url, why }))
@@ -31,7 +62,6 @@ const later = (message: ConstructorParameters<typeof KubeNodeError>[0]): KubeNod
   new KubeNodeError(message, { retry: 'later' })
 
 function shown(access: GitAccess): string {
-  if (access.kind === 'Program') return 'the credentials of the user that sync runs as'
   const hasCredentials = access.kind === 'Https' && access.authorization !== undefined
   return hasCredentials ? 'the credentials in the Secret of spec.secretRef' : 'a request without credentials'
 }

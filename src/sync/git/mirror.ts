@@ -12,17 +12,17 @@ import { withAccess } from './access-env.ts'
 import { fetchProblem, unknownProblem } from './fetch-problem.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
-import { SAFE_SETTINGS } from './safe-settings.ts'
+import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
 import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
   /** Where copies are kept. */
   readonly cacheDir: string
-  /** The only environment that git gets, to find itself and a key: PATH, perhaps HOME. */
+  /** The only environment that git gets, to find itself and ssh: PATH. */
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
-  /** Defaults to the program's own. */
+  /** Without it, none. */
   readonly access?: GitAccess
   /** The owner of the copy; defaults to the URL. */
   readonly reader?: string
@@ -75,7 +75,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   } else await initialize(dir, url, options)
   const spec = refSpec(ref)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
-  const { env = {}, access = { kind: 'Program' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  const { env = {}, access = { kind: 'Anonymous' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
   const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
   const args = [`--git-dir=${dir}`, ...fetch, '--', url, spec]
   await withAccess({ access, env, keys }, (given) => runGit(args, url, { ...options, env: given }))
@@ -90,7 +90,7 @@ async function initialize(dir: string, url: string, options: MirrorOptions): Pro
   sweepOwnedFolders(folders)
   const made = makeOwnedFolder(folders)
   try {
-    await runGit(['init', '--quiet', '--bare', '--', made], url, options)
+    await runGit(['init', '--quiet', '--bare', '--template=', '--', made], url, options)
     rmSync(dir, { recursive: true, force: true })
     renameSync(made, dir)
   } finally {
@@ -119,20 +119,17 @@ function refSpec({ branch, tag, commit }: WantedRef): string {
   return `${commit ?? 'HEAD'}:refs/kubenode/commit`
 }
 
+/** The only one that git may use, whatever its configuration or the server says. */
+const protocolOf = (url: string): string => (isLocal(url) ? 'file' : (url.split(':', 1)[0] ?? ''))
+
 async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
-  const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS, access = { kind: 'Program' } } = options
+  const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS, access = { kind: 'Anonymous' } } = options
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
   const { file, args: whole } = limited(LIMITS, ['git', ...SAFE, ...args])
   const child = spawn(file, whole, {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
-    env: {
-      ...env,
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_ALLOW_PROTOCOL: 'https:ssh:file',
-      LC_ALL: 'C',
-    },
+    env: { ...env, ...SAFE_ENV, GIT_ALLOW_PROTOCOL: protocolOf(url) },
   })
   let said = ''
   child.stderr.setEncoding('utf8')

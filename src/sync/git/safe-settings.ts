@@ -19,4 +19,17 @@ const OFF = [
   'fetch.recurseSubmodules=no',
 ] as const
 
+/** No settings of the user or of the host: git, ssh and curl look for files there. */
+export const SAFE_ENV = {
+  HOME: '/dev/null',
+  XDG_CONFIG_HOME: '/dev/null',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  /** An object is what its name says: refs/replace/… of a repository does not count. */
+  GIT_NO_REPLACE_OBJECTS: '1',
+  LC_ALL: 'C',
+} as const
+
 export const SAFE_SETTINGS: readonly string[] = OFF.flatMap((setting) => ['-c', setting])

@@ -1,0 +1,115 @@
+// A real sshd on loopback that serves a git repository to one key, with host keys that a test chooses. It runs as the user of the test.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './free-port.ts'
+
+const SSHD = '/usr/sbin/sshd'
+/** Where sshd of root locks itself in before a login; its package makes the folder when the service starts. */
+const OF_ROOT = '/run/sshd'
+
+/** Why there is none on this machine. */
+export const missingSshServer = (): string | undefined => (existsSync(SSHD) ? undefined : `no ${SSHD} on this machine`)
+
+export interface SshKeyPair {
+  readonly file: string
+  readonly secret: string
+  /** The line of the .pub file. */
+  readonly line: string
+}
+
+export interface SshServer {
+  readonly folder: string
+  readonly port: number
+  readonly client: SshKeyPair
+  readonly other: SshKeyPair
+  /** What the server has; and one that it could have been replaced with. */
+  readonly host: SshKeyPair
+  readonly strange: SshKeyPair
+  urlOf(path: string): string
+  /** The line of known_hosts for this server and key. */
+  knownAs(key: SshKeyPair): string
+  newKey(name: string, type?: string, passphrase?: string): SshKeyPair
+  close(): Promise<void>
+}
+
+export async function startSshServer({ gate }: { readonly gate?: string } = {}): Promise<SshServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-sshd-'))
+  const newKey = (name: string, type = 'ed25519', passphrase = ''): SshKeyPair => {
+    const file = join(folder, name)
+    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-C', name, '-f', file])
+    return { file, secret: readFileSync(file, 'utf8'), line: readFileSync(`${file}.pub`, 'utf8').trim() }
+  }
+  const [host, strange, client, other] = [newKey('host'), newKey('strange'), newKey('client'), newKey('other')]
+  // With a gate, a login waits until that file is there, so that a test can look at a fetch that runs.
+  const wait = gate === undefined ? '' : `while [ ! -e '${gate}' ]; do sleep 0.05; done\n`
+  const serve = join(folder, 'serve')
+  writeFileSync(serve, `#!/bin/sh\n${wait}exec sh -c "$SSH_ORIGINAL_COMMAND"\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'authorized'), `command="${serve}",restrict ${client.line}\n`)
+  if (userInfo().uid === 0) mkdirSync(OF_ROOT, { recursive: true, mode: 0o755 })
+  const port = await freePort()
+  const settings = {
+    Port: port,
+    ListenAddress: '127.0.0.1',
+    HostKey: host.file,
+    PidFile: 'none',
+    AuthorizedKeysFile: join(folder, 'authorized'),
+    StrictModes: 'no',
+    UsePAM: 'no',
+    PasswordAuthentication: 'no',
+    KbdInteractiveAuthentication: 'no',
+    PermitRootLogin: 'yes',
+    AcceptEnv: 'GIT_PROTOCOL',
+    LogLevel: 'ERROR',
+  }
+  const config = join(folder, 'sshd_config')
+  writeFileSync(
+    config,
+    Object.entries(settings)
+      .map(([name, value]) => `${name} ${value}\n`)
+      .join(''),
+  )
+  const child = spawn(SSHD, ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+  const ended = once(child, 'exit')
+  await Promise.race([
+    answering(port),
+    ended.then(() => {
+      throw new Error(`sshd ended: ${said}`)
+    }),
+  ])
+  const key = ({ line }: SshKeyPair) => line.split(' ').slice(0, 2).join(' ')
+  return {
+    folder,
+    port,
+    client,
+    other,
+    host,
+    strange,
+    urlOf: (path) => `ssh://${userInfo().username}@127.0.0.1:${port}${path}`,
+    knownAs: (of) => `[127.0.0.1]:${port} ${key(of)}\n`,
+    newKey,
+    close: async () => {
+      child.kill()
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function answering(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1')
+    const isThere = await new Promise<boolean>((resolve) => {
+      socket.once('data', () => resolve(true))
+      socket.once('error', () => resolve(false))
+      socket.once('close', () => resolve(false))
+    })
+    socket.destroy()
+    if (isThere) return
+  }
+}
