@@ -108,7 +108,7 @@ export const syncErrors = errorTable({
   },
   KN7028: {
     text: 'cannot fetch {url}: the host key of the server is not trusted by known_hosts of the Secret of spec.secretRef: {why}',
-    next: 'compare it with the keys that the operator of the server publishes, and put its line there; if it changed unexpectedly, somebody may be in between',
+    next: 'compare it with the keys that the operator of the server publishes, and put its line there; if no operator announced a new one, the connection may be intercepted',
   },
   KN7029: {
     text: 'cannot fetch {url}: the server refused the ssh key {key}: {why}',

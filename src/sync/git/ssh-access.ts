@@ -47,7 +47,7 @@ const isHostLine = (line: string): boolean =>
 
 const BLOCK = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\n([^]*)\n-----END \1PRIVATE KEY-----\n$/
 
-/** As the rest of a sentence about the Secret. Nobody is there to type a passphrase. */
+/** As the rest of a sentence about the Secret. No person is there to type a passphrase. */
 function problemOf(identity: string): string | undefined {
   const [, kind, body = ''] = BLOCK.exec(identity) ?? []
   if (kind === undefined) return 'has an ssh-privatekey that is not a private key of OpenSSH or in PEM'
@@ -84,7 +84,7 @@ function fingerprintIn(identity: string): string | undefined {
   return `SHA256:${createHash('sha256').update(found.publicKey).digest('base64').replace(/=+$/, '')}`
 }
 
-/** A server that accepts the connection and then says nothing holds up one source for no longer than this. */
+/** A server that accepts the connection and then sends nothing delays one source by no more than this. */
 const CONNECT_SECONDS = 20
 const ALIVE_SECONDS = 15
 

@@ -1,4 +1,4 @@
-// How git starts ssh with a configuration of ours: through a shell, which every host has, or through a script of Node.js, as in an image without a shell.
+// How git starts ssh with the configuration of one fetch: through a shell, which every host has, or through a script of Node.js, as in an image without a shell.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -21,7 +21,7 @@ export function sshProgram(start: SshStart, hasShell = existsSync(SHELL)): Reado
     .find((file) => existsSync(file))
   if (ssh === undefined) throw new KubeNodeError(syncErrors.KN7045(), { retry: 'later' })
   if (hasShell) return { GIT_SSH_COMMAND: `${quoted(ssh)} -F ${quoted(start.config)}` }
-  // git starts the program that GIT_SSH names directly, and gives it no option of ours.
+  // git starts the program that GIT_SSH names directly, and takes no options for it.
   const script = join(start.folder, 'ssh')
   writeFileSync(script, scriptOf(ssh, start.config), { mode: 0o700 })
   return { GIT_SSH: script }

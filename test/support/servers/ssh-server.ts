@@ -44,7 +44,7 @@ export async function startSshServer({ gate }: { readonly gate?: string } = {}):
     return { file, secret: readFileSync(file, 'utf8'), line: readFileSync(`${file}.pub`, 'utf8').trim() }
   }
   const [host, strange, client, other] = [newKey('host'), newKey('strange'), newKey('client'), newKey('other')]
-  // With a gate, a login waits until that file is there, so that a test can look at a fetch that runs.
+  // With a gate, a login waits until that file is there, so that a test can inspect a running fetch.
   const wait = gate === undefined ? '' : `while [ ! -e '${gate}' ]; do sleep 0.05; done\n`
   const serve = join(folder, 'serve')
   writeFileSync(serve, `#!/bin/sh\n${wait}exec sh -c "$SSH_ORIGINAL_COMMAND"\n`, { mode: 0o755 })
