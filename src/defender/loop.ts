@@ -11,6 +11,7 @@ import { type Mutation, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import type { Part } from '#runtime/manager.ts'
 import { Pace } from '#runtime/pace.ts'
 import type { Caches } from './caches.ts'
+import { cacheBehind, hasNewGrants } from './confirm.ts'
 import { DefenderTime } from './defender-time.ts'
 import { asOfMs, emptyLedger } from './ledger.ts'
 import type { DefenderMetrics } from './metrics.ts'
@@ -178,13 +179,19 @@ export class DefenderLoop implements Part {
 
   /** When this resolves, the grants are in the ledger; otherwise nothing is reported. */
   async #decide(held: DefenderLedger | undefined): Promise<Decided | undefined> {
-    const snapshot = await this.#observer.observe(held?.spec)
     const { client, clock, random, identity, log } = this.#options
     const { decide = decideRightly, swap: swapRightly = compareAndSwap } = this.#options
+    const decideOver = (snapshot: Snapshot, ledger: LedgerSpec | undefined): Decision =>
+      decide(snapshot, ledger, { now: this.#time.at(asOfMs(ledger)), leader: identity })
+    const observed = await this.#observer.observe(held?.spec)
+    const first = decideOver(observed, held?.spec)
+    const isConfirmed = hasNewGrants(first)
+    const snapshot = isConfirmed ? await this.#confirmed(observed) : observed
     let decision: Decision | undefined
     const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
-      const now = this.#time.at(asOfMs(current?.spec))
-      decision = decide(snapshot, current?.spec, { now, leader: identity })
+      decision = current === held && snapshot === observed ? first : decideOver(snapshot, current?.spec)
+      if (!isConfirmed && hasNewGrants(decision))
+        return { kind: 'Refuse', reason: 'another ledger grants what was not confirmed; decided again' }
       if (decision.ledger === undefined) return { kind: 'Keep' }
       const { metadata } = current ?? {}
       return { kind: 'Write', object: { ...emptyLedger(decision.ledger), ...(metadata !== undefined && { metadata }) } }
@@ -200,6 +207,12 @@ export class DefenderLoop implements Part {
     this.#ledger = undefined
     if (swap.kind !== 'Swapped') log.warn('the ledger write was rejected', { reason: swap.reason })
     return undefined
+  }
+
+  /** Blocks every grant of this cycle where the server has other policies, holds or approvals than the caches. */
+  async #confirmed(snapshot: Snapshot): Promise<Snapshot> {
+    const behind = await cacheBehind(this.#options.client, this.#options.caches)
+    return behind === undefined ? snapshot : { ...snapshot, unknown: behind }
   }
 
   #nextLook(decision: Decision, spec: LedgerSpec | undefined): number {

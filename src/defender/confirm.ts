@@ -1,0 +1,38 @@
+// Asks the API server itself, before anything is granted, whether the caches hold the policies, holds and approvals of this moment. Each kind has a watch of its
+// own: one that is behind or dead says nothing of itself, and a permit must not be granted past a freeze or a stricter policy that was stored before it.
+import { approval } from '#api/kinds/approval.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { qualifiedPlural } from '#schema/resource.ts'
+import type { Caches } from './caches.ts'
+import { type Decision, isSaid } from './plan.ts'
+
+/** A list that fails throws: unknown grants nothing. Undefined, or which cache is behind. */
+export async function cacheBehind(
+  client: Pick<KubeClient, 'list'>,
+  { policies, holds, approvals }: Pick<Caches, 'policies' | 'holds' | 'approvals'>,
+): Promise<string | undefined> {
+  const behind = await Promise.all([
+    isBehind(policies.list(), listAll(client, defenderPolicy)),
+    isBehind(holds.list(), listAll(client, operationalHold)),
+    isBehind(approvals.list(), listAll(client, approval)),
+  ])
+  const types = [defenderPolicy, operationalHold, approval].filter((_, i) => behind[i] === true)
+  if (types.length === 0) return undefined
+  return `the cache of ${types.map(qualifiedPlural).join(' and ')} is behind the API server`
+}
+
+export const hasNewGrants = ({ permits }: Decision): boolean =>
+  permits.some((p) => !isSaid(p) && p.targets.some((t) => t.verdict.verdict === 'Granted'))
+
+async function isBehind(cached: readonly KubeObject[], listing: Promise<readonly KubeObject[]>): Promise<boolean> {
+  const known = new Set(cached.map(contentKey))
+  const current = await listing
+  return current.length !== known.size || current.some((o) => !known.has(contentKey(o)))
+}
+
+/** Status changes decide nothing; a deletion that began counts as a generation. */
+const contentKey = ({ metadata: { uid, generation } }: KubeObject): string => `${uid}/${generation}`
