@@ -179,15 +179,15 @@ export const syncErrors = errorTable({
     next: 'install openssh-client where sync runs, or use an https address',
   },
   KN7101: {
-    text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',
+    text: 'cannot render {what}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',
   },
   KN7102: {
-    text: 'cannot render commit {commit}: the fleet fails{place}: {why}',
+    text: 'cannot render {what}: the fleet fails{place}: {why}',
     next: 'correct the fleet; kubenode plan renders it on this machine',
   },
   KN7103: {
-    text: 'cannot render commit {commit}: an import of the fleet fails{place}: {why}',
+    text: 'cannot render {what}: an import of the fleet fails{place}: {why}',
     next: 'import files of the repository, and the packages that a fleet may use',
   },
   KN7104: {
@@ -219,11 +219,11 @@ export const syncErrors = errorTable({
     next: 'move KubeNode to a folder that every user may read, or run the command as another user than root',
   },
   KN7111: {
-    text: 'cannot render commit {commit}: the fleet renders nothing{place}: {why}',
+    text: 'cannot render {what}: the fleet renders nothing{place}: {why}',
     next: 'declare at least one chart in fleet/main.ts',
   },
   KN7112: {
-    text: 'cannot use commit {commit}: rendering it twice gives different objects',
+    text: 'cannot use {what}: rendering it twice gives different objects',
     next: 'remove values that change from run to run',
   },
   KN7113: {

@@ -65,7 +65,7 @@ const inside = (repository: GitFolder, ...argv: readonly string[]) => kubenode(r
 test('its checks pass, and a plan shows its objects', async () => {
   const repository = repositoryOf()
   repository.commit({})
-  const lint = await inside(repository, 'lint', 'fleet')
+  const lint = await inside(repository, 'lint', 'fleet', ...CAGE)
   expect(lint, lint.out + lint.err).toMatchObject({ code: 0 })
   expect((await inside(repository, 'rules', 'lint', ...CAGE)).code).toBe(0)
   const tested = await inside(repository, 'rules', 'test', ...CAGE)

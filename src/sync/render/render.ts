@@ -9,8 +9,9 @@ import type { GitRepository } from '../git/repository.ts'
 import { dependencyAt } from './written-for.ts'
 import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
+import { IMPORTABLE, folderFiles } from './folder-files.ts'
 import { placesOf } from './places.ts'
-import type { FleetError } from './protocol.ts'
+import type { FleetError, RenderRequest } from './protocol.ts'
 import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
@@ -46,37 +47,51 @@ export interface RenderOptions {
 const ENTRY = 'fleet/main.ts'
 const FLEET_FOLDERS = ['fleet', 'rules'] as const
 
-/** What a fleet may import; other files (the sources of components) stay out of the cage. */
-const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
 /** Tests run in the user's checkout, not here. */
 const TEST = /\.(test|cases)\.ts$/
 
 export async function renderCommit(commit: string, options: RenderOptions): Promise<Rendered> {
-  const { repository, renderer, path = '.', limits, validator = createValidator() } = options
+  const { repository, renderer, path = '.' } = options
   const files = await fleetFiles(repository, commit, path)
   const { time } = await repository.commit(commit)
-  const request = { files, entry: ENTRY, release: '', now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
+  const at = { now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
+  const rendered = await renderFiles(files, `commit ${short(commit)}`, at, options)
+  const writtenFor = await dependencyAt(repository, commit, path)
+  return { commit, cage: renderer.layers, ...rendered, ...(writtenFor !== undefined && { writtenFor }) }
+}
+
+/** The time of a lint has no influence. */
+const NO_COMMIT = { now: 0, seed: 1 }
+
+/** Of a work tree, with or without git: for a lint. The folder is that above `fleet/`. */
+export function renderFolder(folder: string, options: FolderOptions): Promise<RenderedFiles> {
+  const found = Object.entries(folderFiles(folder, FLEET_FOLDERS)).filter(([path]) => !TEST.test(path))
+  return renderFiles(Object.fromEntries(found), `folder ${folder}`, NO_COMMIT, options)
+}
+
+type FolderOptions = Pick<RenderOptions, 'renderer' | 'validator' | 'limits' | 'twice'>
+type RenderedFiles = Pick<Rendered, 'targets' | 'printed' | 'problems' | 'moreProblems'>
+type Files = Readonly<Record<string, string>>
+
+/** `what`, as in `commit 3f1c9e0a7b5d`. */
+async function renderFiles(
+  files: Files,
+  what: string,
+  at: Pick<RenderRequest, 'now' | 'seed'>,
+  { renderer, limits, twice, validator = createValidator() }: FolderOptions,
+): Promise<RenderedFiles> {
+  const request = { files, entry: ENTRY, release: '', ...at }
   const end = await renderer.run(request, limits)
-  const what = `render commit ${short(commit)}`
-  const { answer, printed } = await inSlices(answering(end, what))
-  if ('error' in answer) throw fleetError(short(commit), answer.error)
-  if (options.twice === true) {
+  const { answer, printed } = await inSlices(answering(end, `render ${what}`))
+  if ('error' in answer) throw fleetError(what, answer.error)
+  if (twice === true) {
     const again = await renderer.run(request, limits)
     if ((await inSlices(digesting(again))) !== (await inSlices(digesting(end))))
-      throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
+      throw new KubeNodeError(syncErrors.KN7112({ what }))
   }
   const places = placesOf(files, answer.madeAt)
   const targets = await inSlices(checkingRendered(answer.clusters, validator, places))
-  const problems = await inSlices(findingProblems(targets, files, places))
-  const writtenFor = await dependencyAt(repository, commit, path)
-  return {
-    commit,
-    targets,
-    cage: renderer.layers,
-    printed,
-    ...problems,
-    ...(writtenFor !== undefined && { writtenFor }),
-  }
+  return { targets, printed, ...(await inSlices(findingProblems(targets, files, places))) }
 }
 
 /** Of the bytes of an answer, however they came; nothing equals what is none. */
@@ -132,10 +147,11 @@ function fleetErrorOf(error: unknown): FleetError {
   }
 }
 
-function fleetError(commit: string, error: unknown): KubeNodeError {
+function fleetError(of: string, error: unknown): KubeNodeError {
   const { kind, message, at } = fleetErrorOf(error)
+  const why = printableLine(message.slice(0, 2_000))
   const place = at === undefined ? '' : ` at ${printableLine(at.slice(0, 300))}`
-  return new KubeNodeError(syncErrors[CODES[kind]]({ commit, place, why: printableLine(message.slice(0, 2_000)) }), {
-    data: at === undefined ? {} : { at },
+  return new KubeNodeError(syncErrors[CODES[kind]]({ what: of, place, why }), {
+    data: { why, ...(at !== undefined && { at: printableLine(at.slice(0, 300)) }) },
   })
 }

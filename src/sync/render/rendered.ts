@@ -73,10 +73,11 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
   for (const [i, value] of list.entries()) {
     yield
     const at = checks.places.madeAt(value)
-    const object = identified(value, `object ${i + 1} of ${target}${at === undefined ? '' : ` (${at})`}`)
+    const object = identified(value, `object ${i + 1} of ${target}`, at)
     const ref = refOf(object)
     const key = refText(ref)
-    if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target, where: both(seen.get(key), at) }))
+    if (seen.has(key))
+      throw new KubeNodeError(syncErrors.KN7109({ key, target, where: both(seen.get(key), at) }), dataAt(at))
     seen.set(key, at)
     const text = canonicalJson(object)
     const problem =
@@ -93,13 +94,14 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
 const both = (first: string | undefined, second: string | undefined): string =>
   first === undefined || second === undefined ? '' : first === second ? `, at ${first}` : `, at ${first} and ${second}`
 
-function identified(value: unknown, what: string): KubeObject {
-  if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`)
+function identified(value: unknown, name: string, at: string | undefined): KubeObject {
+  const what = at === undefined ? name : `${name} (${at})`
+  if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`, at)
   const problem = isObject(value) ? identityProblem(value) : { message: 'is not an object' }
-  if (problem !== undefined) throw unusable(what, problem.message)
+  if (problem !== undefined) throw unusable(what, problem.message, at)
   const object = value as KubeObject
   if (hasPrototypeKey(value))
-    throw unusable(`${what}, ${object.kind} ${object.metadata.name ?? ''}`, 'has the key __proto__')
+    throw unusable(`${what}, ${object.kind} ${object.metadata.name ?? ''}`, 'has the key __proto__', at)
   return object
 }
 
@@ -129,5 +131,7 @@ function namespaceProblem(ref: ObjectRef): ErrorMessage | undefined {
     : undefined
 }
 
-const unusable = (what: string, seen: string): KubeNodeError =>
-  new KubeNodeError(syncErrors.KN7107({ what, problem: seen }))
+const unusable = (what: string, seen: string, at?: string): KubeNodeError =>
+  new KubeNodeError(syncErrors.KN7107({ what, problem: seen }), dataAt(at))
+
+const dataAt = (at: string | undefined) => ({ data: at === undefined ? {} : { at } })

@@ -1,0 +1,93 @@
+// The TypeScript of a fleet, linted as sync will see it: rendered in the cage, with every problem at the line that made the object.
+import { existsSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import type { Validator } from '#api/validate.ts'
+import { type ErrorCode, isKubeNodeError, type KubeNodeError } from '#lib/errors.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { isOfTheFleet, renderFolder } from '#sync/render/render.ts'
+import type { Renderer } from '#sync/render/renderer.ts'
+import type { Finding } from './finding.ts'
+
+const MAIN = 'main.ts'
+const FLEET = 'fleet'
+
+/** The folders above `fleet/` that the paths mean: a fleet, its main.ts, or the repository around it. */
+export function fleetsIn(paths: readonly string[], cwd: string): readonly string[] {
+  const found = paths.map((path) => resolve(cwd, path)).flatMap((path) => rootOf(path) ?? [])
+  return [...new Set(found)]
+}
+
+function rootOf(path: string): string | undefined {
+  const holds = (folder: string) => existsSync(join(folder, FLEET, MAIN))
+  if (basename(path) === MAIN && basename(dirname(path)) === FLEET && holds(dirname(dirname(path))))
+    return dirname(dirname(path))
+  if (!existsSync(path) || !statSync(path).isDirectory()) return undefined
+  if (basename(path) === FLEET && holds(dirname(path))) return dirname(path)
+  return holds(path) ? path : undefined
+}
+
+interface FleetOptions {
+  readonly renderer: Renderer
+  readonly validator: Validator
+  readonly cwd: string
+}
+
+export interface FleetResult {
+  readonly findings: readonly Finding[]
+  readonly looked: number
+}
+
+export async function lintFleet(root: string, { renderer, validator, cwd }: FleetOptions): Promise<FleetResult> {
+  const at = placedIn(relative(cwd, root))
+  try {
+    const { targets, problems } = await renderFolder(root, { renderer, validator })
+    const all = [...targets.values()]
+    const rejected = all.flatMap((t) => t.rejected)
+    return {
+      looked: all.reduce((n, t) => n + t.objects.length, rejected.length),
+      findings: [
+        ...rejected.map(({ ref, place, problem }) => ({
+          ...at(place),
+          ...codedText(problem),
+          object: refText(ref),
+        })),
+        ...problems.map(({ place, code, message, object, pointer, isCertain }) => ({
+          ...at(place),
+          code,
+          message,
+          object,
+          pointer,
+          ...(!isCertain && { isWarning: true as const }),
+        })),
+      ],
+    }
+  } catch (error) {
+    if (!isKubeNodeError(error) || !isOfTheFleet(error)) throw error
+    return { looked: 0, findings: [failureOf(error, at)] }
+  }
+}
+
+type Where = Pick<Finding, 'file' | 'line' | 'column'>
+
+const PLACE = /^(?<file>.+?):(?<line>\d+)(?::(?<column>\d+))?(?<rest>$|,)/s
+
+/** Of a problem without a line of its own: the file that declares the fleet. */
+const placedIn =
+  (folder: string) =>
+  (place: unknown): Where => {
+    const found = typeof place === 'string' ? PLACE.exec(place)?.groups : undefined
+    const file = join(folder, found?.['file'] ?? join(FLEET, MAIN))
+    return { file, line: Number(found?.['line'] ?? 1), column: Number(found?.['column'] ?? 1) }
+  }
+
+/** A problem of an object is a text that begins with its number. */
+function codedText(problem: string): { readonly code: ErrorCode; readonly message: string } {
+  const [, code, message] = /^(KN\d{4}): (.*)$/s.exec(problem) ?? []
+  return { code: (code ?? 'KN5000') as ErrorCode, message: message ?? problem }
+}
+
+function failureOf(error: KubeNodeError, at: (place: unknown) => Where): Finding {
+  const { why } = error.data
+  const { code, message } = codedText(error.message)
+  return { ...at(error.data['at']), code, message: typeof why === 'string' ? why : message }
+}

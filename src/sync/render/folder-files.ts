@@ -1,0 +1,38 @@
+// The files of a work tree that code of a fleet may import: those of a commit that was not made yet.
+import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { syncErrors } from '../sync-errors.ts'
+
+/** Other files (the sources of components) stay out of the cage. */
+export const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
+/** As for a commit: a folder of rules has dozens of files. */
+const MAX_FILES = 20_000
+const MAX_BYTES = 64 * 1024 * 1024
+const MAX_DEPTH = 32
+
+/** By their path from the root, of these folders in it. */
+export function folderFiles(root: string, folders: readonly string[]): Record<string, string> {
+  const files: Record<string, string> = {}
+  let [count, bytes] = [0, 0]
+  const add = (path: string) => {
+    const { size } = lstatSync(join(root, path))
+    bytes += size
+    if (++count > MAX_FILES || bytes > MAX_BYTES)
+      throw new KubeNodeError(
+        syncErrors.KN7006({ where: join(root, path), seen: `is beyond ${MAX_FILES} files or ${MAX_BYTES} bytes` }),
+      )
+    files[path] = readFileSync(join(root, path), 'utf8')
+  }
+  const look = (path: string, depth: number): void => {
+    for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
+      const below = `${path}/${entry.name}`
+      // A link could lead anywhere: its target is not available to the code.
+      if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) look(below, depth + 1)
+      else if (entry.isFile() && IMPORTABLE.test(entry.name)) add(below)
+    }
+  }
+  for (const folder of folders)
+    if (existsSync(join(root, folder)) && lstatSync(join(root, folder)).isDirectory()) look(folder, 0)
+  return files
+}
