@@ -46,8 +46,17 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
   )
 }
 
+const LEAST_REPOSITORY_MIB = 16
+
+/** A pod whose emptyDir is full is evicted: the copy of one repository, and what a fetch adds to it, leave room for others. */
+const maxRepositoryMib = ({ cacheMiB }: InstallSettings): number =>
+  Math.max(LEAST_REPOSITORY_MIB, Math.floor(cacheMiB / 4))
+
 const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => readonly string[]>> = {
-  sync: (s) => ['--cache', `${CACHE_FOLDER}/git`, '--render-image', imageOf(s), ...renderPlacementOf(s)],
+  sync: (s) => [
+    ...['--cache', `${CACHE_FOLDER}/git`, '--max-repository', String(maxRepositoryMib(s))],
+    ...['--render-image', imageOf(s), ...renderPlacementOf(s)],
+  ],
   controllers: (s) => {
     const files = configFilesOf('controllers', s)
     const file = (flag: string, name: string) => (files.has(name) ? [flag, inConfig(name)] : [])

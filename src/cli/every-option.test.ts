@@ -91,6 +91,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--local-fleet <dir>': 'a-folder',
   '--local-repository <folder>': 'a-folder',
   '--log-level <level>': 'debug',
+  '--max-repository <MiB>': '1024',
   '--metrics-client-ca <file>': 'a.file',
   '--metrics-insecure': true,
   '--metrics-listen <address:port>': '127.0.0.1:1',

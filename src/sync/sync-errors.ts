@@ -178,6 +178,18 @@ export const syncErrors = errorTable({
     text: 'cannot fetch over ssh: this machine has no program ssh on the PATH',
     next: 'install openssh-client where sync runs, or use an https address',
   },
+  KN7046: {
+    text: 'cannot fetch {url}: its copy would have more than {limit} MiB, and the fetch was ended',
+    next: 'remove large files from its history, move the fleet to a repository of its own, or raise --max-repository of sync and the disk below --cache; the commit fetched before stays in force',
+  },
+  KN7047: {
+    text: 'cannot fetch {url}: the proxy {proxy} refused the connection: {why}',
+    next: 'check spec.proxy, proxyUsername and proxyPassword of the Secret of spec.secretRef, and whether the proxy may reach this server',
+  },
+  KN7048: {
+    text: 'cannot fetch {url} for FleetSource {source}: spec.proxy is for https addresses',
+    next: 'use the https address of the repository, or remove spec.proxy',
+  },
   KN7101: {
     text: 'cannot render {what}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',

@@ -1,5 +1,5 @@
 // A private repository over https: the Secret of the source authenticates at its own server only, its authority is the only one trusted, and each refusal says why.
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { issueCertificate, newAuthority, type KeyAndCertificate } from '#lib/x50
 import { Renders, type ReadSecret } from '#sync/hub/renders.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
+import { startHttpProxy } from '#test/support/servers/http-proxy.ts'
 
 const TOKEN = 'glpat-f4ke-t0ken'
 const BASIC = `Basic ${Buffer.from(`fleet:${TOKEN}`).toString('base64')}`
@@ -203,4 +204,75 @@ test('a Secret that sync may not read, a URL with a password and plain http are 
 test('what a server prints of the credentials it was sent does not reach the status', async () => {
   server.answer = () => ({ kind: 'Failed', text: `your header was ${BASIC} and your token ${TOKEN}` })
   expect(await fetched()).toMatch(/^KN7009: .*your header was Basic \*\*\* and your token \*\*\*/)
+})
+
+test('a repository is reached through the proxy of the source, with its user and password, and through no other', async () => {
+  const proxy = await startHttpProxy()
+  try {
+    const at = `http://127.0.0.1:${proxy.port}`
+    const spec = { proxy: at }
+    const tunnel = `localhost:${server.port}`
+    expect(await fetched({ spec })).toBe(commit)
+    expect(new Set(proxy.opened)).toEqual(new Set([tunnel]))
+    proxy.wants = `Basic ${Buffer.from('me:p@ss word').toString('base64')}`
+    const refused = await fetched({ spec })
+    expect(refused).toMatch(
+      /^KN7047: .*the proxy http:\/\/127.0.0.1:\d+ refused the connection: .*407.*; check spec.proxy/,
+    )
+    secret = { data: { ...OWN, 'ca.crt': first.certificate, proxyUsername: 'me', proxyPassword: 'p@ss word' } }
+    expect(await fetched({ spec })).toBe(commit)
+    secret = { data: { ...OWN, 'ca.crt': first.certificate, proxyUsername: 'me', proxyPassword: 'wrong' } }
+    const wrong = await fetched({ spec })
+    expect(wrong).toMatch(/^KN7047/)
+    expect(wrong).not.toContain('wrong')
+    secret = { data: { ...OWN, 'ca.crt': first.certificate, proxyUsername: 'me' } }
+    expect(await fetched({ spec })).toMatch(/^KN7022: .*has no proxyPassword/)
+    expect(await fetched({ spec, url: 'ssh://git@localhost/x' })).toMatch(/^KN7048: .*https/)
+    // The variables that other programs take a proxy from do not count.
+    const before = proxy.opened.length
+    proxy.wants = undefined
+    secret = { data: { ...OWN, 'ca.crt': first.certificate } }
+    expect(await fetched({ env: { https_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at, all_proxy: at } })).toBe(commit)
+    expect(proxy.opened).toHaveLength(before)
+  } finally {
+    await proxy.close()
+  }
+})
+
+test('S13 settings of the user that sync runs as lead git nowhere else, and run nothing', async () => {
+  const home = join(folder, 'home')
+  const template = join(home, 'template/hooks')
+  mkdirSync(template, { recursive: true })
+  writeFileSync(join(template, 'reference-transaction'), '#!/bin/sh\ntouch ran\n', { mode: 0o755 })
+  const ran = join(home, 'ran')
+  writeFileSync(
+    join(home, '.gitconfig'),
+    `[url "https://127.0.0.1:${elsewhere.port}/"]
+	insteadOf = https://localhost:${server.port}/
+[http]
+	proxy = http://127.0.0.1:1
+	sslVerify = false
+[credential]
+	helper = "!touch '${ran}'; echo username=x; echo password=y"
+[init]
+	templateDir = ${join(home, 'template')}
+`,
+  )
+  writeFileSync(join(home, '.netrc'), `machine localhost login fleet password ${TOKEN}\n`, { mode: 0o600 })
+  const before = elsewhere.authorizations.length
+  rmSync(join(folder, 'cache'), { recursive: true, force: true })
+  const env = { HOME: home, XDG_CONFIG_HOME: home }
+  expect(await fetched({ env })).toBe(commit)
+  secret = { data: { 'ca.crt': first.certificate } }
+  expect(await fetched({ env })).toMatch(/^KN7023: .*a request without credentials/)
+  expect([existsSync(ran), elsewhere.authorizations.length]).toEqual([false, before])
+  expect(filesBelow(join(folder, 'cache')).filter((path) => path.includes('hooks'))).toEqual([])
+})
+
+test('S13 a request without credentials follows no redirect either', async () => {
+  server.answer = (_, path) => ({ kind: 'Redirect', to: `https://localhost:${elsewhere.port}${path}` })
+  secret = { data: { 'ca.crt': first.certificate } }
+  const before = elsewhere.authorizations.length
+  expect(await fetched()).toMatch(/^KN7025: .*redirects to another address/)
+  expect(elsewhere.authorizations.length).toBe(before)
 })

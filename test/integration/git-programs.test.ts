@@ -159,3 +159,14 @@ test('S28 a fetch from it runs none either', async () => {
   expect(await copy.resolve('refs/heads/main')).toBe(commit)
   expect(existsSync(trace)).toBe(false)
 })
+
+test('S34 an object that a repository replaces by another is fetched and read as its name says', async () => {
+  const real = repository.commit({ 'fleet/main.ts': 'signed' })
+  const other = repository.commit({ 'fleet/main.ts': 'planted' })
+  repository.git('reset', '--quiet', '--hard', real)
+  repository.git('replace', real, other)
+  expect(repository.git('show', `${real}:fleet/main.ts`)).toBe('planted')
+  const copy = await fetchMirror(`file://${repository.dir}`, { branch: 'main' }, { cacheDir: outside, env: PATH })
+  const text = async () => Buffer.from((await copy.readTree(real, ['fleet'])).get('fleet/main.ts') ?? []).toString()
+  expect([await copy.resolve('refs/heads/main'), await text()]).toEqual([real, 'signed'])
+})

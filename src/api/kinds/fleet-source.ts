@@ -130,6 +130,17 @@ const spec = s.obj('The repository to follow, and how.', {
       'Secret with the credentials of the repository: username and password, or bearerToken, and ca.crt for https; ssh-privatekey and known_hosts for ssh. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
     ),
   ),
+  proxy: s.optional(
+    s.str(
+      'HTTP proxy through which an https repository is reached, without credentials; proxyUsername and proxyPassword are read from the Secret of secretRef. The proxy variables of the program do not count.',
+      {
+        min: 1,
+        max: 512,
+        pattern: '^https?://[A-Za-z0-9.\\-\\[\\]:]+(:[0-9]{1,5})?/?$',
+        says: 'a URL of a proxy, such as http://proxy.example.org:3128',
+      },
+    ),
+  ),
   decryption: s.optional(
     s.unserved(
       s.obj('Decryption of encrypted files.', {

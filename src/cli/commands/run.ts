@@ -135,6 +135,11 @@ function forSync(command: Command): void {
       'folder of this host whose repositories FleetSources may name with file://; NAMESPACE/NAME=FOLDER allows it to one of them; repeatable; none when left out',
       collect,
     )
+    .addOption(
+      new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(
+        '1024',
+      ),
+    )
     .addOption(weakCageOption())
     .addOption(
       new Option(

@@ -54,6 +54,7 @@ export interface RolesConfig {
   readonly agentIdentity?: AgentIdentity
   /** Where sync keeps copies of repositories. */
   readonly cache: string
+  readonly maxRepositoryBytes: number
   readonly weakCage: 'allow' | 'refuse'
   /** Sync renders in Jobs of this image; in a process without it. */
   readonly renderImage?: string
@@ -222,6 +223,7 @@ const syncRole = (config: RolesConfig): Role => ({
           },
         }),
         gitEnv: config.gitEnv,
+        maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
       },
     })

@@ -38,6 +38,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly certificateLife?: string
   readonly agentIdentity?: AgentIdentity
   readonly cache: string
+  readonly maxRepository: string
   readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
@@ -89,6 +90,7 @@ export function configOf(
     ...(options.agentIdentity !== undefined && { agentIdentity: options.agentIdentity }),
     isHub: roles.includes('sync') || options.hub === true,
     cache: options.cache,
+    maxRepositoryBytes: maxRepositoryBytes(options),
     weakCage: options.weakCage,
     ...(renderImage !== undefined && { renderImage }),
     ...(renderPlacement !== undefined && { renderPlacement }),
@@ -142,6 +144,20 @@ const MAX_PORT = 65_535
 const LOOPBACK = '127.0.0.1'
 
 const SERVICE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z]([a-z0-9-]{0,61}[a-z0-9])?)$/
+
+const MIB = 1024 * 1024
+const LEAST_REPOSITORY_MIB = 16
+/** Above it, the limit of one file in a shell is no exact number. */
+const MOST_REPOSITORY_MIB = 1024 * 1024
+
+function maxRepositoryBytes({ maxRepository }: RunOptions): number {
+  const mib = /^\d{1,7}$/.test(maxRepository) ? Number(maxRepository) : 0
+  if (mib < LEAST_REPOSITORY_MIB || mib > MOST_REPOSITORY_MIB)
+    throw new KubeNodeError(
+      runErrors.KN1330({ seen: JSON.stringify(maxRepository.slice(0, 32)), limit: MOST_REPOSITORY_MIB }),
+    )
+  return mib * MIB
+}
 
 function webhookOf(options: RunOptions) {
   const { webhookHost: host, webhookService: service, webhookListen: listen = LOOPBACK, webhookPort } = options

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { assertNever } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import type { GitAccess } from './access.ts'
+import type { HttpsAccess } from './https-access.ts'
 import { sshConfig, type SshAccess } from './ssh-access.ts'
 import { sshProgram } from './ssh-program.ts'
 
@@ -23,16 +24,16 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
   const bare = { ...env, GIT_SSH_COMMAND: 'false' }
   switch (access.kind) {
     case 'Anonymous':
-      return fetch({ ...bare, ...httpSettings() })
+      return fetch({ ...bare, ...httpSettings({}) })
     case 'Https': {
-      const settings = httpSettings(access.authorization)
+      const settings = httpSettings(access)
       const { authorities } = access
       if (authorities === undefined) return fetch({ ...bare, ...settings })
       return withFolder(keys, (folder) => {
         const file = join(folder, 'ca.crt')
         writeFileSync(file, authorities, OWN)
         // The folder too, or the authorities of the system would count beside them.
-        return fetch({ ...bare, ...settings, GIT_SSL_CAINFO: file, GIT_SSL_CAPATH: folder })
+        return fetch({ ...bare, ...settings, GIT_SSL_CAINFO: file, GIT_SSL_CAPATH: folder, GIT_PROXY_SSL_CAINFO: file })
       })
     }
     case 'SshKey':
@@ -54,9 +55,10 @@ function sshSettings(folder: string, { identity, knownHosts }: SshAccess, path: 
 }
 
 /** After a redirect git sends the header to the new address too, also one that is set for the old address. */
-function httpSettings(authorization?: string): Env {
+function httpSettings({ authorization, proxy }: Pick<HttpsAccess, 'authorization' | 'proxy'>): Env {
   const settings = [
     ['http.followRedirects', 'false'],
+    ['http.proxy', proxy?.address ?? ''],
     ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
   ]
   const env = settings.flatMap(([key = '', value = ''], n) => [

@@ -8,7 +8,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { httpsAccess, type HttpsAccess } from './https-access.ts'
+import { httpsAccess, withProxy, type HttpsAccess } from './https-access.ts'
 import { locateGit } from './locate.ts'
 import { sshAccess, type SshAccess } from './ssh-access.ts'
 
@@ -52,12 +52,15 @@ function realPath(path: string): string | undefined {
 
 /** `secret` is the one named by spec.secretRef. Without one, a source has no credentials: the program's own may open another tenant's data. */
 export function accessOf(source: FleetSource, secret: KubeObject | undefined, now: number): GitAccess {
-  const { url, secretRef } = source.spec
+  const { url, secretRef, proxy } = source.spec
   const key = keyOfSource(source)
   if (hasCredentials(url, secretRef !== undefined)) throw new KubeNodeError(syncErrors.KN7026({ source: key }))
+  if (proxy !== undefined && !url.startsWith('https:')) throw new KubeNodeError(syncErrors.KN7048({ url, source: key }))
   if (secretRef === undefined) {
     if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
-    return { kind: 'Anonymous' }
+    return proxy === undefined
+      ? { kind: 'Anonymous' }
+      : { kind: 'Https', secrets: [], proxy: { url: proxy, address: proxy } }
   }
   const { namespace, name } = secretOf(source, secretRef)
   const refuse = (why: string) =>
@@ -67,8 +70,9 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined, no
   if (!TYPES.has(type)) throw refuse(`has the type ${type}, which is not for git`)
   const text = (field: string) => textIn(secret, field)
   const access = url.startsWith('ssh:') ? sshAccess(text) : httpsAccess(text, now)
-  if (access.kind === 'Unusable') throw refuse(access.why)
-  return access
+  const whole = access.kind === 'Https' && proxy !== undefined ? withProxy(access, proxy, text) : access
+  if (whole.kind === 'Unusable') throw refuse(whole.why)
+  return whole
 }
 
 /** The token of a service account, under the same keys, would open this cluster to the git server. */

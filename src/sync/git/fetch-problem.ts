@@ -16,11 +16,13 @@ export async function fetchProblem({ url, access, said }: FailedFetch): Promise<
   const cause = causeIn(said)
   const why = withoutSecrets(cause, access)
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
+  const proxy = access.kind === 'Https' ? access.proxy : undefined
+  if (proxy !== undefined && PROXY.test(cause)) return later(syncErrors.KN7047({ url, proxy: proxy.url, why }))
   const kind = /^https:/i.test(url) ? kindOf(cause) : undefined
   if (kind === '401' || kind === '403')
     return later(syncErrors.KN7023({ url, credentials: shown(access), status: kind }))
   if (kind === 'Redirect') return later(syncErrors.KN7025({ url }))
-  if (kind === 'Certificate') {
+  if (kind === 'Certificate' && proxy === undefined) {
     const authorities = access.kind === 'Https' ? access.authorities : undefined
     return later(syncErrors.KN7024({ url, why: (await certificateProblem(url, authorities)) ?? why }))
   }
@@ -65,6 +67,9 @@ function shown(access: GitAccess): string {
   const hasCredentials = access.kind === 'Https' && access.authorization !== undefined
   return hasCredentials ? 'the credentials in the Secret of spec.secretRef' : 'a request without credentials'
 }
+
+/** As different versions of curl tell it. */
+const PROXY = /CONNECT tunnel failed|Proxy CONNECT aborted|from proxy after CONNECT|resolve proxy/i
 
 type Kind = '401' | '403' | 'Redirect' | 'Certificate'
 

@@ -7,8 +7,16 @@ export interface HttpsAccess {
   readonly authorization?: string
   /** Certificates as PEM; those of the system do not count then. */
   readonly authorities?: string
+  readonly proxy?: HttpProxy
   /** What no message may contain. */
   readonly secrets: readonly string[]
+}
+
+export interface HttpProxy {
+  /** For messages. */
+  readonly url: string
+  /** With its credentials. */
+  readonly address: string
 }
 
 /** As the rest of a sentence about the Secret. */
@@ -31,11 +39,24 @@ export function httpsAccess(field: Fields, now: number): HttpsAccess | Unusable 
   if ('why' in credentials) return credentials
   const pem = field('ca.crt')
   if (pem === undefined) {
-    if (credentials.authorization !== undefined) return credentials
+    if (credentials.authorization !== undefined || field('proxyUsername') !== undefined) return credentials
     return unusable('has neither username and password, nor bearerToken, nor ca.crt')
   }
   const authorities = authoritiesIn(pem, now)
   return typeof authorities === 'string' ? { ...credentials, authorities } : authorities
+}
+
+/** Its user and password are those of the Secret, if that has some. */
+export function withProxy(access: HttpsAccess, url: string, field: Fields): HttpsAccess | Unusable {
+  const [username, password] = [field('proxyUsername'), field('proxyPassword')]
+  if (username === undefined && password === undefined) return { ...access, proxy: { url, address: url } }
+  if (username === undefined || password === undefined)
+    return unusable(`has no ${username === undefined ? 'proxyUsername' : 'proxyPassword'}`)
+  const problem = problemOf('username', username) ?? problemOf('password', password)
+  if (problem !== undefined) return unusable(`${problem} (of the proxy)`)
+  const [user, word] = [encodeURIComponent(username), encodeURIComponent(password)]
+  const address = url.replace('://', `://${user}:${word}@`)
+  return { ...access, proxy: { url, address }, secrets: [...access.secrets, password, word] }
 }
 
 function credentialsIn(field: Fields): HttpsAccess | Unusable {

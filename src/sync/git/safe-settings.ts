@@ -27,6 +27,8 @@ export const SAFE_ENV = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
+  /** No address that a server or a submodule names counts as typed by a person. */
+  GIT_PROTOCOL_FROM_USER: '0',
   /** An object is what its name says: refs/replace/… of a repository does not count. */
   GIT_NO_REPLACE_OBJECTS: '1',
   LC_ALL: 'C',

@@ -17,8 +17,10 @@ export interface SyncConfig {
   readonly version?: string
   /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */
   readonly jobs?: { readonly image: string; readonly version: string; readonly placement?: Placement }
-  /** Environment that git needs for remote repositories: PATH, perhaps HOME. */
+  /** Environment that git needs for remote repositories: PATH. */
   readonly gitEnv?: Readonly<Record<string, string>>
+  /** Of the copy of one repository. */
+  readonly maxRepositoryBytes?: number
   /** Repositories of this machine that sources may name; none without. */
   readonly localRepositories?: readonly LocalRepositories[]
   /** How often a local repository is checked for a new commit. */

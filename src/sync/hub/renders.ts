@@ -36,6 +36,8 @@ export class Renders {
   readonly #rendered = new Map<string, Promise<Rendered>>()
   /** By source: the newest commit seen, and what stops the render of another. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
+  /** By reader: the last fetch that was started. */
+  readonly #fetching = new Map<string, Promise<void>>()
   #renderer: Promise<Renderer> | undefined
 
   readonly #readSecret: ReadSecret
@@ -133,11 +135,33 @@ export class Renders {
     // Read again for each fetch: a new token or authority counts from the next one on.
     const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
     const access = accessOf(source, secret, this.#clock.now())
-    const { cacheDir, gitEnv } = this.#config
-    const options = { cacheDir, access, reader, ...(gitEnv !== undefined && { env: gitEnv }) }
-    const repository = await fetchMirror(url, ref, options)
+    const { cacheDir, gitEnv, maxRepositoryBytes: maxBytes } = this.#config
+    const options = {
+      cacheDir,
+      access,
+      reader,
+      ...(gitEnv !== undefined && { env: gitEnv }),
+      ...(maxBytes !== undefined && { maxBytes }),
+    }
+    const repository = await this.#alone(reader, () => fetchMirror(url, ref, options))
     this.#repositories.set(reader, repository)
     return repository
+  }
+
+  /** Two fetches into one copy would wait for the locks of each other, and clean up after each other. */
+  async #alone<T>(reader: string, fetch: () => Promise<T>): Promise<T> {
+    const before = this.#fetching.get(reader) ?? Promise.resolve()
+    const own = before.then(fetch)
+    const ended = own.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#fetching.set(reader, ended)
+    try {
+      return await own
+    } finally {
+      if (this.#fetching.get(reader) === ended) this.#fetching.delete(reader)
+    }
   }
 
   async #secretOf(source: FleetSource, secretRef: { readonly name: string }): Promise<KubeObject | undefined> {

@@ -1,0 +1,134 @@
+// Runs one git command within bounds: time, memory, and the size of what it writes. Whatever exceeds one is ended with all of its children.
+import { spawn } from 'node:child_process'
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { entriesBelow } from '#lib/entries-below.ts'
+import { limited } from '../limited.ts'
+import { syncErrors } from '../sync-errors.ts'
+import type { GitAccess } from './access.ts'
+import type { Env } from './access-env.ts'
+import { fetchProblem, unknownProblem } from './fetch-problem.ts'
+import { isLocal } from './locate.ts'
+import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
+
+export interface GitRun {
+  /** For messages, and for the protocol that is allowed. */
+  readonly url: string
+  readonly env: Env
+  readonly access: GitAccess
+  readonly deadlineMs: number
+  /** The folder that git writes to, and what it may have in all. */
+  readonly within: { readonly folder: string; readonly maxBytes: number }
+}
+
+const MAX_GIT_OUTPUT = 64 * 1024
+/** A fast disk takes some hundred megabytes in this time; no single file grows past the bound at all. */
+const MEASURE_MS = 200
+/** That git and its children may write to memory, each; a fleet with all its history takes a tenth of it. */
+const DATA_BYTES = 1024 * 1024 * 1024
+
+/** A repository with foreign content is unpacked in bounded memory: large files are streamed, and only indexed packs are stored. */
+const SETTINGS = [
+  ...SAFE_SETTINGS,
+  ...[
+    'core.bigFileThreshold=1m',
+    'core.deltaBaseCacheLimit=64m',
+    'pack.threads=2',
+    'fetch.unpackLimit=1',
+    'transfer.fsckObjects=true',
+    'gc.auto=0',
+    // A server that sends a byte now and then ends sooner than the deadline.
+    'http.lowSpeedLimit=1000',
+    'http.lowSpeedTime=30',
+  ].flatMap((setting) => ['-c', setting]),
+]
+
+/** The output on success. */
+export async function runGit(args: readonly string[], run: GitRun): Promise<string> {
+  const { url, access, within } = run
+  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
+  const ended = await runToEnd(args, run)
+  switch (ended.kind) {
+    case 'Done':
+      return ended.out
+    case 'Late':
+      throw unknownProblem(url, `not finished after ${run.deadlineMs} ms`)
+    case 'Large':
+      throw tooLarge(url, within.maxBytes)
+    case 'Failed':
+      throw await fetchProblem({ url, access, said: ended.said })
+    case 'NotStarted':
+      throw unknownProblem(url, ended.why)
+  }
+}
+
+const MIB = 1024 * 1024
+const tooLarge = (url: string, maxBytes: number) =>
+  new KubeNodeError(syncErrors.KN7046({ url, limit: Math.round(maxBytes / MIB) }), { retry: 'later' })
+
+type Ended =
+  | { readonly kind: 'Done'; readonly out: string }
+  | { readonly kind: 'Late' | 'Large' }
+  | { readonly kind: 'Failed'; readonly said: string }
+  | { readonly kind: 'NotStarted'; readonly why: string }
+
+/** The only protocol that git may use, whatever its configuration or the server says. */
+const protocolOf = (url: string): string => (isLocal(url) ? 'file' : (url.split(':', 1)[0] ?? ''))
+
+async function runToEnd(args: readonly string[], { url, env, deadlineMs, within }: GitRun): Promise<Ended> {
+  const limits = { dataBytes: DATA_BYTES, fileBytes: within.maxBytes }
+  const { file, args: whole } = limited(limits, ['git', ...SETTINGS, ...args])
+  const child = spawn(file, whole, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: { ...env, ...SAFE_ENV, GIT_ALLOW_PROTOCOL: protocolOf(url) },
+  })
+  const [out, said] = [collected(child.stdout), collected(child.stderr)]
+  let cut: 'Late' | 'Large' | undefined
+  const end = (why: 'Late' | 'Large') => {
+    cut ??= why
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+  }
+  const late = setTimeout(() => end('Late'), deadlineMs)
+  const measure = setInterval(() => {
+    if (isLarger(within.folder, within.maxBytes)) end('Large')
+  }, MEASURE_MS)
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', resolve)
+    })
+    if (cut !== undefined) return { kind: cut }
+    if (code === 0) return { kind: 'Done', out: out() }
+    // The limit of one file ends git between two measurements.
+    if (isLarger(within.folder, within.maxBytes)) return { kind: 'Large' }
+    return { kind: 'Failed', said: said().trim() === '' ? `exit ${code}` : said() }
+  } catch (error) {
+    return { kind: 'NotStarted', why: messageOf(error) }
+  } finally {
+    clearTimeout(late)
+    clearInterval(measure)
+  }
+}
+
+function collected(stream: NodeJS.ReadableStream): () => string {
+  let text = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (more: string) => (text = (text + more).slice(0, MAX_GIT_OUTPUT)))
+  return () => text
+}
+
+/** Files come and go while they are counted. */
+function isLarger(folder: string, maxBytes: number): boolean {
+  let bytes = 0
+  try {
+    for (const { path, kind } of entriesBelow(folder)) {
+      if (kind === 'File') bytes += lstatSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0
+      if (bytes > maxBytes) return true
+    }
+  } catch {
+    // A folder was removed meanwhile: the next measurement counts again.
+  }
+  return false
+}
