@@ -54,8 +54,13 @@ const maxRepositoryMib = ({ cacheMiB }: InstallSettings): number =>
 
 const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => readonly string[]>> = {
   sync: (s) => [
-    ...['--cache', `${CACHE_FOLDER}/git`, '--max-repository', String(maxRepositoryMib(s))],
-    ...['--render-image', imageOf(s), ...renderPlacementOf(s)],
+    '--cache',
+    `${CACHE_FOLDER}/git`,
+    '--max-repository',
+    String(maxRepositoryMib(s)),
+    '--render-image',
+    imageOf(s),
+    ...renderPlacementOf(s),
   ],
   controllers: (s) => {
     const files = configFilesOf('controllers', s)

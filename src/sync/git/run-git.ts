@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -60,6 +60,8 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
       throw await fetchProblem({ url, access, said: ended.said })
     case 'NotStarted':
       throw unknownProblem(url, ended.why)
+    default:
+      return assertNever(ended)
   }
 }
 
