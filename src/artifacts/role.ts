@@ -4,6 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
@@ -41,15 +42,15 @@ const sealedToken = async (client: KubeClient, uid: string): Promise<string | un
 export class ArtifactsPart implements Part {
   readonly name = 'artifact-server'
   readonly #options: ArtifactsOptions
-  readonly #end = new AbortController()
+  readonly #looking: Looking
   #server: ArtifactServer | undefined
   #pair: ServingPair | undefined
-  #following: Promise<void> = Promise.resolve()
   /** In use; undefined while not listening. */
   port: number | undefined
 
   constructor(options: ArtifactsOptions) {
     this.#options = options
+    this.#looking = new Looking(options.clock)
   }
 
   async start(): Promise<void> {
@@ -69,27 +70,20 @@ export class ArtifactsPart implements Part {
       throw new KubeNodeError(artifactsErrors.KN14004({ host, port, why: messageOf(cause) }), { cause })
     })
     log.info('serving artifacts', { port: this.port })
-    this.#following = this.#follow()
+    this.#looking.start(
+      () => FOLLOW_MS,
+      () => this.look(),
+    )
   }
 
   async stop(): Promise<void> {
-    this.#end.abort()
-    await this.#following
+    await this.#looking.stop()
     await this.#server?.stop()
   }
 
   #newestPair(): Promise<ServingPair> {
     const { certificate, client, clock } = this.#options
     return 'hosts' in certificate ? ownPair(client, certificate.hosts, clock.now()) : pairIn(certificate)
-  }
-
-  async #follow(): Promise<void> {
-    const { clock } = this.#options
-    const { signal } = this.#end
-    while (!signal.aborted) {
-      await clock.sleep(FOLLOW_MS, signal).catch(() => undefined)
-      if (!signal.aborted) await this.look()
-    }
   }
 
   /** The certificate in use stays until there is a good one. */

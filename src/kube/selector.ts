@@ -1,5 +1,6 @@
 // Label and field selectors: read from text or from the object form, matched against labels, written back as text.
 import { assertNever, KubeNodeError } from '#lib/errors.ts'
+import { isOneOf, labelOf, type Labels, type LabelSelector } from '#schema/labels.ts'
 import { kubeErrors } from './kube-errors.ts'
 
 type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
@@ -13,18 +14,6 @@ export interface Requirement {
 /** All requirements must hold; none means everything. */
 export type Selector = readonly Requirement[]
 
-/** The object form, as specs carry it. */
-export interface LabelSelector {
-  readonly matchLabels?: { readonly [key: string]: string }
-  readonly matchExpressions?: readonly {
-    readonly key: string
-    readonly operator: string
-    readonly values?: readonly string[]
-  }[]
-}
-
-type Labels = { readonly [key: string]: string } | undefined
-
 const OPERATORS: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist']
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
@@ -35,12 +24,12 @@ export function matchesSelector(selector: Selector, labels: Labels): boolean {
 }
 
 function holds({ key, operator, values }: Requirement, labels: Labels): boolean {
-  const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+  const value = labelOf(labels, key)
   switch (operator) {
     case 'In':
-      return value !== undefined && values.includes(value)
+      return isOneOf(value, values)
     case 'NotIn':
-      return value === undefined || !values.includes(value)
+      return !isOneOf(value, values)
     case 'Exists':
       return value !== undefined
     case 'DoesNotExist':

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable, Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { MEDIA, type Descriptor } from './descriptor.ts'
 import type { ImageStore } from './image-store.ts'
+import { measured } from './measured.ts'
 import type { TarEntry } from './tar-entry.ts'
 import { tarPieces } from './tar-writer.ts'
 import { piecesOf } from './pieces.ts'
@@ -25,19 +26,13 @@ const PIECE_BYTES = 1024 * 1024
 /** `scratch` is an existing folder for one file at a time. */
 export async function writeLayer(store: ImageStore, scratch: string, entries: readonly TarEntry[]): Promise<Layer> {
   const path = join(scratch, 'layer.tar.gz')
-  const [whole, packed] = [createHash('sha256'), createHash('sha256')]
-  let size = 0
-  const measured = new Transform({
-    transform(chunk: Buffer, _, done) {
-      size += chunk.length
-      packed.update(chunk)
-      done(null, chunk)
-    },
-  })
+  const whole = createHash('sha256')
+  const packed = measured()
   try {
     const archive = Readable.from(hashed(piecesOf(tarPieces(entries), PIECE_BYTES), whole))
-    await pipeline(archive, createGzip({ level: LEVEL }), measured, createWriteStream(path))
-    const descriptor = { mediaType: MEDIA.layer, digest: `sha256:${packed.digest('hex')}`, size }
+    await pipeline(archive, createGzip({ level: LEVEL }), packed.stream, createWriteStream(path))
+    const { bytes: size, sha256 } = packed.total()
+    const descriptor = { mediaType: MEDIA.layer, digest: `sha256:${sha256}`, size }
     if (!(await store.hasBlob(descriptor)))
       await store.putBlob({ descriptor, from: (start) => createReadStream(path, { start }) as AsyncIterable<Buffer> })
     return { descriptor, diffId: `sha256:${whole.digest('hex')}` }

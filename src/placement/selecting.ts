@@ -1,6 +1,7 @@
 // Selectors from objects of other clients: a server does not check every key of theirs, and an unreadable one must not stop the others.
 import { messageOf } from '#lib/errors.ts'
-import { type LabelSelector, type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import type { LabelSelector } from '#schema/labels.ts'
 
 export type ReadSelector =
   | { readonly kind: 'Selector'; readonly selector: Selector }

@@ -1,7 +1,7 @@
 // Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets are deleted. Pure.
 import type { Machine, MachineInput } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
-import type { LabelSelector } from '#kube/selector.ts'
+import type { LabelSelector } from '#schema/labels.ts'
 import { selects } from './selecting.ts'
 
 /** What a machine, or the template that it would be made from, says about its host. */

@@ -8,21 +8,17 @@ export const verdictOf = (b: boolean): Verdict => (b ? 'true' : 'false')
 export const negate = (v: Verdict): Verdict => (v === 'unknown' ? v : verdictOf(v === 'false'))
 
 /** False as soon as one is false; of nothing: true. */
-export function conjunction(verdicts: Iterable<Verdict>): Verdict {
-  let all: Verdict = 'true'
-  for (const v of verdicts) {
-    if (v === 'false') return v
-    if (v === 'unknown') all = v
-  }
-  return all
-}
+export const conjunction = (verdicts: Iterable<Verdict>): Verdict => decided(verdicts, 'false', 'true')
 
 /** True as soon as one is true; of nothing: false. */
-export function disjunction(verdicts: Iterable<Verdict>): Verdict {
-  let any: Verdict = 'false'
+export const disjunction = (verdicts: Iterable<Verdict>): Verdict => decided(verdicts, 'true', 'false')
+
+/** One decisive verdict decides alone; without it, one unknown leaves the whole unknown. */
+function decided(verdicts: Iterable<Verdict>, decisive: Verdict, otherwise: Verdict): Verdict {
+  let whole = otherwise
   for (const v of verdicts) {
-    if (v === 'true') return v
-    if (v === 'unknown') any = v
+    if (v === decisive) return v
+    if (v === 'unknown') whole = v
   }
-  return any
+  return whole
 }

@@ -14,6 +14,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { MetricsText } from './http.ts'
+import { Looking } from './looking.ts'
 import type { Part } from './manager.ts'
 import { type Access, MetricsAccess, type Scraper } from './metrics-access.ts'
 import { runtimeErrors } from './runtime-errors.ts'
@@ -63,16 +64,16 @@ export class MetricsServer implements Part {
   readonly #options: MetricsServerOptions
   readonly #access: MetricsAccess
   readonly #known: KnownSince
-  readonly #end = new AbortController()
+  readonly #looking: Looking
   readonly #trouble: RepeatedLine
   #server: Server | undefined
   #pair: Pair | undefined
-  #following: Promise<void> = Promise.resolve()
 
   constructor(options: MetricsServerOptions) {
     this.#options = options
     this.#access = new MetricsAccess(options)
     this.#known = new KnownSince(options.clock)
+    this.#looking = new Looking(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
@@ -84,28 +85,21 @@ export class MetricsServer implements Part {
   /** Metrics are worth less than the role: what keeps them from being served is logged and retried. An address that is taken is not. */
   async start(): Promise<void> {
     await this.look()
-    this.#following = this.#follow()
+    const { log } = this.#options
+    this.#looking.start(
+      () => (this.#pair === undefined ? RETRY_MS : KEYS_MS),
+      () => this.look().catch((e: unknown) => log.error('cannot serve metrics', { error: messageOf(e) })),
+    )
   }
 
   async stop(): Promise<void> {
-    this.#end.abort()
-    await this.#following
+    await this.#looking.stop()
     const server = this.#server
     if (server === undefined) return
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
     })
-  }
-
-  async #follow(): Promise<void> {
-    const { clock, log } = this.#options
-    const { signal } = this.#end
-    while (!signal.aborted) {
-      await clock.sleep(this.#pair === undefined ? RETRY_MS : KEYS_MS, signal).catch(() => undefined)
-      if (!signal.aborted)
-        await this.look().catch((e: unknown) => log.error('cannot serve metrics', { error: messageOf(e) }))
-    }
   }
 
   /** Serves with the keys of now. */

@@ -241,6 +241,22 @@ const status = f.status('The observed state of the machine.', {
   ),
 })
 
+/** Written by the machine controller; the agent writes the others. */
+export const CONTROLLED_CONDITIONS = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'AgentReachable',
+  'NodeReady',
+  'ComponentsConsistent',
+  'InfrastructureReady',
+  'Joined',
+  'CertificateExpiring',
+  'Cordoned',
+  'Drained',
+  'Paused',
+] as const
+
 export const machine = defineKind('Machine', 'km', {
   doc: 'One node: its desired state and its observed state.',
   spec,
@@ -256,23 +272,7 @@ export const machine = defineKind('Machine', 'km', {
     wide(text('Class', '.spec.class')),
     wide(text('Agent', '.status.agent.version')),
   ],
-  conditions: [
-    'Ready',
-    'Reconciling',
-    'Stalled',
-    'AgentReachable',
-    'NodeReady',
-    'ComponentsConsistent',
-    'InfrastructureReady',
-    'Joined',
-    'CertificateExpiring',
-    'Cordoned',
-    'Drained',
-    'Paused',
-    'Frozen',
-    'TrustRefused',
-    'TokenExpiring',
-  ],
+  conditions: [...CONTROLLED_CONDITIONS, 'Frozen', 'TrustRefused', 'TokenExpiring'],
   example: {
     metadata: { name: 'prod-1-worker-0007', labels: { 'kubenode.io/pool': 'workers' } },
     spec: {

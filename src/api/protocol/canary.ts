@@ -1,6 +1,6 @@
 // A canary: it marks machines, watches them, and waits for the commit that promotes the version. Its marks go with every end.
 import { PHASES } from '../phases.ts'
-import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const canaryTable = defineTable({
   name: 'canary',
@@ -37,9 +37,8 @@ export const canaryTable = defineTable({
   ],
 })
 
-export type CanaryPhase = keyof typeof canaryTable.states
-export type CanaryEvent = (typeof canaryTable.rows)[number]['event']
-export type CanaryFacts = Facts<keyof typeof canaryTable.preconditions>
+export type CanaryPhase = StateOf<typeof canaryTable>
+export type CanaryEvent = EventOf<typeof canaryTable>
+export type CanaryFacts = FactsOf<typeof canaryTable>
 
-export const nextCanaryPhase = (state: CanaryPhase, event: CanaryEvent, facts: CanaryFacts) =>
-  nextState(canaryTable, { state, event, facts, by: 'kubenode-canary' })
+export const nextCanaryPhase = nextIn(canaryTable)

@@ -2,7 +2,7 @@
 // written down before it is done, so that a crash never does it a second time unseen.
 import { PHASES } from '../phases.ts'
 import type { FieldManager } from './managers.ts'
-import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+import { defineTable, nextIn, nextState, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const jobTable = defineTable({
   name: 'job',
@@ -32,12 +32,11 @@ export const jobTable = defineTable({
   ],
 })
 
-export type JobPhase = keyof typeof jobTable.states
-export type JobEvent = (typeof jobTable.rows)[number]['event']
-export type JobFacts = Facts<keyof typeof jobTable.preconditions>
+export type JobPhase = StateOf<typeof jobTable>
+export type JobEvent = EventOf<typeof jobTable>
+export type JobFacts = FactsOf<typeof jobTable>
 
-export const nextJobPhase = (state: JobPhase, event: JobEvent, facts: JobFacts) =>
-  nextState(jobTable, { state, event, facts, by: 'kubenode-remedyjob' })
+export const nextJobPhase = nextIn(jobTable)
 
 /** The rows of every step, with the agent as the writer; `nextStepState` knows the writer of the others. */
 export const stepTable = defineTable({
@@ -69,9 +68,9 @@ export const stepTable = defineTable({
   ],
 })
 
-export type StepState = keyof typeof stepTable.states
-type StepEvent = (typeof stepTable.rows)[number]['event']
-export type StepFacts = Facts<keyof typeof stepTable.preconditions>
+export type StepState = StateOf<typeof stepTable>
+type StepEvent = EventOf<typeof stepTable>
+export type StepFacts = FactsOf<typeof stepTable>
 
 export type StepExecutor = 'Agent' | 'Controller' | 'Provider'
 

@@ -1,7 +1,7 @@
 // The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are separate because a permission may end (a
 // lease expires) while its target is still unavailable, and budgets must continue to count it.
 import { PHASES } from '../phases.ts'
-import { defineTable, nextState, type Facts } from './table.ts'
+import { defineTable, nextIn, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const permitTable = defineTable({
   name: 'permit',
@@ -28,12 +28,9 @@ export const permitTable = defineTable({
   ],
 })
 
-export type PermitPhase = keyof typeof permitTable.states
-export type PermitEvent = (typeof permitTable.rows)[number]['event']
-export type PermitFacts = Facts<keyof typeof permitTable.preconditions>
+export type PermitPhase = StateOf<typeof permitTable>
 
-export const nextPermitPhase = (state: PermitPhase, event: PermitEvent, facts: PermitFacts) =>
-  nextState(permitTable, { state, event, facts, by: 'kubenode-defender' })
+export const nextPermitPhase = nextIn(permitTable)
 
 export const slotTable = defineTable({
   name: 'slot',
@@ -64,12 +61,11 @@ export const slotTable = defineTable({
   ],
 })
 
-export type SlotState = keyof typeof slotTable.states
-export type SlotEvent = (typeof slotTable.rows)[number]['event']
-export type SlotFacts = Facts<keyof typeof slotTable.preconditions>
+export type SlotState = StateOf<typeof slotTable>
+export type SlotEvent = EventOf<typeof slotTable>
+export type SlotFacts = FactsOf<typeof slotTable>
 
-export const nextSlotState = (state: SlotState, event: SlotEvent, facts: SlotFacts) =>
-  nextState(slotTable, { state, event, facts, by: 'kubenode-defender' })
+export const nextSlotState = nextIn(slotTable)
 
 /** Budgets count a target as long as its slot is one of these. */
 export const countsInBudgets = (state: SlotState): boolean => state === 'Held' || state === 'Orphaned'

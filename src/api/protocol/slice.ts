@@ -1,7 +1,7 @@
 // A number: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
 // belong to the step, so a slice leaves Inspecting only together with the others.
 import { PHASES } from '../phases.ts'
-import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const sliceTable = defineTable({
   name: 'slice',
@@ -59,9 +59,8 @@ export const sliceTable = defineTable({
   ],
 })
 
-export type SlicePhase = keyof typeof sliceTable.states
-export type SliceEvent = (typeof sliceTable.rows)[number]['event']
-export type SliceFacts = Facts<keyof typeof sliceTable.preconditions>
+export type SlicePhase = StateOf<typeof sliceTable>
+export type SliceEvent = EventOf<typeof sliceTable>
+export type SliceFacts = FactsOf<typeof sliceTable>
 
-export const nextSlicePhase = (state: SlicePhase, event: SliceEvent, facts: SliceFacts) =>
-  nextState(sliceTable, { state, event, facts, by: 'kubenode-componentset' })
+export const nextSlicePhase = nextIn(sliceTable)

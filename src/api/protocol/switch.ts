@@ -1,7 +1,7 @@
 // The two-phase switch of one component on one machine: the agent stages by itself and switches only when told, under a permit that
 // it reads right before. The order is the machine controller's, the state is the agent's.
 import { PHASES } from '../phases.ts'
-import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const switchTable = defineTable({
   name: 'switch',
@@ -58,12 +58,11 @@ export const switchTable = defineTable({
   ],
 })
 
-export type ComponentState = keyof typeof switchTable.states
-export type SwitchEvent = (typeof switchTable.rows)[number]['event']
-export type SwitchFacts = Facts<keyof typeof switchTable.preconditions>
+export type ComponentState = StateOf<typeof switchTable>
+export type SwitchEvent = EventOf<typeof switchTable>
+export type SwitchFacts = FactsOf<typeof switchTable>
 
-export const nextComponentState = (state: ComponentState, event: SwitchEvent, facts: SwitchFacts) =>
-  nextState(switchTable, { state, event, facts, by: 'kubenode-agent' })
+export const nextComponentState = nextIn(switchTable)
 
 /** In these states the component is between two versions. */
 export const isSwitching = (state: ComponentState): boolean => state === 'Switching' || state === 'Probing'
@@ -91,9 +90,7 @@ export const orderTable = defineTable({
   ],
 })
 
-export type OrderState = keyof typeof orderTable.states
-export type OrderEvent = (typeof orderTable.rows)[number]['event']
-export type OrderFacts = Facts<keyof typeof orderTable.preconditions>
+export type OrderState = StateOf<typeof orderTable>
+export type OrderFacts = FactsOf<typeof orderTable>
 
-export const nextOrderState = (state: OrderState, event: OrderEvent, facts: OrderFacts) =>
-  nextState(orderTable, { state, event, facts, by: 'kubenode-machine' })
+export const nextOrderState = nextIn(orderTable)

@@ -26,7 +26,12 @@ export interface Table<State extends string, Event extends string, Pre extends s
 }
 
 /** What was read before the step; an absent or undefined entry is unknown. */
-export type Facts<Pre extends string> = { readonly [P in Pre]?: boolean | undefined }
+type Facts<Pre extends string> = { readonly [P in Pre]?: boolean | undefined }
+
+type AnyTable = Table<string, string, string>
+export type StateOf<T extends AnyTable> = keyof T['states'] & string
+export type EventOf<T extends AnyTable> = T['rows'][number]['event']
+export type FactsOf<T extends AnyTable> = Facts<keyof T['preconditions'] & string>
 
 type Refusal<State extends string, Event extends string, Pre extends string> =
   | { readonly reason: 'NoSuchStep'; readonly state: State; readonly event: Event }
@@ -60,6 +65,12 @@ export function nextState<State extends string, Event extends string, Pre extend
   const reason = facts[missing] === false ? 'False' : 'Unknown'
   return { ok: false, refusal: { reason, predicate: missing, says: table.preconditions[missing] } }
 }
+
+/** The next state when the writer of the table acts. */
+export const nextIn =
+  <State extends string, Event extends string, Pre extends string>(table: Table<State, Event, Pre>) =>
+  (state: State, event: Event, facts: Facts<Pre>): Step<State, Event, Pre> =>
+    nextState(table, { state, event, facts, by: table.writer })
 
 /** Several rows at once: the same event and preconditions from many states. */
 export const rowsFrom = <const State extends string, const Event extends string, const Pre extends string>(

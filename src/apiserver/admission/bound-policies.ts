@@ -1,5 +1,7 @@
 // Policies in CEL with their bindings: which of them apply to a request, and with which parameters.
 import type { KubeObject } from '#schema/object.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
+import { AdmissionEvaluation, type AdmissionScope } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
@@ -7,6 +9,8 @@ import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'
 import { fields, word } from './compiled-policy.ts'
 import { ADMISSION_GROUP, matchesResources, type MatchOptions } from './match-resources.ts'
+import { authorizerFor } from './may-they.ts'
+import { requestFacts } from './request-facts.ts'
 
 interface Policy {
   readonly name: string
@@ -21,6 +25,7 @@ export interface Bound<P> {
 export interface BoundParts<P> {
   readonly store: Store
   readonly registry: Registry
+  readonly authorizer: Authorizer
   readonly compiled: { readonly of: (policy: KubeObject) => P }
 }
 
@@ -31,14 +36,16 @@ const NONE_FOUND = 'no params found for policy binding with `Deny` parameterNotF
 export class BoundPolicies<P extends Policy> {
   readonly #store: Store
   readonly #registry: Registry
+  readonly #authorizer: Authorizer
   readonly #policies: string
   readonly #bindings: string
   readonly #compile: (policy: KubeObject) => P
   #bound: readonly Bound<P>[] | undefined
 
-  constructor(kind: 'mutating' | 'validating', { store, registry, compiled }: BoundParts<P>) {
+  constructor(kind: 'mutating' | 'validating', { store, registry, authorizer, compiled }: BoundParts<P>) {
     this.#store = store
     this.#registry = registry
+    this.#authorizer = authorizer
     this.#policies = `${ADMISSION_GROUP}/${kind}admissionpolicies`
     this.#bindings = `${ADMISSION_GROUP}/${kind}admissionpolicybindings`
     this.#compile = compiled.of
@@ -90,7 +97,19 @@ export class BoundPolicies<P extends Policy> {
       )
   }
 
-  namespaceOf({ namespace, served }: AdmissionRequest): KubeObject | null {
+  /** What the expressions of a policy see of a request. */
+  evaluation(scope: AdmissionScope, request: AdmissionRequest, params: KubeObject | null): AdmissionEvaluation {
+    return new AdmissionEvaluation(scope, {
+      object: request.object ?? null,
+      oldObject: request.old ?? null,
+      request: requestFacts(request),
+      namespaceObject: this.#namespaceOf(request),
+      params,
+      authorizer: authorizerFor(this.#authorizer, request),
+    })
+  }
+
+  #namespaceOf({ namespace, served }: AdmissionRequest): KubeObject | null {
     if (namespace === '' || served.resource === '/namespaces') return null
     return this.#store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value ?? null
   }

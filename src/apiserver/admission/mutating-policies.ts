@@ -1,7 +1,7 @@
 // MutatingAdmissionPolicies with their bindings, evaluated on every write before webhooks: each sees the changes of its predecessors.
 import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
-import { AdmissionEvaluation, matchConditions, type AdmissionScope } from '../machinery.ts'
+import { matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
@@ -12,9 +12,7 @@ import type { CompiledMutations } from './compiled-mutations.ts'
 import type { CompiledOnce } from './compiled-policies.ts'
 import { inVersion, requestIn } from './in-version.ts'
 import { isFreeOfPolicies } from './match-resources.ts'
-import { authorizerFor } from './may-they.ts'
 import { mutatedBy } from './mutation-patch.ts'
-import { requestFacts } from './request-facts.ts'
 
 type Bound = BoundPolicy<CompiledMutations>
 
@@ -51,11 +49,9 @@ interface FirstRound {
 }
 
 export class MutatingPolicyAdmission implements AdmissionLink {
-  readonly #authorizer: Authorizer
   readonly #policies: BoundPolicies<CompiledMutations>
 
   constructor(parts: MutatingPolicyParts) {
-    this.#authorizer = parts.authorizer
     this.#policies = new BoundPolicies('mutating', parts)
   }
 
@@ -117,28 +113,17 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   #mutated({ bound, params }: Invocation, request: Sent, faults: Fault[]): KubeObject {
     const { policy } = bound
     const fault = (message: string) => void faults.push({ bound, reason: 'Invalid', message })
-    const matched = matchConditions(policy.conditions, this.#evaluation(policy.scope, request, params))
+    const matched = matchConditions(policy.conditions, this.#policies.evaluation(policy.scope, request, params))
     if ('error' in matched) fault(matched.error)
     if (!('matches' in matched) || !matched.matches) return request.object
     let { object } = request
     for (const mutation of policy.mutations) {
-      const result = this.#evaluation(policy.scope, { ...request, object }, params).run(mutation.program)
+      const result = this.#policies.evaluation(policy.scope, { ...request, object }, params).run(mutation.program)
       const made = result.ok ? mutatedBy(mutation, result.value, { served: request.served, object }) : result
       if (made.ok) object = made.object
       else fault(made.error)
     }
     return object
-  }
-
-  #evaluation(scope: AdmissionScope, request: AdmissionRequest, params: KubeObject | null): AdmissionEvaluation {
-    return new AdmissionEvaluation(scope, {
-      object: request.object ?? null,
-      oldObject: request.old ?? null,
-      request: requestFacts(request),
-      namespaceObject: this.#policies.namespaceOf(request),
-      params,
-      authorizer: authorizerFor(this.#authorizer, request),
-    })
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Logger } from '#lib/log.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
-import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
+import { type AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
@@ -13,8 +13,6 @@ import type { CompiledOnce } from './compiled-policies.ts'
 import { fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
 import { requestIn } from './in-version.ts'
 import { isFreeOfPolicies } from './match-resources.ts'
-import { authorizerFor } from './may-they.ts'
-import { requestFacts } from './request-facts.ts'
 
 const AUDITED_FAILURE = 'validation.policy.admission.k8s.io/validation_failure'
 /** Truncated as on a real server. */
@@ -32,12 +30,10 @@ export interface PolicyParts {
 }
 
 export class PolicyAdmission implements AdmissionLink {
-  readonly #authorizer: Authorizer
   readonly #log: Logger
   readonly #policies: BoundPolicies<CompiledPolicy>
 
   constructor(parts: PolicyParts) {
-    this.#authorizer = parts.authorizer
     this.#log = parts.log
     this.#policies = new BoundPolicies('validating', parts)
   }
@@ -63,14 +59,7 @@ export class PolicyAdmission implements AdmissionLink {
 
   #evaluate(bound: Bound, request: AdmissionRequest, params: KubeObject | null): void {
     const { policy } = bound
-    const evaluation = new AdmissionEvaluation(policy.scope, {
-      object: request.object ?? null,
-      oldObject: request.old ?? null,
-      request: requestFacts(request),
-      namespaceObject: this.#policies.namespaceOf(request),
-      params,
-      authorizer: authorizerFor(this.#authorizer, request),
-    })
+    const evaluation = this.#policies.evaluation(policy.scope, request, params)
     const matched = matchConditions(policy.conditions, evaluation)
     if ('error' in matched)
       return policy.ignoresFailure

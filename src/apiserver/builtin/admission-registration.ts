@@ -125,7 +125,6 @@ const webhookKind = (
   more: Record<string, BuiltinSchema>,
 ): BuiltinKind => ({
   type: kind(name, plural),
-  singular: name.toLowerCase(),
   categories: ['api-extensions'],
   generation: true,
   schema: {
@@ -271,48 +270,40 @@ export const bindingColumns: readonly Column[] = [
 
 const validatingAdmissionPolicy: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
-  singular: 'validatingadmissionpolicy',
   subresources: ['status'],
   categories: ['api-extensions'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('ValidatingAdmissionPolicySpec', {
-          paramKind,
-          matchConstraints: matchResources,
-          validations: s.listOf(
-            s.struct('Validation', {
-              expression: s.always(s.str),
-              message: s.str,
-              reason: s.pointer(s.str),
-              messageExpression: s.str,
-            }),
-          ),
-          failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
-          auditAnnotations: s.listOf(
-            s.struct('AuditAnnotation', { key: s.always(s.str), valueExpression: s.always(s.str) }),
-          ),
-          matchConditions: s.mapList(['name'], matchCondition),
-          variables,
+  schema: s.specAndStatus(
+    s.struct('ValidatingAdmissionPolicySpec', {
+      paramKind,
+      matchConstraints: matchResources,
+      validations: s.listOf(
+        s.struct('Validation', {
+          expression: s.always(s.str),
+          message: s.str,
+          reason: s.pointer(s.str),
+          messageExpression: s.str,
         }),
       ),
-      status: s.always(
-        s.struct('ValidatingAdmissionPolicyStatus', {
-          observedGeneration: s.int64,
-          typeChecking: s.pointer(
-            s.struct('TypeChecking', {
-              expressionWarnings: s.listOf(
-                s.struct('ExpressionWarning', { fieldRef: s.always(s.str), warning: s.always(s.str) }),
-              ),
-            }),
+      failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
+      auditAnnotations: s.listOf(
+        s.struct('AuditAnnotation', { key: s.always(s.str), valueExpression: s.always(s.str) }),
+      ),
+      matchConditions: s.mapList(['name'], matchCondition),
+      variables,
+    }),
+    s.struct('ValidatingAdmissionPolicyStatus', {
+      observedGeneration: s.int64,
+      typeChecking: s.pointer(
+        s.struct('TypeChecking', {
+          expressionWarnings: s.listOf(
+            s.struct('ExpressionWarning', { fieldRef: s.always(s.str), warning: s.always(s.str) }),
           ),
-          conditions: s.conditions,
         }),
       ),
-    },
-  },
+      conditions: s.conditions,
+    }),
+  ),
   columns: [
     nameColumn,
     { name: 'Validations', type: 'integer', cell: (o) => listAt(specOf(o), 'validations').length },
@@ -327,22 +318,16 @@ const ACTIONS = ['Audit', 'Deny', 'Warn']
 
 const validatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
-  singular: 'validatingadmissionpolicybinding',
   categories: ['api-extensions'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('ValidatingAdmissionPolicyBindingSpec', {
-          policyName: s.str,
-          paramRef,
-          matchResources,
-          validationActions: s.listOf(s.str, { 'x-kubernetes-list-type': 'set' }),
-        }),
-      ),
-    },
-  },
+  schema: s.specOnly(
+    s.struct('ValidatingAdmissionPolicyBindingSpec', {
+      policyName: s.str,
+      paramRef,
+      matchResources,
+      validationActions: s.listOf(s.str, { 'x-kubernetes-list-type': 'set' }),
+    }),
+  ),
   columns: bindingColumns,
   validate: (o) => {
     const spec = specOf(o)

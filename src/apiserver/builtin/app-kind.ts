@@ -10,11 +10,10 @@ const scale = {
   labelSelectorPath: '.spec.selector',
 } as const
 
-type AppKind = Pick<BuiltinKind, 'type' | 'singular' | 'shortNames' | 'categories' | 'subresources' | 'generation'>
+type AppKind = Pick<BuiltinKind, 'type' | 'shortNames' | 'categories' | 'subresources' | 'generation'>
 
 export const appKind = (kind: string, plural: string, shortName: string): AppKind => ({
   type: { group: 'apps', version: 'v1', kind, plural, namespaced: true },
-  singular: kind.toLowerCase(),
   shortNames: [shortName],
   categories: ['all'],
   subresources: ['status'],

@@ -193,11 +193,10 @@ const finished = (o: KubeObject): string => {
 
 const job: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
-  singular: 'job',
   categories: ['all'],
   subresources: ['status'],
   generation: true,
-  schema: { type: 'object', properties: { spec: s.always(jobSpec), status: s.always(jobStatus) } },
+  schema: s.specAndStatus(jobSpec, jobStatus),
   selectableFields: { 'status.successful': (o) => String(number(statusOf(o)['succeeded'])) },
   columns: [
     nameColumn,
@@ -254,35 +253,27 @@ function isTimeZone(name: string): boolean {
 
 const cronJob: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'CronJob', plural: 'cronjobs', namespaced: true },
-  singular: 'cronjob',
   shortNames: ['cj'],
   categories: ['all'],
   subresources: ['status'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('CronJobSpec', {
-          schedule: s.always(s.str),
-          timeZone: s.pointer(s.str),
-          startingDeadlineSeconds: s.pointer(s.int64),
-          concurrencyPolicy: s.withDefault(s.str, 'Allow'),
-          suspend: s.withDefault(s.pointer(s.bool), false),
-          jobTemplate: s.always(s.struct('JobTemplateSpec', { metadata: s.always(templateMeta), spec: jobSpec })),
-          successfulJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 3),
-          failedJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 1),
-        }),
-      ),
-      status: s.always(
-        s.struct('CronJobStatus', {
-          active: s.listOf(s.objectReference()),
-          lastScheduleTime: s.time,
-          lastSuccessfulTime: s.time,
-        }),
-      ),
-    },
-  },
+  schema: s.specAndStatus(
+    s.struct('CronJobSpec', {
+      schedule: s.always(s.str),
+      timeZone: s.pointer(s.str),
+      startingDeadlineSeconds: s.pointer(s.int64),
+      concurrencyPolicy: s.withDefault(s.str, 'Allow'),
+      suspend: s.withDefault(s.pointer(s.bool), false),
+      jobTemplate: s.always(s.struct('JobTemplateSpec', { metadata: s.always(templateMeta), spec: jobSpec })),
+      successfulJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 3),
+      failedJobsHistoryLimit: s.withDefault(s.pointer(s.int32), 1),
+    }),
+    s.struct('CronJobStatus', {
+      active: s.listOf(s.objectReference()),
+      lastScheduleTime: s.time,
+      lastSuccessfulTime: s.time,
+    }),
+  ),
   columns: [
     nameColumn,
     { name: 'Schedule', type: 'string', cell: (o) => text(specOf(o)['schedule']) },

@@ -139,7 +139,6 @@ export const certificateSigningRequest: BuiltinKind = {
     plural: 'certificatesigningrequests',
     namespaced: false,
   },
-  singular: 'certificatesigningrequest',
   shortNames: ['csr'],
   subresources: ['approval', 'status'],
   nameRule: 'pathSegment',

@@ -42,7 +42,6 @@ const size = (values: Readonly<Record<string, unknown>>): number =>
 
 const configMap: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
-  singular: 'configmap',
   shortNames: ['cm'],
   schema: s.struct('ConfigMap', { data: s.mapOf(s.str), binaryData: s.mapOf(s.bytes), immutable: s.pointer(s.bool) }),
   columns: [
@@ -118,7 +117,6 @@ function withStringData(o: Draft): Draft {
 
 const secret: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
-  singular: 'secret',
   schema: s.struct('Secret', {
     data: s.mapOf(s.bytes),
     stringData: s.mapOf(s.str),

@@ -8,7 +8,6 @@ import { ageColumn, nameColumn } from './workload.ts'
 
 export const controllerRevision: BuiltinKind = {
   type: { group: 'apps', version: 'v1', kind: 'ControllerRevision', plural: 'controllerrevisions', namespaced: true },
-  singular: 'controllerrevision',
   schema: { type: 'object', properties: { data: anything, revision: always(int64) } },
   columns: [
     nameColumn,

@@ -8,45 +8,38 @@ import { ageColumn, appCondition, nameColumn, requiredSelector, workloadProblems
 
 export const daemonSet: BuiltinKind = {
   ...appKind('DaemonSet', 'daemonsets', 'ds'),
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('DaemonSetSpec', {
-          selector: requiredSelector,
-          template: s.always(podTemplate),
-          updateStrategy: s.always(
-            s.struct(
-              'DaemonSetUpdateStrategy',
-              {
-                type: s.withDefault(s.str, 'RollingUpdate'),
-                rollingUpdate: s.pointer(
-                  s.struct('RollingUpdateDaemonSet', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
-                ),
-              },
-              { default: {} },
+  schema: s.specAndStatus(
+    s.struct('DaemonSetSpec', {
+      selector: requiredSelector,
+      template: s.always(podTemplate),
+      updateStrategy: s.always(
+        s.struct(
+          'DaemonSetUpdateStrategy',
+          {
+            type: s.withDefault(s.str, 'RollingUpdate'),
+            rollingUpdate: s.pointer(
+              s.struct('RollingUpdateDaemonSet', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
             ),
-          ),
-          minReadySeconds: s.int32,
-          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
-        }),
+          },
+          { default: {} },
+        ),
       ),
-      status: s.always(
-        s.struct('DaemonSetStatus', {
-          currentNumberScheduled: s.always(s.int32),
-          numberMisscheduled: s.always(s.int32),
-          desiredNumberScheduled: s.always(s.int32),
-          numberReady: s.always(s.int32),
-          observedGeneration: s.int64,
-          updatedNumberScheduled: s.int32,
-          numberAvailable: s.int32,
-          numberUnavailable: s.int32,
-          collisionCount: s.pointer(s.int32),
-          conditions: appCondition('DaemonSetCondition'),
-        }),
-      ),
-    },
-  },
+      minReadySeconds: s.int32,
+      revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
+    }),
+    s.struct('DaemonSetStatus', {
+      currentNumberScheduled: s.always(s.int32),
+      numberMisscheduled: s.always(s.int32),
+      desiredNumberScheduled: s.always(s.int32),
+      numberReady: s.always(s.int32),
+      observedGeneration: s.int64,
+      updatedNumberScheduled: s.int32,
+      numberAvailable: s.int32,
+      numberUnavailable: s.int32,
+      collisionCount: s.pointer(s.int32),
+      conditions: appCondition('DaemonSetCondition'),
+    }),
+  ),
   columns: [
     nameColumn,
     numeric('Desired', 'status', 'desiredNumberScheduled'),

@@ -13,47 +13,40 @@ const QUARTER = '25%'
 
 export const deployment: BuiltinKind = {
   ...scaledAppKind('Deployment', 'deployments', 'deploy'),
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('DeploymentSpec', {
-          replicas: s.withDefault(s.pointer(s.int32), 1),
-          selector: requiredSelector,
-          template: s.always(podTemplate),
-          strategy: s.always(
-            s.struct(
-              'DeploymentStrategy',
-              {
-                type: s.withDefault(s.str, 'RollingUpdate'),
-                rollingUpdate: s.pointer(
-                  s.struct('RollingUpdateDeployment', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
-                ),
-              },
-              { default: {}, 'x-kubernetes-patch-strategy': 'retainKeys' },
+  schema: s.specAndStatus(
+    s.struct('DeploymentSpec', {
+      replicas: s.withDefault(s.pointer(s.int32), 1),
+      selector: requiredSelector,
+      template: s.always(podTemplate),
+      strategy: s.always(
+        s.struct(
+          'DeploymentStrategy',
+          {
+            type: s.withDefault(s.str, 'RollingUpdate'),
+            rollingUpdate: s.pointer(
+              s.struct('RollingUpdateDeployment', { maxUnavailable: s.intOrString, maxSurge: s.intOrString }),
             ),
-          ),
-          minReadySeconds: s.int32,
-          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
-          paused: s.bool,
-          progressDeadlineSeconds: s.withDefault(s.pointer(s.int32), 600),
-        }),
+          },
+          { default: {}, 'x-kubernetes-patch-strategy': 'retainKeys' },
+        ),
       ),
-      status: s.always(
-        s.struct('DeploymentStatus', {
-          observedGeneration: s.int64,
-          replicas: s.int32,
-          updatedReplicas: s.int32,
-          readyReplicas: s.int32,
-          availableReplicas: s.int32,
-          unavailableReplicas: s.int32,
-          terminatingReplicas: s.pointer(s.int32),
-          conditions: appCondition('DeploymentCondition', true),
-          collisionCount: s.pointer(s.int32),
-        }),
-      ),
-    },
-  },
+      minReadySeconds: s.int32,
+      revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
+      paused: s.bool,
+      progressDeadlineSeconds: s.withDefault(s.pointer(s.int32), 600),
+    }),
+    s.struct('DeploymentStatus', {
+      observedGeneration: s.int64,
+      replicas: s.int32,
+      updatedReplicas: s.int32,
+      readyReplicas: s.int32,
+      availableReplicas: s.int32,
+      unavailableReplicas: s.int32,
+      terminatingReplicas: s.pointer(s.int32),
+      conditions: appCondition('DeploymentCondition', true),
+      collisionCount: s.pointer(s.int32),
+    }),
+  ),
   columns: [
     nameColumn,
     readyColumn,

@@ -15,7 +15,6 @@ const endpointAddress = s.struct(
 
 export const endpoints: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Endpoints', plural: 'endpoints', namespaced: true },
-  singular: 'endpoints',
   shortNames: ['ep'],
   createOnUpdate: true,
   schema: {
@@ -64,7 +63,6 @@ export const endpoints: BuiltinKind = {
 
 export const endpointSlice: BuiltinKind = {
   type: { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true },
-  singular: 'endpointslice',
   generation: true,
   schema: {
     type: 'object',

@@ -176,7 +176,6 @@ const involvedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resou
 
 const coreEvent: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
-  singular: 'event',
   shortNames: ['ev'],
   createOnUpdate: true,
   schema: s.struct('Event', {
@@ -213,7 +212,6 @@ const coreEvent: BuiltinKind = {
 
 const newEvent: BuiltinKind = {
   type: { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
-  singular: 'event',
   shortNames: ['ev'],
   createOnUpdate: true,
   schema: s.struct('Event', {

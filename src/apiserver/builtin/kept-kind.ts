@@ -4,7 +4,7 @@ import { ageColumn, nameColumn } from './core-columns.ts'
 import type { BuiltinKind, Column } from './kind.ts'
 import { struct, type Fields } from './shape.ts'
 
-export interface KeptKind extends Omit<BuiltinKind, 'type' | 'schema' | 'singular' | 'columns'> {
+export interface KeptKind extends Omit<BuiltinKind, 'type' | 'schema' | 'columns'> {
   readonly type: ResourceType
   readonly properties: Fields
   /** Between the name and the age. */
@@ -18,7 +18,6 @@ export interface KeptKind extends Omit<BuiltinKind, 'type' | 'schema' | 'singula
 export function keptKind({ properties, shows = [], wide = [], ageless, ...kind }: KeptKind): BuiltinKind {
   const hasStatus = properties['status'] !== undefined
   return {
-    singular: kind.type.kind.toLowerCase(),
     schema: struct(kind.type.kind, properties),
     columns: [nameColumn, ...shows, ...(ageless === true ? [] : [ageColumn]), ...wide],
     ...(hasStatus ? { subresources: ['status'], prepareForCreate: (o) => ({ ...o, status: {} }) } : {}),

@@ -89,7 +89,6 @@ interface StoredAs {
 
 export interface BuiltinKind {
   readonly type: ResourceType
-  readonly singular: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
   /** Root schema: properties of spec, status, data…; `apiVersion`, `kind` and `metadata` are added by the core. */

@@ -15,7 +15,6 @@ function withoutElection(o: Draft): Draft {
 
 export const lease: BuiltinKind = {
   type: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true },
-  singular: 'lease',
   createOnUpdate: true,
   schema: s.struct('Lease', {
     spec: s.always(

@@ -73,31 +73,25 @@ function policyProblems(o: KubeObject): readonly FieldProblem[] {
 
 const mutatingAdmissionPolicy: BuiltinKind = {
   type: kind('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
-  singular: 'mutatingadmissionpolicy',
   categories: ['api-extensions'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('MutatingAdmissionPolicySpec', {
-          paramKind,
-          matchConstraints: matchResources,
-          variables,
-          mutations: s.listOf(
-            s.struct('Mutation', {
-              patchType: s.always(s.str),
-              applyConfiguration: s.pointer(s.struct('ApplyConfiguration', expression)),
-              jsonPatch: s.pointer(s.struct('JSONPatch', expression)),
-            }),
-          ),
-          failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
-          matchConditions: s.mapList(['name'], matchCondition),
-          reinvocationPolicy: s.str,
+  schema: s.specOnly(
+    s.struct('MutatingAdmissionPolicySpec', {
+      paramKind,
+      matchConstraints: matchResources,
+      variables,
+      mutations: s.listOf(
+        s.struct('Mutation', {
+          patchType: s.always(s.str),
+          applyConfiguration: s.pointer(s.struct('ApplyConfiguration', expression)),
+          jsonPatch: s.pointer(s.struct('JSONPatch', expression)),
         }),
       ),
-    },
-  },
+      failurePolicy: s.withDefault(s.pointer(s.str), 'Fail'),
+      matchConditions: s.mapList(['name'], matchCondition),
+      reinvocationPolicy: s.str,
+    }),
+  ),
   columns: [
     nameColumn,
     { name: 'Mutations', type: 'integer', cell: (o) => listAt(specOf(o), 'mutations').length },
@@ -109,15 +103,9 @@ const mutatingAdmissionPolicy: BuiltinKind = {
 
 const mutatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
-  singular: 'mutatingadmissionpolicybinding',
   categories: ['api-extensions'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(s.struct('MutatingAdmissionPolicyBindingSpec', { policyName: s.str, paramRef, matchResources })),
-    },
-  },
+  schema: s.specOnly(s.struct('MutatingAdmissionPolicyBindingSpec', { policyName: s.str, paramRef, matchResources })),
   columns: bindingColumns,
   validate: (o) => {
     const spec = specOf(o)

@@ -25,7 +25,6 @@ const finalizersOf = (o: KubeObject): readonly unknown[] => {
 
 export const namespace: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
-  singular: 'namespace',
   shortNames: ['ns'],
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   subresources: ['finalize', 'status'],

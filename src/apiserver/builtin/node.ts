@@ -206,7 +206,6 @@ const orUnknown = (s: string): string => (s === '' ? '<unknown>' : s)
 
 export const node: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false },
-  singular: 'node',
   shortNames: ['no'],
   subresources: ['status'],
   schema: s.struct('Node', {

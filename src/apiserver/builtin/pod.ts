@@ -4,7 +4,7 @@ import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { forbidden, invalid } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
-import { always } from './shape.ts'
+import { specAndStatus } from './shape.ts'
 import type { BuiltinKind, Draft, StrategyContext } from './kind.ts'
 import { fields, listAt, number, shown, specOf as spec, statusOf as status, text } from './fields.ts'
 import type { Fields } from './fields.ts'
@@ -193,12 +193,11 @@ function shownStatus(pod: KubeObject): string {
 
 export const pod: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
-  singular: 'pod',
   shortNames: ['po'],
   categories: ['all'],
   subresources: ['status', 'ephemeralcontainers', 'eviction', 'binding', 'log'],
   generation: true,
-  schema: { type: 'object', properties: { spec: always(podSpec), status: always(podStatus) } },
+  schema: specAndStatus(podSpec, podStatus),
   selectableFields: {
     'spec.nodeName': (o) => text(spec(o)['nodeName']),
     'spec.restartPolicy': (o) => text(spec(o)['restartPolicy']),

@@ -46,35 +46,27 @@ const podDisruptionBudget: BuiltinKind = {
     plural: 'poddisruptionbudgets',
     namespaced: true,
   },
-  singular: 'poddisruptionbudget',
   shortNames: ['pdb'],
   subresources: ['status'],
   generation: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('PodDisruptionBudgetSpec', {
-          minAvailable: s.intOrString,
-          // The whole selector is replaced by a strategic patch, not merged.
-          selector: { ...s.labelSelector, 'x-kubernetes-patch-strategy': 'replace' },
-          maxUnavailable: s.intOrString,
-          unhealthyPodEvictionPolicy: s.pointer(s.str),
-        }),
-      ),
-      status: s.always(
-        s.struct('PodDisruptionBudgetStatus', {
-          observedGeneration: s.int64,
-          disruptedPods: s.mapOf({ type: 'string', format: 'date-time' }),
-          disruptionsAllowed: s.always(s.int32),
-          currentHealthy: s.always(s.int32),
-          desiredHealthy: s.always(s.int32),
-          expectedPods: s.always(s.int32),
-          conditions: s.conditions,
-        }),
-      ),
-    },
-  },
+  schema: s.specAndStatus(
+    s.struct('PodDisruptionBudgetSpec', {
+      minAvailable: s.intOrString,
+      // The whole selector is replaced by a strategic patch, not merged.
+      selector: { ...s.labelSelector, 'x-kubernetes-patch-strategy': 'replace' },
+      maxUnavailable: s.intOrString,
+      unhealthyPodEvictionPolicy: s.pointer(s.str),
+    }),
+    s.struct('PodDisruptionBudgetStatus', {
+      observedGeneration: s.int64,
+      disruptedPods: s.mapOf({ type: 'string', format: 'date-time' }),
+      disruptionsAllowed: s.always(s.int32),
+      currentHealthy: s.always(s.int32),
+      desiredHealthy: s.always(s.int32),
+      expectedPods: s.always(s.int32),
+      conditions: s.conditions,
+    }),
+  ),
   columns: [
     nameColumn,
     { name: 'Min Available', type: 'string', cell: (o) => amount(specOf(o)['minAvailable']) },
@@ -110,7 +102,6 @@ const priorityClass: BuiltinKind = {
     plural: 'priorityclasses',
     namespaced: false,
   },
-  singular: 'priorityclass',
   shortNames: ['pc'],
   generation: true,
   schema: {

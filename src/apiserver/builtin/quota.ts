@@ -11,36 +11,30 @@ const amounts = s.mapOf(s.quantity)
 
 const resourceQuota: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
-  singular: 'resourcequota',
   shortNames: ['quota'],
   subresources: ['status'],
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('ResourceQuotaSpec', {
-          hard: amounts,
-          scopes: s.listOf(s.str),
-          scopeSelector: s.pointer(
-            s.struct(
-              'ScopeSelector',
-              {
-                matchExpressions: s.listOf(
-                  s.struct('ScopedResourceSelectorRequirement', {
-                    scopeName: s.always(s.str),
-                    operator: s.always(s.str),
-                    values: s.listOf(s.str),
-                  }),
-                ),
-              },
-              { 'x-kubernetes-map-type': 'atomic' },
+  schema: s.specAndStatus(
+    s.struct('ResourceQuotaSpec', {
+      hard: amounts,
+      scopes: s.listOf(s.str),
+      scopeSelector: s.pointer(
+        s.struct(
+          'ScopeSelector',
+          {
+            matchExpressions: s.listOf(
+              s.struct('ScopedResourceSelectorRequirement', {
+                scopeName: s.always(s.str),
+                operator: s.always(s.str),
+                values: s.listOf(s.str),
+              }),
             ),
-          ),
-        }),
+          },
+          { 'x-kubernetes-map-type': 'atomic' },
+        ),
       ),
-      status: s.always(s.struct('ResourceQuotaStatus', { hard: amounts, used: amounts })),
-    },
-  },
+    }),
+    s.struct('ResourceQuotaStatus', { hard: amounts, used: amounts }),
+  ),
   columns: [
     nameColumn,
     {
@@ -68,29 +62,23 @@ const resourceQuota: BuiltinKind = {
 
 const limitRange: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'LimitRange', plural: 'limitranges', namespaced: true },
-  singular: 'limitrange',
   shortNames: ['limits'],
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('LimitRangeSpec', {
-          limits: s.always(
-            s.listOf(
-              s.struct('LimitRangeItem', {
-                type: s.always(s.str),
-                max: amounts,
-                min: amounts,
-                default: amounts,
-                defaultRequest: amounts,
-                maxLimitRequestRatio: amounts,
-              }),
-            ),
-          ),
-        }),
+  schema: s.specOnly(
+    s.struct('LimitRangeSpec', {
+      limits: s.always(
+        s.listOf(
+          s.struct('LimitRangeItem', {
+            type: s.always(s.str),
+            max: amounts,
+            min: amounts,
+            default: amounts,
+            defaultRequest: amounts,
+            maxLimitRequestRatio: amounts,
+          }),
+        ),
       ),
-    },
-  },
+    }),
+  ),
   columns: [nameColumn, { name: 'Created At', type: 'date', cell: (o) => o.metadata.creationTimestamp ?? '' }],
   applyDefaults: (o) => {
     const spec = specOf(o)
@@ -130,10 +118,9 @@ const claimStatus = s.struct('PersistentVolumeClaimStatus', {
 
 const persistentVolumeClaim: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true },
-  singular: 'persistentvolumeclaim',
   shortNames: ['pvc'],
   subresources: ['status'],
-  schema: { type: 'object', properties: { spec: s.always(claimSpec), status: s.always(claimStatus) } },
+  schema: s.specAndStatus(claimSpec, claimStatus),
   columns: [
     nameColumn,
     { name: 'Status', type: 'string', cell: (o) => text(statusOf(o)['phase']) },
@@ -154,7 +141,6 @@ const persistentVolumeClaim: BuiltinKind = {
 
 const storageClass: BuiltinKind = {
   type: { group: 'storage.k8s.io', version: 'v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false },
-  singular: 'storageclass',
   shortNames: ['sc'],
   schema: {
     type: 'object',

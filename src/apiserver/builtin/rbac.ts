@@ -58,7 +58,6 @@ const rulesProblems = (o: KubeObject, namespaced: boolean): FieldProblem[] =>
 
 const role: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true },
-  singular: 'role',
   nameRule: 'pathSegment',
   createOnUpdate: true,
   schema: s.struct('Role', { rules: s.always(s.listOf(rule)) }),
@@ -68,7 +67,6 @@ const role: BuiltinKind = {
 
 const clusterRole: BuiltinKind = {
   type: { group: GROUP, version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false },
-  singular: 'clusterrole',
   nameRule: 'pathSegment',
   createOnUpdate: true,
   schema: s.struct('ClusterRole', {
@@ -169,26 +167,18 @@ const bindingColumns = [
   text('ServiceAccounts', (o) => names(o, 'ServiceAccount'), 1),
 ]
 
-const roleBinding: BuiltinKind = {
-  type: { group: GROUP, version: 'v1', kind: 'RoleBinding', plural: 'rolebindings', namespaced: true },
-  singular: 'rolebinding',
+/** Of one namespace or of the cluster, to roles of these kinds. */
+const binding = (kind: string, namespaced: boolean, roles: readonly string[]): BuiltinKind => ({
+  type: { group: GROUP, version: 'v1', kind, plural: `${kind.toLowerCase()}s`, namespaced },
   nameRule: 'pathSegment',
   createOnUpdate: true,
-  schema: s.struct('RoleBinding', { subjects: s.listOf(subject), roleRef }),
+  schema: s.struct(kind, { subjects: s.listOf(subject), roleRef }),
   columns: bindingColumns,
   applyDefaults: withGroups,
-  validate: (o, old) => bindingProblems(o, old, ['Role', 'ClusterRole']),
-}
+  validate: (o, old) => bindingProblems(o, old, roles),
+})
 
-const clusterRoleBinding: BuiltinKind = {
-  type: { group: GROUP, version: 'v1', kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false },
-  singular: 'clusterrolebinding',
-  nameRule: 'pathSegment',
-  createOnUpdate: true,
-  schema: s.struct('ClusterRoleBinding', { subjects: s.listOf(subject), roleRef }),
-  columns: bindingColumns,
-  applyDefaults: withGroups,
-  validate: (o, old) => bindingProblems(o, old, ['ClusterRole']),
-}
+const roleBinding = binding('RoleBinding', true, ['Role', 'ClusterRole'])
+const clusterRoleBinding = binding('ClusterRoleBinding', false, ['ClusterRole'])
 
 export const rbacKinds = [role, clusterRole, roleBinding, clusterRoleBinding] as const

@@ -16,30 +16,23 @@ import {
 
 export const replicaSet: BuiltinKind = {
   ...scaledAppKind('ReplicaSet', 'replicasets', 'rs'),
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('ReplicaSetSpec', {
-          replicas: s.withDefault(s.pointer(s.int32), 1),
-          minReadySeconds: s.int32,
-          selector: requiredSelector,
-          template: s.always(podTemplate),
-        }),
-      ),
-      status: s.always(
-        s.struct('ReplicaSetStatus', {
-          replicas: s.always(s.int32),
-          fullyLabeledReplicas: s.int32,
-          readyReplicas: s.int32,
-          availableReplicas: s.int32,
-          terminatingReplicas: s.pointer(s.int32),
-          observedGeneration: s.int64,
-          conditions: appCondition('ReplicaSetCondition'),
-        }),
-      ),
-    },
-  },
+  schema: s.specAndStatus(
+    s.struct('ReplicaSetSpec', {
+      replicas: s.withDefault(s.pointer(s.int32), 1),
+      minReadySeconds: s.int32,
+      selector: requiredSelector,
+      template: s.always(podTemplate),
+    }),
+    s.struct('ReplicaSetStatus', {
+      replicas: s.always(s.int32),
+      fullyLabeledReplicas: s.int32,
+      readyReplicas: s.int32,
+      availableReplicas: s.int32,
+      terminatingReplicas: s.pointer(s.int32),
+      observedGeneration: s.int64,
+      conditions: appCondition('ReplicaSetCondition'),
+    }),
+  ),
   columns: [
     nameColumn,
     numeric('Desired', 'spec', 'replicas'),

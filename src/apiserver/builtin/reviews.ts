@@ -54,7 +54,6 @@ interface ReviewFacts {
 
 const review = ({ group, kind, plural, namespaced = false, spec, status }: ReviewFacts): BuiltinKind => ({
   type: { group, version: 'v1', kind, plural, namespaced },
-  singular: kind.toLowerCase(),
   verbs: ['create'],
   schema: s.struct(kind, { spec: s.always(spec), status }),
 })
@@ -144,7 +143,6 @@ export const reviewKinds = [
 /** The token request of a service account's token subresource. */
 export const tokenRequest: BuiltinKind = {
   type: { group: AUTHENTICATION, version: 'v1', kind: 'TokenRequest', plural: 'tokenrequests', namespaced: true },
-  singular: 'tokenrequest',
   schema: s.struct('TokenRequest', {
     spec: s.always(
       s.struct('TokenRequestSpec', {

@@ -7,7 +7,6 @@ const reference = s.objectReference()
 
 export const serviceAccount: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },
-  singular: 'serviceaccount',
   shortNames: ['sa'],
   subresources: ['token'],
   schema: s.struct('ServiceAccount', {

@@ -228,68 +228,60 @@ const portsText = (o: KubeObject): string => {
 
 export const service: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Service', plural: 'services', namespaced: true },
-  singular: 'service',
   shortNames: ['svc'],
   categories: ['all'],
   subresources: ['status'],
   nameRule: 'label',
   createOnUpdate: true,
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('ServiceSpec', {
-          ports: s.mapList(['port', 'protocol'], servicePort),
-          selector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
-          clusterIP: s.str,
-          clusterIPs: s.listOf(s.str),
-          type: s.withDefault(s.str, 'ClusterIP'),
-          externalIPs: s.listOf(s.str),
-          sessionAffinity: s.withDefault(s.str, 'None'),
-          loadBalancerIP: s.str,
-          loadBalancerSourceRanges: s.listOf(s.str),
-          externalName: s.str,
-          externalTrafficPolicy: s.str,
-          healthCheckNodePort: s.int32,
-          publishNotReadyAddresses: s.bool,
-          sessionAffinityConfig: s.pointer(
-            s.struct('SessionAffinityConfig', {
-              clientIP: s.pointer(s.struct('ClientIPConfig', { timeoutSeconds: s.pointer(s.int32) })),
-            }),
-          ),
-          ipFamilies: s.listOf(s.str),
-          ipFamilyPolicy: s.pointer(s.str),
-          allocateLoadBalancerNodePorts: s.pointer(s.bool),
-          loadBalancerClass: s.pointer(s.str),
-          internalTrafficPolicy: s.pointer(s.str),
-          trafficDistribution: s.pointer(s.str),
+  schema: s.specAndStatus(
+    s.struct('ServiceSpec', {
+      ports: s.mapList(['port', 'protocol'], servicePort),
+      selector: s.mapOf(s.str, { 'x-kubernetes-map-type': 'atomic' }),
+      clusterIP: s.str,
+      clusterIPs: s.listOf(s.str),
+      type: s.withDefault(s.str, 'ClusterIP'),
+      externalIPs: s.listOf(s.str),
+      sessionAffinity: s.withDefault(s.str, 'None'),
+      loadBalancerIP: s.str,
+      loadBalancerSourceRanges: s.listOf(s.str),
+      externalName: s.str,
+      externalTrafficPolicy: s.str,
+      healthCheckNodePort: s.int32,
+      publishNotReadyAddresses: s.bool,
+      sessionAffinityConfig: s.pointer(
+        s.struct('SessionAffinityConfig', {
+          clientIP: s.pointer(s.struct('ClientIPConfig', { timeoutSeconds: s.pointer(s.int32) })),
         }),
       ),
-      status: s.always(
-        s.struct('ServiceStatus', {
-          loadBalancer: s.always(
-            s.struct('LoadBalancerStatus', {
-              ingress: s.listOf(
-                s.struct('LoadBalancerIngress', {
-                  ip: s.str,
-                  hostname: s.str,
-                  ipMode: s.pointer(s.str),
-                  ports: s.listOf(
-                    s.struct('PortStatus', {
-                      port: s.always(s.int32),
-                      protocol: s.always(s.str),
-                      error: s.pointer(s.str),
-                    }),
-                  ),
+      ipFamilies: s.listOf(s.str),
+      ipFamilyPolicy: s.pointer(s.str),
+      allocateLoadBalancerNodePorts: s.pointer(s.bool),
+      loadBalancerClass: s.pointer(s.str),
+      internalTrafficPolicy: s.pointer(s.str),
+      trafficDistribution: s.pointer(s.str),
+    }),
+    s.struct('ServiceStatus', {
+      loadBalancer: s.always(
+        s.struct('LoadBalancerStatus', {
+          ingress: s.listOf(
+            s.struct('LoadBalancerIngress', {
+              ip: s.str,
+              hostname: s.str,
+              ipMode: s.pointer(s.str),
+              ports: s.listOf(
+                s.struct('PortStatus', {
+                  port: s.always(s.int32),
+                  protocol: s.always(s.str),
+                  error: s.pointer(s.str),
                 }),
               ),
             }),
           ),
-          conditions: s.conditions,
         }),
       ),
-    },
-  },
+      conditions: s.conditions,
+    }),
+  ),
   selectableFields: {
     'spec.clusterIP': (o) => text(specOf(o)['clusterIP']),
     'spec.type': (o) => text(specOf(o)['type']),

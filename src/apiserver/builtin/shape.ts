@@ -27,6 +27,13 @@ export const struct = (goName: string, properties: Fields, more: Partial<Builtin
   'x-go-struct': goName,
   ...more,
 })
+/** Of an object with what is wanted and what was observed, both always written. */
+export const specAndStatus = (spec: BuiltinSchema, status: BuiltinSchema): BuiltinSchema => ({
+  type: 'object',
+  properties: { spec: always(spec), status: always(status) },
+})
+/** Of an object that nobody reports on. */
+export const specOnly = (spec: BuiltinSchema): BuiltinSchema => ({ type: 'object', properties: { spec: always(spec) } })
 export const listOf = (items: BuiltinSchema, more: Partial<BuiltinSchema> = {}): BuiltinSchema => ({
   type: 'array',
   items,

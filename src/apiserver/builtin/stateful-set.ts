@@ -33,70 +33,63 @@ function statefulSetProblems(o: KubeObject, old: KubeObject | undefined): FieldP
 
 export const statefulSet: BuiltinKind = {
   ...scaledAppKind('StatefulSet', 'statefulsets', 'sts'),
-  schema: {
-    type: 'object',
-    properties: {
-      spec: s.always(
-        s.struct('StatefulSetSpec', {
-          replicas: s.withDefault(s.pointer(s.int32), 1),
-          selector: requiredSelector,
-          template: s.always(podTemplate),
-          volumeClaimTemplates: s.listOf(
-            s.struct('PersistentVolumeClaim', {
-              apiVersion: s.withDefault(s.str, 'v1'),
-              kind: s.withDefault(s.str, 'PersistentVolumeClaim'),
-              metadata: s.always(templateMeta),
-              spec: s.always(claimSpec),
-              status: s.always(
-                s.struct('PersistentVolumeClaimStatus', { phase: s.withDefault(s.str, 'Pending') }, { default: {} }),
-              ),
-            }),
+  schema: s.specAndStatus(
+    s.struct('StatefulSetSpec', {
+      replicas: s.withDefault(s.pointer(s.int32), 1),
+      selector: requiredSelector,
+      template: s.always(podTemplate),
+      volumeClaimTemplates: s.listOf(
+        s.struct('PersistentVolumeClaim', {
+          apiVersion: s.withDefault(s.str, 'v1'),
+          kind: s.withDefault(s.str, 'PersistentVolumeClaim'),
+          metadata: s.always(templateMeta),
+          spec: s.always(claimSpec),
+          status: s.always(
+            s.struct('PersistentVolumeClaimStatus', { phase: s.withDefault(s.str, 'Pending') }, { default: {} }),
           ),
-          serviceName: s.always(s.str),
-          podManagementPolicy: s.withDefault(s.str, 'OrderedReady'),
-          updateStrategy: s.always(
-            s.struct(
-              'StatefulSetUpdateStrategy',
-              {
-                type: s.withDefault(s.str, 'RollingUpdate'),
-                rollingUpdate: s.pointer(
-                  s.struct('RollingUpdateStatefulSetStrategy', {
-                    partition: s.withDefault(s.pointer(s.int32), 0),
-                    maxUnavailable: s.intOrString,
-                  }),
-                ),
-              },
-              { default: {} },
-            ),
-          ),
-          revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
-          minReadySeconds: s.int32,
-          persistentVolumeClaimRetentionPolicy: s.pointer(
-            s.struct(
-              'StatefulSetPersistentVolumeClaimRetentionPolicy',
-              { whenDeleted: s.withDefault(s.str, 'Retain'), whenScaled: s.withDefault(s.str, 'Retain') },
-              { default: {} },
-            ),
-          ),
-          ordinals: s.pointer(s.struct('StatefulSetOrdinals', { start: s.always(s.int32) })),
         }),
       ),
-      status: s.always(
-        s.struct('StatefulSetStatus', {
-          observedGeneration: s.int64,
-          replicas: s.always(s.int32),
-          readyReplicas: s.int32,
-          currentReplicas: s.int32,
-          updatedReplicas: s.int32,
-          currentRevision: s.str,
-          updateRevision: s.str,
-          collisionCount: s.pointer(s.int32),
-          conditions: appCondition('StatefulSetCondition'),
-          availableReplicas: s.always(s.int32),
-        }),
+      serviceName: s.always(s.str),
+      podManagementPolicy: s.withDefault(s.str, 'OrderedReady'),
+      updateStrategy: s.always(
+        s.struct(
+          'StatefulSetUpdateStrategy',
+          {
+            type: s.withDefault(s.str, 'RollingUpdate'),
+            rollingUpdate: s.pointer(
+              s.struct('RollingUpdateStatefulSetStrategy', {
+                partition: s.withDefault(s.pointer(s.int32), 0),
+                maxUnavailable: s.intOrString,
+              }),
+            ),
+          },
+          { default: {} },
+        ),
       ),
-    },
-  },
+      revisionHistoryLimit: s.withDefault(s.pointer(s.int32), 10),
+      minReadySeconds: s.int32,
+      persistentVolumeClaimRetentionPolicy: s.pointer(
+        s.struct(
+          'StatefulSetPersistentVolumeClaimRetentionPolicy',
+          { whenDeleted: s.withDefault(s.str, 'Retain'), whenScaled: s.withDefault(s.str, 'Retain') },
+          { default: {} },
+        ),
+      ),
+      ordinals: s.pointer(s.struct('StatefulSetOrdinals', { start: s.always(s.int32) })),
+    }),
+    s.struct('StatefulSetStatus', {
+      observedGeneration: s.int64,
+      replicas: s.always(s.int32),
+      readyReplicas: s.int32,
+      currentReplicas: s.int32,
+      updatedReplicas: s.int32,
+      currentRevision: s.str,
+      updateRevision: s.str,
+      collisionCount: s.pointer(s.int32),
+      conditions: appCondition('StatefulSetCondition'),
+      availableReplicas: s.always(s.int32),
+    }),
+  ),
   columns: [nameColumn, readyColumn, ageColumn, ...templateColumns.slice(0, 2)],
   applyDefaults: rollingUpdateDefaults('updateStrategy', { partition: 0 }),
   prepareForCreate: (o) => ({ ...o, status: { replicas: 0, availableReplicas: 0 } }),

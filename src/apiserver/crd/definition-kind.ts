@@ -94,7 +94,6 @@ export const customResourceDefinition: BuiltinKind = {
     plural: 'customresourcedefinitions',
     namespaced: false,
   },
-  singular: 'customresourcedefinition',
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   subresources: ['status'],

@@ -9,7 +9,7 @@ import { keptMetadata, specChanged, withMetadata, withoutKeys } from '../meta/id
 import { metadataUpdateProblems } from '../meta/validate.ts'
 import type { Served } from '../registry/served.ts'
 import { conflict, internal, invalid, MODIFIED } from '../status/refusal.ts'
-import { onceDurable, type Place } from '../storage/store.ts'
+import type { Place } from '../storage/store.ts'
 import type { Stored } from '../storage/stored.ts'
 import { strategyContext, type Call } from './context.ts'
 import { convertedView } from './encode.ts'
@@ -23,6 +23,7 @@ import {
 } from './judge.ts'
 import { STATUS_ENDPOINTS, tracked, type Managing } from './managed.ts'
 import { encodingOf, groupResource, isFinished, registryKey, unstored } from './stored-place.ts'
+import { untilWritten } from './until-written.ts'
 
 export interface Change {
   readonly options: WriteOptions
@@ -37,22 +38,9 @@ export interface Change {
   readonly checkUid?: boolean
 }
 
-/** Other writers may be faster several times; after this many rounds there must be a bug. */
-const UPDATE_ATTEMPTS = 100
-
 /** Undefined when there is no such object. */
 export const changeObject = (call: Call, at: Place, change: Change): Promise<Written | undefined> =>
-  onceDurable(call.parts.store, at, () => changeUntilDone(call, at, change))
-
-async function changeUntilDone(call: Call, at: Place, change: Change): Promise<Written | undefined> {
-  for (let attempt = 0; attempt < UPDATE_ATTEMPTS; attempt++) {
-    const stored = call.parts.store.latest(at)
-    if (stored === undefined) return undefined
-    const outcome = await changeOnce(call, at, change, stored)
-    if (outcome !== undefined) return outcome
-  }
-  throw conflict(groupResource(call.served), at.name, MODIFIED)
-}
+  untilWritten(call, at, (stored) => changeOnce(call, at, change, stored))
 
 async function changeOnce(call: Call, at: Place, change: Change, stored: Stored): Promise<Written | undefined> {
   const { served, parts, user } = call

@@ -6,15 +6,16 @@ import type { Draft } from '../builtin/kind.ts'
 import { listOptions } from '../http/query.ts'
 import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'
-import { conflict, forbidden, methodNotAllowed, MODIFIED, notFound } from '../status/refusal.ts'
+import { conflict, forbidden, methodNotAllowed, notFound } from '../status/refusal.ts'
 import type { Stored } from '../storage/stored.ts'
-import { onceDurable, type Place } from '../storage/store.ts'
+import type { Place } from '../storage/store.ts'
 import type { Answer, Call } from './context.ts'
 import { deleteOptions, type DeleteOptions, type Propagation } from './delete-options.ts'
 import { encoded, objectAnswer, JSON_TYPE, convertedView } from './encode.ts'
 import { admissionRequest } from './judge.ts'
 import { convertSelectable, listAnswerOf, selected } from './list.ts'
 import { encodingOf, groupResource, isFinished, placeOf, unstored } from './stored-place.ts'
+import { untilWritten } from './until-written.ts'
 
 export async function handleDelete(call: Call): Promise<Answer> {
   const { served, path } = call
@@ -54,24 +55,12 @@ export interface Deleted {
   readonly removed: boolean
 }
 
-const ATTEMPTS = 100
-
 /** The requester of a deletion: the server's own loops delete too, without a request. */
 export type Deleting = Pick<Call, 'parts' | 'served' | 'user' | 'path' | 'query' | 'warnings'>
 
 /** Undefined when there is no such object. */
 export const deleteObject = (call: Deleting, at: Place, options: DeleteOptions): Promise<Deleted | undefined> =>
-  onceDurable(call.parts.store, at, () => deleteUntilDone(call, at, options))
-
-async function deleteUntilDone(call: Deleting, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
-  for (let i = 0; i < ATTEMPTS; i++) {
-    const stored = call.parts.store.latest(at)
-    if (stored === undefined) return undefined
-    const done = await deleteOnce(call, at, { options, stored })
-    if (done !== undefined) return done
-  }
-  throw conflict(groupResource(call.served), at.name, MODIFIED)
-}
+  untilWritten(call, at, (stored) => deleteOnce(call, at, { options, stored }))
 
 interface DeleteStep {
   readonly options: DeleteOptions

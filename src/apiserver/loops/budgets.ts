@@ -3,7 +3,8 @@ import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
-import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import { selectorMatcher } from '../selectors/label-selector.ts'
+import type { LabelSelector } from '#schema/labels.ts'
 import { storeObject } from '../storage/internal-write.ts'
 
 /** A disrupted pod that still exists after this counts again. */

@@ -16,7 +16,7 @@ export function builtinServed(kind: BuiltinKind): Served {
   const schema = wholeSchema(type.kind, kind.schema)
   return {
     type,
-    singular: kind.singular,
+    singular: type.kind.toLowerCase(),
     listKind: `${type.kind}List`,
     shortNames: kind.shortNames ?? [],
     categories: kind.categories ?? [],

@@ -1,4 +1,5 @@
 // Label selectors: the text form of queries and the object form of specs, both read into one list of requirements.
+import { isOneOf, labelOf, type Labels, type LabelSelector } from '#schema/labels.ts'
 import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
 import { badRequest } from '../status/refusal.ts'
 
@@ -8,7 +9,6 @@ interface Requirement {
   readonly values: readonly string[]
 }
 
-type Labels = { readonly [key: string]: string } | undefined
 /** Undefined matches everything, so that the common case costs nothing. */
 export type LabelMatcher = (labels: Labels) => boolean
 
@@ -17,15 +17,15 @@ function matchesAll(requirements: readonly Requirement[]): LabelMatcher {
 }
 
 function matches({ key, operator, values }: Requirement, labels: Labels): boolean {
-  const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+  const value = labelOf(labels, key)
   switch (operator) {
     case 'in':
     case '=':
     case '==':
-      return value !== undefined && values.includes(value)
+      return isOneOf(value, values)
     case 'notin':
     case '!=':
-      return value === undefined || !values.includes(value)
+      return !isOneOf(value, values)
     case 'exists':
       return value !== undefined
     case '!':
@@ -156,15 +156,6 @@ export function parseLabelSelector(text: string): LabelMatcher | undefined {
     if (e instanceof SyntaxError) throw badRequest(`unable to parse requirement: ${e.message}`)
     throw e
   }
-}
-
-export interface LabelSelector {
-  readonly matchLabels?: { readonly [key: string]: string }
-  readonly matchExpressions?: readonly {
-    readonly key: string
-    readonly operator: string
-    readonly values?: readonly string[]
-  }[]
 }
 
 const OPERATORS: Readonly<Record<string, Requirement['operator'] | undefined>> = {

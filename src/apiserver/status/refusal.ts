@@ -36,13 +36,22 @@ function resourceDetails(r: GroupResource, name: string): NonNullable<Status['de
   return { ...(name === '' ? {} : { name }), ...(r.group === '' ? {} : { group: r.group }), kind: r.plural }
 }
 
-export const notFound = (r: GroupResource, name: string): Refusal =>
+/** About one object; the text has its name and resource in it. */
+const ofObject = (
+  { code, reason }: Required<Pick<Status, 'code' | 'reason'>>,
+  r: GroupResource,
+  name: string,
+  text: (object: string) => string,
+): Refusal =>
   new Refusal({
-    message: `${qualified(r)} ${JSON.stringify(name)} not found`,
-    reason: 'NotFound',
+    message: text(`${qualified(r)} ${JSON.stringify(name)}`),
+    reason,
     details: resourceDetails(r, name),
-    code: 404,
+    code,
   })
+
+export const notFound = (r: GroupResource, name: string): Refusal =>
+  ofObject({ code: 404, reason: 'NotFound' }, r, name, (object) => `${object} not found`)
 
 /** The path names nothing that is served. */
 export const nothingServed = (): Refusal =>
@@ -54,20 +63,10 @@ export const nothingServed = (): Refusal =>
   })
 
 export const alreadyExists = (r: GroupResource, name: string): Refusal =>
-  new Refusal({
-    message: `${qualified(r)} ${JSON.stringify(name)} already exists`,
-    reason: 'AlreadyExists',
-    details: resourceDetails(r, name),
-    code: 409,
-  })
+  ofObject({ code: 409, reason: 'AlreadyExists' }, r, name, (object) => `${object} already exists`)
 
 export const conflict = (r: GroupResource, name: string, why: string): Refusal =>
-  new Refusal({
-    message: `Operation cannot be fulfilled on ${qualified(r)} ${JSON.stringify(name)}: ${why}`,
-    reason: 'Conflict',
-    details: resourceDetails(r, name),
-    code: 409,
-  })
+  ofObject({ code: 409, reason: 'Conflict' }, r, name, (o) => `Operation cannot be fulfilled on ${o}: ${why}`)
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again'
 

@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable, Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { parseElf, ELF_BYTES } from '#agent/preflight/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { measured } from '#oci/measured.ts'
 import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#oci/tar-entry.ts'
 import { tarPieces } from '#oci/tar-writer.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -73,17 +74,9 @@ async function makeArchive({ root, node, file }: { root: string; node: string; f
         const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
         return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
       })
-    const hash = createHash('sha256')
-    let bytes = 0
-    const measured = new Transform({
-      transform(chunk: Buffer, _, done) {
-        bytes += chunk.length
-        hash.update(chunk)
-        done(null, chunk)
-      },
-    })
-    await pipeline(Readable.from(pieces(entries)), createGzip({ level: LEVEL }), measured, createWriteStream(file))
-    return { file, bytes, sha256: hash.digest('hex') }
+    const { stream, total } = measured()
+    await pipeline(Readable.from(pieces(entries)), createGzip({ level: LEVEL }), stream, createWriteStream(file))
+    return { file, ...total() }
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }

@@ -1,12 +1,9 @@
 // Edits of what git declares: found by comparing an object with the Inventory, reverted to the content that sync left on the object, or allowed by a hold.
 import { listAll } from '#kube/list-all.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isRolloutKind } from '#api/protocol/committed.ts'
-import { timestamp } from '#lib/clock.ts'
-import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict, isForbidden } from '#kube/errors.ts'
@@ -14,6 +11,7 @@ import { type Edit, type View, committedIn, committedOf, viewOf } from '#declare
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { editsErrors } from './edits-errors.ts'
+import { newHold, type HoldTarget, type HoldWords } from '../hold/new-hold.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { type Named, named } from '../inspect/target.ts'
 
@@ -99,35 +97,28 @@ export async function putBack(client: KubeClient, what: string, now: number): Pr
   return { ...edit, ended, remaining }
 }
 
-export interface AllowWish {
+export interface AllowWish extends HoldWords {
   readonly what: string
   readonly digest: string
-  readonly reason: string
-  readonly for: string
-  readonly author: string
 }
 
 /** Long enough for a weekend; a longer change belongs in a commit. */
 const LONGEST_MS = 7 * 86_400_000
 
-export function allowHold({ what, digest, reason, for: length, author }: AllowWish, now: number): OperationalHold {
-  const { type, name } = editable(what)
-  const ms = durationMs(length)
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(editsErrors.KN1394({ length: JSON.stringify(length) }))
-  return {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'OperationalHold',
-    metadata: { name: `allowedit-${type.kind.toLowerCase()}-${name}` },
-    spec: {
-      target: { kind: type.kind as OperationalHold['spec']['target']['kind'], name },
+export function allowHold(wish: AllowWish, now: number): OperationalHold {
+  const { type, name } = editable(wish.what)
+  return newHold(
+    {
+      name: `allowedit-${type.kind.toLowerCase()}-${name}`,
+      target: { kind: type.kind as HoldTarget['kind'], name },
       effect: 'AllowEdit',
-      to: digest,
-      reason,
-      author,
-      until: timestamp(now + ms),
+      to: wish.digest,
+      longestMs: LONGEST_MS,
+      refuse: editsErrors.KN1394,
     },
-  }
+    wish,
+    now,
+  )
 }
 
 /** Refuses a digest of anything but the current edit: the object may have been edited again. */

@@ -1,45 +1,25 @@
 // Builds Freezes: the name follows from the frozen object, so that a second freeze updates the first and a thaw finds it.
 import { listAll } from '#kube/list-all.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { timestamp } from '#lib/clock.ts'
-import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { removeHolds } from './placing.ts'
 import { holdErrors } from './hold-errors.ts'
+import { namedTarget, type HoldTargets } from './hold-target.ts'
+import { newHold, type HoldTarget, type HoldWords } from './new-hold.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 
-type HoldTarget = OperationalHold['spec']['target']
-
-/** Kinds that can be frozen by name, and their names for users. */
-const NOUNS: Readonly<Record<string, HoldTarget['kind']>> = {
-  machine: 'Machine',
-  node: 'Node',
-  set: 'MachineComponentSet',
-  remedier: 'NodeRemedier',
-  cluster: 'Cluster',
+const FREEZABLE: HoldTargets = {
+  nouns: ['machine', 'node', 'set', 'remedier', 'cluster'],
+  refuse: holdErrors.KN1330,
 }
 
 /** `machine/m-1`, or nothing for everything in the cluster. */
-export function freezeTarget(what: string | undefined): HoldTarget {
-  if (what === undefined) return { kind: 'Cluster', selector: {} }
-  const [noun = '', name = '', ...rest] = what.split('/')
-  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
-  if (kind === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(
-      holdErrors.KN1330({
-        what: JSON.stringify(what),
-        Object: Object.keys(NOUNS)
-          .map((n) => `${n}/NAME`)
-          .join(', '),
-      }),
-    )
-  return { kind, name }
-}
+export const freezeTarget = (what: string | undefined): HoldTarget =>
+  what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, FREEZABLE)
 
 /** The name of the hold that covers the whole cluster. */
 export const FREEZE_OF_CLUSTER = 'freeze-all'
@@ -49,24 +29,17 @@ const freezeName = ({ kind, name }: HoldTarget): string =>
 
 const LONGEST_MS = 30 * 86_400_000
 
-export interface FreezeWish {
+export interface FreezeWish extends HoldWords {
   readonly what: string | undefined
-  readonly reason: string
-  readonly for: string
-  readonly author: string
 }
 
-export function freezeHold({ what, reason, for: length, author }: FreezeWish, now: number): OperationalHold {
-  const target = freezeTarget(what)
-  const ms = durationMs(length)
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(holdErrors.KN1331({ length: JSON.stringify(length) }))
-  return {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'OperationalHold',
-    metadata: { name: freezeName(target) },
-    spec: { target, effect: 'Freeze', reason, author, until: timestamp(now + ms) },
-  }
+export function freezeHold(wish: FreezeWish, now: number): OperationalHold {
+  const target = freezeTarget(wish.what)
+  return newHold(
+    { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1331 },
+    wish,
+    now,
+  )
 }
 
 /** A hub without machines is easily mistaken for the target cluster, and its freeze has no effect. */

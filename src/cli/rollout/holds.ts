@@ -1,74 +1,49 @@
 // The holds behind pause, retry, abort and pin: named after the held object, so that a second one updates the first and resume finds it.
 import { listAll } from '#kube/list-all.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { timestamp } from '#lib/clock.ts'
-import { durationMs } from '#lib/duration.ts'
-import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { namedTarget, type HoldTargets } from '../hold/hold-target.ts'
+import { newHold, type HoldTarget, type HoldWords } from '../hold/new-hold.ts'
 import { removeHolds } from '../hold/placing.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 
-type Target = OperationalHold['spec']['target']
-
-/** Kinds that can be held by name, and their names for users. */
-const NOUNS: Readonly<Record<string, Target['kind']>> = {
-  set: 'MachineComponentSet',
-  canary: 'ComponentCanary',
-  machine: 'Machine',
-  machineset: 'MachineSet',
-  remedier: 'NodeRemedier',
-  job: 'RemedyOperationJob',
-  source: 'FleetSource',
-  release: 'Release',
+const HOLDABLE: HoldTargets = {
+  nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],
+  orKinds: true,
+  refuse: rolloutErrors.KN1370,
 }
 
 /** Kinds of the hub, which live in a namespace. */
 const NAMESPACED: ReadonlySet<string> = new Set(['FleetSource', 'Release'])
 
-export function heldTarget(what: string): Target {
-  const [noun = '', name = '', ...rest] = what.split('/')
-  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : Object.values(NOUNS).find((k) => k.toLowerCase() === noun)
-  if (kind === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(
-      rolloutErrors.KN1370({
-        what: JSON.stringify(what),
-        Object: Object.keys(NOUNS)
-          .map((n) => `${n}/NAME`)
-          .join(', '),
-      }),
-    )
+export function heldTarget(what: string): HoldTarget {
+  const { kind, name } = namedTarget(what, HOLDABLE)
   return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }
 
-export interface HoldWish {
-  readonly target: Target
+export interface HoldWish extends HoldWords {
+  readonly target: HoldTarget
   readonly effect: HoldEffect
   readonly to?: string
-  readonly reason: string
-  readonly for: string
-  readonly author: string
 }
 
 const LONGEST_MS = 30 * 86_400_000
 
-const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
+const holdName = ({ kind, name = 'all' }: HoldTarget, effect: HoldEffect): string =>
   `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
 
 /** A retry counts from its creation, so each one is a hold of its own; the others are one per object and can be extended. */
-export function holdFor({ target, effect, to, reason, for: length, author }: HoldWish, now: number): OperationalHold {
-  const ms = durationMs(length)
-  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(rolloutErrors.KN1371({ length: JSON.stringify(length) }))
-  const name = holdName(target, effect)
-  return {
-    apiVersion: API_GROUP_VERSION,
-    kind: operationalHold.kind,
-    metadata: { name: effect === 'Retry' ? `${name}-${Math.floor(now / 1_000).toString(36)}` : name },
-    spec: { target, effect, ...(to !== undefined && { to }), reason, author, until: timestamp(now + ms) },
-  }
+export function holdFor(wish: HoldWish, now: number): OperationalHold {
+  const { target, effect, to } = wish
+  const base = holdName(target, effect)
+  const name = effect === 'Retry' ? `${base}-${Math.floor(now / 1_000).toString(36)}` : base
+  return newHold(
+    { name, target, effect, ...(to !== undefined && { to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1371 },
+    wish,
+    now,
+  )
 }
 
 export interface Lifted {

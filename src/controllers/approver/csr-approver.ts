@@ -1,5 +1,4 @@
 // Answers the certificate requests of agents. The cache only wakes it: machine and token are read from the server before anything is approved.
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -13,13 +12,13 @@ import type { Controller, ReconcileContext } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 import { type CsrDecision, type CsrSeen, decide, machineToRead, tokenIdOf } from './csr-decision.ts'
 import { joinerUidIn } from '#identity/agent-request.ts'
 import { keyRecord, recordedKey, recordWithLife } from '#identity/agent-key.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
 import { accountType, joinAccountKey } from './join-accounts.ts'
+import { writeKeyRecord } from './key-record.ts'
 import { tokenKey } from './token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
@@ -148,18 +147,7 @@ async function record(
   const done = { kind: 'Applied', object: undefined } as const
   const text = machine && recordFor(machine, decision, lifeSeconds)
   if (machine === undefined || text === undefined) return done
-  const { name, uid, resourceVersion } = machine.metadata
-  const object: KubeObject = {
-    apiVersion: API_GROUP_VERSION,
-    kind: machineType.kind,
-    metadata: {
-      ...(name && { name }),
-      ...(uid && { uid }),
-      ...(resourceVersion && { resourceVersion }),
-      annotations: { [ANNOTATIONS.agentKey]: text },
-    },
-  }
-  return outcomeOf(() => client.apply(machineType, object as Machine, { fieldManager, force: true, signal }))
+  return writeKeyRecord(client, machine, text, signal)
 }
 
 interface Recording {

@@ -2,7 +2,7 @@
 import { waitingSince } from '#runtime/waiting.ts'
 import type { ConditionType, Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import { CONTROLLED_CONDITIONS, type Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -47,21 +47,7 @@ export type OwnStatus = Pick<
 >
 type MachinePhase = Phase<'Machine'>
 
-/** Condition types that this controller writes; others in the list are of the agent. */
-const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
-  'Ready',
-  'Reconciling',
-  'Stalled',
-  'AgentReachable',
-  'ComponentsConsistent',
-  'NodeReady',
-  'InfrastructureReady',
-  'Joined',
-  'CertificateExpiring',
-  'Cordoned',
-  'Drained',
-  'Paused',
-])
+const OWN_CONDITIONS: ReadonlySet<string> = new Set(CONTROLLED_CONDITIONS)
 
 /** Conditions that are not there when they do not hold: most machines never have them. */
 const PASSING: ReadonlySet<string> = new Set<ConditionType>(['CertificateExpiring', 'Drained', 'Paused', 'Cordoned'])

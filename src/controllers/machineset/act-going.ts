@@ -2,16 +2,15 @@
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { permitAnswer } from '#permits/permits.ts'
-import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { deletePermitted } from './delete-permitted.ts'
 import { isOrphaning, keepsMachines } from './going.ts'
 import { allMachines, owned, released } from './ownership.ts'
-import { type Seen, isDeleting, isGoing, isInService, isOwned, isReady, nameOf, uidOf } from './seen.ts'
+import { type Seen, isDeleting, isGoing, isOwned, isReady, nameOf, uidOf } from './seen.ts'
 import { replacementsOf, spareOf } from './succession.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
@@ -44,13 +43,7 @@ export async function removeLeaving(
     const alive = ownedBy(set).filter((m) => !isDeleting(m))
     if (spareOf({ ...seen, others }, alive) <= 0) return outdated('too many machines are unavailable')
   }
-  if (isInService(now)) {
-    if (permit === undefined) return outdated('the machine has gone into service')
-    const granted = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
-    if (granted.kind !== 'Applied') return granted
-    if (permitAnswer(granted.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is no longer Granted')
-  }
-  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+  return deletePermitted(client, now, permit, signal)
 }
 
 /** Only to a set that is there to stay: the owner of a machine that does not exist is what garbage collection acts on. */

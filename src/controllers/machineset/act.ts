@@ -4,21 +4,21 @@ import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { formatSelector } from '#kube/selector.ts'
-import { type PermitRequest, permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { type PermitRequest, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, leave, removeLeaving, withFinalizer } from './act-going.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
-import { type Seen, aliveOf, isGoing, isInService, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
+import { type Seen, aliveOf, isGoing, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -147,13 +147,7 @@ async function remove(
   const now = alive.find((m) => uidOf(m) === uidOf(machine))
   if (now === undefined || alive.length <= fresh.set.spec.replicas) return outdated('no surplus machines left')
   if (isReady(now) && removable(fresh, alive) <= 0) return outdated('too many machines are unavailable')
-  if (isInService(now)) {
-    if (permit === undefined) return outdated('the machine has gone into service')
-    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
-    if (read.kind !== 'Applied') return read
-    if (permitAnswer(read.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is no longer Granted')
-  }
-  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+  return deletePermitted(client, now, permit, signal)
 }
 
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'

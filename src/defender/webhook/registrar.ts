@@ -7,6 +7,7 @@ import { RepeatedLine } from '#lib/repeated-line.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
+import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -41,13 +42,12 @@ const OWN_ROLE = programUser('defender')
 export class WebhookRegistrar implements Part {
   readonly name = 'webhook'
   readonly #options: RegistrarOptions
-  readonly #end = new AbortController()
+  readonly #looking: Looking
   readonly #keeper: KeyKeeper
   #keys: WebhookKeys | undefined
   #keysCheckedAt = -Infinity
   /** The version of the registration that is known to be right. */
   #registered: string | undefined
-  #checking: Promise<void> = Promise.resolve()
   /** What goes wrong every five seconds, and is the same text each time. */
   readonly #trouble: RepeatedLine
   readonly #absence: RepeatedLine
@@ -56,6 +56,7 @@ export class WebhookRegistrar implements Part {
   constructor(options: RegistrarOptions) {
     this.#options = options
     const { client, clock, at } = options
+    this.#looking = new Looking(clock)
     this.#keeper = new KeyKeeper({ client, clock, hosts: hostsOf(at) })
     this.#trouble = new RepeatedLine(clock)
     this.#absence = new RepeatedLine(clock)
@@ -64,21 +65,14 @@ export class WebhookRegistrar implements Part {
 
   async start(): Promise<void> {
     await this.look()
-    this.#checking = this.#keepChecking()
+    this.#looking.start(
+      () => REGISTRATION_CHECK_MS,
+      () => this.check(),
+    )
   }
 
-  async stop(): Promise<void> {
-    this.#end.abort()
-    await this.#checking
-  }
-
-  async #keepChecking(): Promise<void> {
-    const { clock } = this.#options
-    const { signal } = this.#end
-    while (!signal.aborted) {
-      await clock.sleep(REGISTRATION_CHECK_MS, signal).catch(() => undefined)
-      if (!signal.aborted) await this.check()
-    }
+  stop(): Promise<void> {
+    return this.#looking.stop()
   }
 
   /** Reads the registration; only one that is missing or changed costs more than that. */
@@ -128,7 +122,7 @@ export class WebhookRegistrar implements Part {
   }
 
   #report(message: string, error: unknown): void {
-    if (this.#end.signal.aborted) return
+    if (this.#looking.signal.aborted) return
     const reason = messageOf(error)
     const due = this.#trouble.due(`${message}: ${reason}`)
     if (due !== undefined) this.#options.log.error(message, { error: reason, ...due })

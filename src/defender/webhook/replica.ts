@@ -7,6 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
 import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import type { ServingCertificate } from '#runtime/tls/serving-certificate.ts'
@@ -54,17 +55,17 @@ export const isService = (at: WebhookOptions['at']): at is WebhookService => 'na
 export class WebhookReplica implements Part {
   readonly name = 'webhook-server'
   readonly #options: ReplicaOptions
-  readonly #end = new AbortController()
+  readonly #looking: Looking
   readonly #paths = new SecretPaths()
   #serving: { readonly server: WebhookServer; readonly port: number; certificate: ServingCertificate } | undefined
   #readAt: number | undefined
-  #following: Promise<void> = Promise.resolve()
   #drainingSince: number | undefined
   /** What goes wrong every second, and is the same text each time. */
   readonly #trouble: RepeatedLine
 
   constructor(options: ReplicaOptions) {
     this.#options = options
+    this.#looking = new Looking(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
@@ -85,8 +86,13 @@ export class WebhookReplica implements Part {
   /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', () => this.drain(), { once: true })
-    await this.look()
-    this.#following = this.#follow()
+    let isGood = await this.look()
+    this.#looking.start(
+      () => (isGood ? FOLLOW_MS : RETRY_MS),
+      async () => {
+        isGood = await this.look()
+      },
+    )
   }
 
   /** Asks clients to connect elsewhere, and continues to answer those that still come. */
@@ -98,23 +104,13 @@ export class WebhookReplica implements Part {
 
   async stop(withinMs = Infinity): Promise<void> {
     const { clock, at } = this.#options
-    this.#end.abort()
+    const stopped = this.#looking.stop()
     this.drain()
-    await this.#following
+    await stopped
     const graceMs = isService(at) ? Math.min(GRACE_MS, withinMs) : 0
     const leftMs = graceMs - (clock.monotonic() - (this.#drainingSince ?? 0))
     if (this.#serving !== undefined && leftMs > 0) await clock.sleep(leftMs)
     await this.#serving?.server.stop()
-  }
-
-  async #follow(): Promise<void> {
-    const { clock } = this.#options
-    const { signal } = this.#end
-    let isGood = this.#readAt !== undefined
-    while (!signal.aborted) {
-      await clock.sleep(isGood ? FOLLOW_MS : RETRY_MS, signal).catch(() => undefined)
-      if (!signal.aborted) isGood = await this.look()
-    }
   }
 
   /** False when there is nothing to serve with, or it cannot be served. */
@@ -127,7 +123,7 @@ export class WebhookReplica implements Part {
       return keys !== undefined
     } catch (error) {
       const reason = messageOf(error)
-      const due = this.#end.signal.aborted ? undefined : this.#trouble.due(reason)
+      const due = this.#looking.signal.aborted ? undefined : this.#trouble.due(reason)
       if (due !== undefined) log.error('cannot serve the webhook', { error: reason, ...due })
       return false
     }

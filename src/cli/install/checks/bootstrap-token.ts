@@ -4,17 +4,10 @@ import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
 
 const secretType = coreKind('Secret')
-const reviewType: ResourceType = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  kind: 'TokenReview',
-  plural: 'tokenreviews',
-  namespaced: false,
-}
+const reviewType = coreKind('TokenReview')
 const LIFE_MS = 60_000
 /** A server reads new Secrets within a moment, and remembers a refusal for some seconds. */
 const WITHIN_MS = 15_000

@@ -7,7 +7,6 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import { healthOf } from '#delivery/health.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
@@ -24,27 +23,9 @@ import { signerProblem } from './signer.ts'
 const nodeType = coreKind('Node')
 const namespaceType = coreKind('Namespace')
 const podType = coreKind('Pod')
-const storageClassType: ResourceType = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'StorageClass',
-  plural: 'storageclasses',
-  namespaced: false,
-}
-const claimType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolumeClaim',
-  plural: 'persistentvolumeclaims',
-  namespaced: true,
-}
-const accountType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  namespaced: true,
-}
+const storageClassType = coreKind('StorageClass')
+const claimType = coreKind('PersistentVolumeClaim')
+const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
 
 export interface ObserveOptions {

@@ -1,0 +1,38 @@
+// Builds the holds behind commands: each names its author and reason, and ends by itself.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import type { ErrorMessage } from '#lib/error-table.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export type HoldTarget = OperationalHold['spec']['target']
+
+/** What the user says to every such command. */
+export interface HoldWords {
+  readonly reason: string
+  readonly for: string
+  readonly author: string
+}
+
+interface NewHold {
+  readonly name: string
+  readonly target: HoldTarget
+  readonly effect: HoldEffect
+  readonly to?: string
+  readonly longestMs: number
+  /** For a length that is none, or longer than that. */
+  readonly refuse: (facts: { readonly length: string }) => ErrorMessage
+}
+
+export function newHold(hold: NewHold, { reason, for: length, author }: HoldWords, now: number): OperationalHold {
+  const { name, target, effect, to, longestMs, refuse } = hold
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > longestMs) throw new KubeNodeError(refuse({ length: JSON.stringify(length) }))
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name },
+    spec: { target, effect, ...(to !== undefined && { to }), reason, author, until: timestamp(now + ms) },
+  }
+}

@@ -1,0 +1,22 @@
+// A stream that passes everything on and knows its size and SHA-256 at the end.
+import { createHash } from 'node:crypto'
+import { Transform } from 'node:stream'
+
+export interface Measured {
+  readonly stream: Transform
+  /** Once, when everything has passed. */
+  readonly total: () => { readonly bytes: number; readonly sha256: string }
+}
+
+export function measured(): Measured {
+  const hash = createHash('sha256')
+  let bytes = 0
+  const stream = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      hash.update(chunk)
+      done(null, chunk)
+    },
+  })
+  return { stream, total: () => ({ bytes, sha256: hash.digest('hex') }) }
+}

@@ -1,0 +1,36 @@
+// Looks again and again until it is stopped, with a pause before each time.
+import type { Clock } from '#lib/clock.ts'
+
+export class Looking {
+  readonly #clock: Clock
+  readonly #end = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Aborts when it is stopped. */
+  get signal(): AbortSignal {
+    return this.#end.signal
+  }
+
+  /** `look` does not reject: what goes wrong is its own to report. */
+  start(pauseMs: () => number, look: () => Promise<unknown>): void {
+    this.#running = this.#run(pauseMs, look)
+  }
+
+  /** A pause ends at once, a look that has begun ends by itself. */
+  async stop(): Promise<void> {
+    this.#end.abort()
+    await this.#running
+  }
+
+  async #run(pauseMs: () => number, look: () => Promise<unknown>): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      await this.#clock.sleep(pauseMs(), signal).catch(() => undefined)
+      if (!signal.aborted) await look()
+    }
+  }
+}
