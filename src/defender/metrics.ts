@@ -1,6 +1,7 @@
 // What the Defender tells its watchers: permits by verdict and gate, what is in flight, how much of each budget is left, and the breakers.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import { MAX_GRANTS, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { figuresIn } from '#runtime/figures.ts'
 import { boundedLabel } from '#runtime/metrics.ts'
 import { builtinPolicy } from './compile-policy.ts'
 import { grantsOf } from './ledger.ts'
@@ -22,50 +23,28 @@ interface Observed {
 const BREAKER_STATES = ['Closed', 'HalfOpen', 'Open'] as const
 
 export function createDefenderMetrics(registry: Registry): DefenderMetrics {
-  const registers = [registry]
+  const { counter, gauge } = figuresIn(registry)
   const label = boundedLabel()
-  const verdicts = new Counter({
-    name: 'kubenode_permit_verdicts_total',
-    help: 'Verdicts on permit targets, by deciding gate.',
-    labelNames: ['verdict', 'gate'],
-    registers,
-  })
+  const verdictsHelp = 'Verdicts on permit targets, by deciding gate.'
+  const verdicts = counter('kubenode_permit_verdicts_total', verdictsHelp, 'verdict', 'gate')
   let last: Observed | undefined
   const permits = new Gauge({
     name: 'kubenode_permits',
     help: 'Open permits by phase.',
     labelNames: ['phase'],
-    registers,
+    registers: [registry],
     // Collecting the first gauge sets the others too: once per scrape, not many times a second.
     collect: () => {
       if (last !== undefined) show(last)
       last = undefined
     },
   })
-  const slots = new Gauge({
-    name: 'kubenode_ledger_slots',
-    help: 'Slots taken in the ledger.',
-    labelNames: ['state'],
-    registers,
-  })
-  const room = new Gauge({ name: 'kubenode_ledger_room', help: 'Free slots in the ledger.', registers })
-  const budget = new Gauge({
-    name: 'kubenode_budget_left',
-    help: 'Targets that a cluster-wide budget still permits.',
-    labelNames: ['policy', 'of'],
-    registers,
-  })
-  const breaker = new Gauge({
-    name: 'kubenode_breaker_open',
-    help: '0 closed, 1 half open, 2 open.',
-    labelNames: ['policy'],
-    registers,
-  })
-  const blames = new Gauge({
-    name: 'kubenode_blames',
-    help: 'Versions, configurations, kernels, racks and zones suspected of causing failures.',
-    registers,
-  })
+  const slots = gauge('kubenode_ledger_slots', 'Slots taken in the ledger.', 'state')
+  const room = gauge('kubenode_ledger_room', 'Free slots in the ledger.')
+  const budget = gauge('kubenode_budget_left', 'Targets that a cluster-wide budget still permits.', 'policy', 'of')
+  const breaker = gauge('kubenode_breaker_open', '0 closed, 1 half open, 2 open.', 'policy')
+  const blamesHelp = 'Versions, configurations, kernels, racks and zones suspected of causing failures.'
+  const blames = gauge('kubenode_blames', blamesHelp)
   function show({ decision, ledger, snapshot }: Observed): void {
     for (const phase of ['Requested', 'Granted'])
       permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)

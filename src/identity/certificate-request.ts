@@ -26,3 +26,23 @@ export interface CertificateRequest extends KubeObject {
 }
 
 export const certificateRequestType = coreKind<CertificateRequest>('CertificateSigningRequest')
+
+interface NewRequest {
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> }
+  readonly pem: string
+  readonly signerName: string
+  readonly seconds: number
+}
+
+/** For a certificate that a client identifies itself with. */
+export const clientRequest = ({ metadata, pem, signerName, seconds }: NewRequest): CertificateRequest => ({
+  apiVersion: 'certificates.k8s.io/v1',
+  kind: certificateRequestType.kind,
+  metadata,
+  spec: {
+    request: Buffer.from(pem).toString('base64'),
+    signerName,
+    usages: ['client auth'],
+    expirationSeconds: seconds,
+  },
+})

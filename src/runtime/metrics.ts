@@ -1,6 +1,7 @@
 // The process's metrics: one registry, names `kubenode_…`, and labels that cannot grow without bound.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { ControllerMetrics } from './controller-metrics.ts'
+import { figuresIn } from './figures.ts'
 
 /** Distinct values a label may take; further ones are counted together. A few dozen controllers and parts fit with room. */
 const MOST_LABEL_VALUES = 64
@@ -38,47 +39,25 @@ export interface MetricsOptions {
 export function createMetrics({ process = false, cluster }: MetricsOptions = {}): RuntimeMetrics {
   const registry = new Registry()
   if (cluster !== undefined) registry.setDefaultLabels({ cluster })
-  const registers = [registry]
+  const { counter, gauge } = figuresIn(registry)
   if (process) collectDefaultMetrics({ register: registry, prefix: 'kubenode_' })
   const label = boundedLabel()
-  const reconciles = new Counter({
-    name: 'kubenode_reconcile_total',
-    help: 'Reconciles by outcome.',
-    labelNames: ['controller', 'outcome'],
-    registers,
-  })
+  const reconciles = counter('kubenode_reconcile_total', 'Reconciles by outcome.', 'controller', 'outcome')
   const seconds = new Histogram({
     name: 'kubenode_reconcile_seconds',
     help: 'Duration of one reconcile.',
     labelNames: ['controller'],
     buckets: RECONCILE_BUCKETS_S,
-    registers,
+    registers: [registry],
   })
-  const depth = new Gauge({
-    name: 'kubenode_queue_depth',
-    help: 'Keys waiting to be reconciled.',
-    labelNames: ['controller'],
-    registers,
-  })
-  const refused = new Counter({
-    name: 'kubenode_queue_refused_total',
-    help: 'Keys refused because the queue was full; a resync adds them again.',
-    labelNames: ['controller'],
-    registers,
-  })
-  const hung = new Gauge({
-    name: 'kubenode_reconcile_hung',
-    help: 'Reconciles abandoned because they ignore their abort signal.',
-    labelNames: ['controller'],
-    registers,
-  })
-  const leader = new Gauge({ name: 'kubenode_leader', help: '1 while this process is the leader.', registers })
-  const stalled = new Gauge({
-    name: 'kubenode_stalled',
-    help: '1 while a watch or loop has been silent for longer than its limit.',
-    labelNames: ['part'],
-    registers,
-  })
+  const depth = gauge('kubenode_queue_depth', 'Keys waiting to be reconciled.', 'controller')
+  const refusedHelp = 'Keys refused because the queue was full; a resync adds them again.'
+  const refused = counter('kubenode_queue_refused_total', refusedHelp, 'controller')
+  const hungHelp = 'Reconciles abandoned because they ignore their abort signal.'
+  const hung = gauge('kubenode_reconcile_hung', hungHelp, 'controller')
+  const leader = gauge('kubenode_leader', '1 while this process is the leader.')
+  const stalledHelp = '1 while a watch or loop has been silent for longer than its limit.'
+  const stalled = gauge('kubenode_stalled', stalledHelp, 'part')
   return {
     registry,
     controller: (name) => {

@@ -29,11 +29,20 @@ export function walk(node: SchemaNode, value: unknown, path: string, out: Proble
   return score
 }
 
+/** A part of the walk, for values of one shape. */
+type Walk<Value> = (
+  node: SchemaNode,
+  value: Value,
+  path: string,
+  out: Problem[],
+  old: Correlation | undefined,
+) => number
+
 /** Added to the score by each validator that applies, besides its findings below. */
 const APPLIED = 1
 const ALWAYS_APPLIED = 4 // combinations (2), enum, the schema itself
 
-function check(node: SchemaNode, value: unknown, path: string, out: Problem[], old: Correlation | undefined): number {
+const check: Walk<unknown> = (node, value, path, out, old) => {
   const kind = kindOf(value)
   if (kind === 'null') return checkNull(node, path, out)
   let score = ALWAYS_APPLIED
@@ -130,13 +139,7 @@ function walkNot(node: SchemaNode, value: unknown, path: string, out: Problem[])
     out.push(looseProblem(`${goQuote(path)} must not validate the schema (not)`))
 }
 
-function walkItems(
-  node: SchemaNode,
-  items: readonly unknown[],
-  path: string,
-  out: Problem[],
-  old: Correlation | undefined,
-): number {
+const walkItems: Walk<readonly unknown[]> = (node, items, path, out, old) => {
   let score = 2 * APPLIED
   const { items: itemNode, minItems, maxItems } = node
   if (itemNode)
@@ -158,13 +161,7 @@ const countProblem = (path: string, said: string, actual: number, max: number): 
   toError: (field) => tooMany(field, actual, max),
 })
 
-function walkObject(
-  node: SchemaNode,
-  value: Readonly<Record<string, unknown>>,
-  path: string,
-  out: Problem[],
-  old: Correlation | undefined,
-): number {
+const walkObject: Walk<Readonly<Record<string, unknown>>> = (node, value, path, out, old) => {
   checkSize(node, value, path, out)
   let score = APPLIED
   if (node.additional !== undefined) score += walkAdditional(node, value, path, out, old)
@@ -201,13 +198,7 @@ function checkSize(node: SchemaNode, value: Readonly<Record<string, unknown>>, p
 }
 
 /** Findings for other names are sorted by name, independent of the order of keys. */
-function walkAdditional(
-  node: SchemaNode,
-  value: Readonly<Record<string, unknown>>,
-  path: string,
-  out: Problem[],
-  old: Correlation | undefined,
-): number {
+const walkAdditional: Walk<Readonly<Record<string, unknown>>> = (node, value, path, out, old) => {
   let score = 0
   const found: { readonly name: string; readonly problems: readonly Problem[] }[] = []
   for (const name of Object.keys(value)) {

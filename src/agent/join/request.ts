@@ -21,6 +21,7 @@ import {
   tokenKeyGroup,
 } from '#api/names.ts'
 import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
+import { clientRequest } from '#identity/certificate-request.ts'
 import { openToken, SEALED_TOKEN_FIELD, sealedTokenKey, tokenPublicKey } from '#identity/sealed-token.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -166,17 +167,8 @@ async function createRequest(
   { name, machine, pem, signer, seconds = DEFAULT_LIFE_SECONDS }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
-  const request: KubeObject = {
-    apiVersion: 'certificates.k8s.io/v1',
-    kind: 'CertificateSigningRequest',
-    metadata: { name, annotations: { [ANNOTATIONS.machine]: machine } },
-    spec: {
-      request: Buffer.from(pem).toString('base64'),
-      signerName: signer,
-      usages: ['client auth'],
-      expirationSeconds: seconds,
-    },
-  }
+  const metadata = { name, annotations: { [ANNOTATIONS.machine]: machine } }
+  const request = clientRequest({ metadata, pem, signerName: signer, seconds })
   try {
     await client.create(csrType, request, { fieldManager: FIELD_MANAGERS.agent, signal })
   } catch (e) {

@@ -127,62 +127,37 @@ function addMemory(add: Add, read: ReadText): void {
   add('memory/unevictable_used', 'Memory that cannot be evicted, in bytes', 'gauge', [{ value: of('Unevictable') }])
 }
 
+type OfDisk = (d: ReturnType<typeof parseDiskstats>[number]) => number
+
+/** What is read of a disk; of pairs, reads come before writes. */
+const DISK = {
+  io: (d) => d.ioMs,
+  weighted: (d) => d.weightedMs,
+  operations: [(d) => d.reads, (d) => d.writes],
+  merged: [(d) => d.readsMerged, (d) => d.writesMerged],
+  bytes: [(d) => d.sectorsRead * SECTOR, (d) => d.sectorsWritten * SECTOR],
+  times: [(d) => d.readMs, (d) => d.writeMs],
+} as const satisfies Readonly<Record<string, OfDisk | readonly [OfDisk, OfDisk]>>
+
 function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, nowMs: number): DiskHistory {
   const disks = parseDiskstats(read('/proc/diskstats') ?? '')
     .filter((d) => !isEmptyDevice(read, d.name))
     .slice(0, MAX_DEVICES)
-  const each = (of: (d: (typeof disks)[number]) => number): readonly Sample[] =>
-    disks.map((d) => ({ labels: { device_name: d.name }, value: of(d) }))
-  const both = (r: (d: (typeof disks)[number]) => number, w: typeof r): readonly Sample[] =>
+  const each = (of: OfDisk): readonly Sample[] => disks.map((d) => ({ labels: { device_name: d.name }, value: of(d) }))
+  const both = (r: OfDisk, w: OfDisk): readonly Sample[] =>
     disks.flatMap((d) => [
       { labels: { device_name: d.name, direction: 'read' }, value: r(d) },
       { labels: { device_name: d.name, direction: 'write' }, value: w(d) },
     ])
-  const c = 'counter'
-  add(
-    'disk/io_time',
-    'Time spent on the disk, in ms',
-    c,
-    each((d) => d.ioMs),
-  )
-  add(
-    'disk/weighted_io',
-    'Weighted time of the disk, in ms',
-    c,
-    each((d) => d.weightedMs),
-  )
-  add(
-    'disk/operation_count',
-    'Disk operations',
-    c,
-    both(
-      (d) => d.reads,
-      (d) => d.writes,
-    ),
-  )
-  add(
-    'disk/merged_operation_count',
-    'Merged disk operations',
-    c,
-    both(
-      (d) => d.readsMerged,
-      (d) => d.writesMerged,
-    ),
-  )
-  const bytes = both(
-    (d) => d.sectorsRead * SECTOR,
-    (d) => d.sectorsWritten * SECTOR,
-  )
-  add('disk/operation_bytes_count', 'Bytes read and written', c, bytes)
-  add(
-    'disk/operation_time',
-    'Time spent in operations, in ms',
-    c,
-    both(
-      (d) => d.readMs,
-      (d) => d.writeMs,
-    ),
-  )
+  const count = (name: string, help: string, samples: readonly Sample[]) =>
+    add(`disk/${name}`, help, 'counter', samples)
+  const { io, weighted, operations, merged, bytes, times } = DISK
+  count('io_time', 'Time spent on the disk, in ms', each(io))
+  count('weighted_io', 'Weighted time of the disk, in ms', each(weighted))
+  count('operation_count', 'Disk operations', both(...operations))
+  count('merged_operation_count', 'Merged disk operations', both(...merged))
+  count('operation_bytes_count', 'Bytes read and written', both(...bytes))
+  count('operation_time', 'Time spent in operations, in ms', both(...times))
   const elapsed = before === undefined ? 0 : nowMs - before.atMs
   if (before !== undefined && elapsed > 0) {
     const lengths = disks.flatMap((d) => {

@@ -172,6 +172,14 @@ const columns: readonly Column[] = [
   { name: 'Name', type: 'string', format: 'name', priority: 1, cell: (o) => o.metadata.name ?? '' },
 ]
 
+/** Selectors by the object that the event is about, in the two forms of the same event. */
+const eventSelectors = (about: 'involvedObject' | 'regarding', reporter: string) => ({
+  ...Object.fromEntries(involvedFields.map((f) => [`${about}.${f}`, (o: KubeObject) => word(at(o, about)[f])])),
+  reason: (o: KubeObject) => word(o['reason']),
+  [reporter]: (o: KubeObject) => word(o[reporter]),
+  type: (o: KubeObject) => word(o['type']),
+})
+
 const involvedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
 
 const coreEvent: BuiltinKind = {
@@ -196,13 +204,8 @@ const coreEvent: BuiltinKind = {
   }),
   columns,
   selectableFields: {
-    ...Object.fromEntries(
-      involvedFields.map((f) => [`involvedObject.${f}`, (o: KubeObject) => word(at(o, 'involvedObject')[f])]),
-    ),
-    reason: (o) => word(o['reason']),
-    reportingComponent: (o) => word(o['reportingComponent']),
+    ...eventSelectors('involvedObject', 'reportingComponent'),
     source: (o) => word(at(o, 'source')['component']) || word(o['reportingComponent']),
-    type: (o) => word(o['type']),
   },
   validate: (o, old) => [
     ...namespaceProblems(o, at(o, 'involvedObject')),
@@ -231,14 +234,7 @@ const newEvent: BuiltinKind = {
     deprecatedCount: s.int32,
   }),
   columns,
-  selectableFields: {
-    ...Object.fromEntries(
-      involvedFields.map((f) => [`regarding.${f}`, (o: KubeObject) => word(at(o, 'regarding')[f])]),
-    ),
-    reason: (o) => word(o['reason']),
-    reportingController: (o) => word(o['reportingController']),
-    type: (o) => word(o['type']),
-  },
+  selectableFields: eventSelectors('regarding', 'reportingController'),
   storedAs: { group: '', plural: 'events', toStored: toCore, fromStored: fromCore },
   validate: (o, old) => [
     ...namespaceProblems(o, at(o, 'regarding')),

@@ -8,6 +8,12 @@ import type { RequestOptions } from './requests.ts'
 
 const withRelease = (command: Command): Command => withServer(command).argument('<name>', 'name of the release')
 
+/** What a person asks of a release, kept for some time. */
+const withRequest = (command: Command): Command =>
+  withRelease(command)
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--for <duration>', 'how long the request is kept', '4h')
+
 export function register(program: Command, io: Io): void {
   const release = program.command('release').description('commits in the stages of the fleet')
   withServer(release.command('status'))
@@ -15,20 +21,16 @@ export function register(program: Command, io: Io): void {
     .argument('[name]', 'name of the release; the newest of each track when left out')
     .action((name: string | undefined, options: ServerOptions) => showStatus(name, options, io))
 
-  withRelease(release.command('retry'))
+  withRequest(release.command('retry'))
     .description('try the failed clusters of a release again, with new deadlines')
-    .requiredOption('--reason <text>', 'why, for the audit trail')
-    .option('--for <duration>', 'how long the request is kept', '4h')
     .action(async (name: string, options: RequestOptions) =>
       (await import('./requests.ts')).retryRelease(name, options, io),
     )
 
-  withRelease(release.command('promote'))
+  withRequest(release.command('promote'))
     .description(
       'end the soak of the stage that is in progress; gates, windows, holds and the next stage stay as they are',
     )
-    .requiredOption('--reason <text>', 'why, for the audit trail')
-    .option('--for <duration>', 'how long the request is kept', '4h')
     .action(async (name: string, options: RequestOptions) =>
       (await import('./requests.ts')).promoteRelease(name, options, io),
     )

@@ -43,6 +43,10 @@ export function register(program: Command, io: Io): void {
   registerCanary(program, io)
 }
 
+const ofSet = (command: Command): Command => withServer(command.argument('<set>', 'name of the set', nameAfter('set')))
+const ofCanary = (command: Command, name = 'name of the canary'): Command =>
+  withServer(command.argument('<name>', name, nameAfter('canary')))
+
 const withReason = (command: Command, length: string): Command =>
   withEvenIfAbsent(withServer(command))
     .requiredOption('--reason <text>', 'why, shown to everyone who meets the hold')
@@ -162,29 +166,23 @@ function registerRollback(program: Command, io: Io): void {
   })
 
   const rollout = program.command('rollout').description('the rollout and revisions of a set')
-  withServer(
-    rollout
-      .command('status')
-      .description('show the progress of a set and what it waits for')
-      .argument('<set>', 'name of the set', nameAfter('set')),
-  ).action(async (name: string, options: ServerOptions) => {
-    const { setLines } = await import('./status.ts')
-    const client = await connect(options, io)
-    const { set } = await setAndRevisions(client, name)
-    const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
-    io.out(`${lines.map(printableLine).join('\n')}\n`)
-  })
-  withServer(
-    rollout
-      .command('history')
-      .description('list the revisions that a set can return to')
-      .argument('<set>', 'name of the set', nameAfter('set')),
-  ).action(async (name: string, options: ServerOptions) => {
-    const { historyRows } = await import('./status.ts')
-    const { set, revisions } = await setAndRevisions(await connect(options, io), name)
-    printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
-    for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
-  })
+  ofSet(rollout.command('status').description('show the progress of a set and what it waits for')).action(
+    async (name: string, options: ServerOptions) => {
+      const { setLines } = await import('./status.ts')
+      const client = await connect(options, io)
+      const { set } = await setAndRevisions(client, name)
+      const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
+      io.out(`${lines.map(printableLine).join('\n')}\n`)
+    },
+  )
+  ofSet(rollout.command('history').description('list the revisions that a set can return to')).action(
+    async (name: string, options: ServerOptions) => {
+      const { historyRows } = await import('./status.ts')
+      const { set, revisions } = await setAndRevisions(await connect(options, io), name)
+      printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
+      for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
+    },
+  )
   withReason(
     rollout
       .command('retry')
@@ -200,23 +198,18 @@ function registerRollback(program: Command, io: Io): void {
 
 function registerCanary(program: Command, io: Io): void {
   const canary = program.command('canary').description('versions that run on a few machines first')
-  withServer(
-    canary
-      .command('status')
-      .description('show the state of each machine')
-      .argument('<name>', 'name of the canary', nameAfter('canary')),
-  ).action(async (name: string, options: ServerOptions) => {
-    const { canaryLines, canaryRows } = await import('./status.ts')
-    const found = await canaryNamed(await connect(options, io), name)
-    io.out(`${canaryLines(found).map(printableLine).join('\n')}\n`)
-    const rows = canaryRows(found)
-    if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
-  })
-  withServer(
-    canary
-      .command('promote')
-      .description('print the commit that sets its versions in the sets of its machines')
-      .argument('<name>', 'name of the canary that has passed', nameAfter('canary')),
+  ofCanary(canary.command('status').description('show the state of each machine')).action(
+    async (name: string, options: ServerOptions) => {
+      const { canaryLines, canaryRows } = await import('./status.ts')
+      const found = await canaryNamed(await connect(options, io), name)
+      io.out(`${canaryLines(found).map(printableLine).join('\n')}\n`)
+      const rows = canaryRows(found)
+      if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
+    },
+  )
+  ofCanary(
+    canary.command('promote').description('print the commit that sets its versions in the sets of its machines'),
+    'name of the canary that has passed',
   ).action(async (name: string, options: ServerOptions) => {
     const [{ changeText, promotion }, { machineComponentSet }] = await Promise.all([
       import('./commit.ts'),

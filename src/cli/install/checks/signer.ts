@@ -2,7 +2,7 @@
 import { AGENT_SIGNER } from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { messageOf } from '#lib/errors.ts'
-import { certificateRequestType, type CertificateRequest } from '#identity/certificate-request.ts'
+import { certificateRequestType, clientRequest, type CertificateRequest } from '#identity/certificate-request.ts'
 import type { InstallContext } from '../context.ts'
 
 /** A user without any right. */
@@ -18,17 +18,10 @@ export async function signerProblem({ client, clock, signal }: InstallContext): 
   const request = await signingRequest(await newPrivateKey(), { commonName: NOBODY })
   const key = { name: NAME }
   await client.delete(certificateRequestType, key)
-  const made = await client.create(certificateRequestType, {
-    apiVersion: 'certificates.k8s.io/v1',
-    kind: 'CertificateSigningRequest',
-    metadata: key,
-    spec: {
-      request: Buffer.from(request).toString('base64'),
-      signerName: AGENT_SIGNER,
-      usages: ['client auth'],
-      expirationSeconds: LIFE_SECONDS,
-    },
-  })
+  const made = await client.create(
+    certificateRequestType,
+    clientRequest({ metadata: key, pem: request, signerName: AGENT_SIGNER, seconds: LIFE_SECONDS }),
+  )
   try {
     const approved: CertificateRequest = {
       ...made,
