@@ -269,6 +269,7 @@ export const REASONS = {
   GateClosed: because('releases', 'A gate does not pass; the message has the observed value.'),
   MinSuccessTime: because('releases', 'The stage is healthy, but its minimum success time is not over yet.'),
   StageFailed: because('releases', 'More clusters failed than the stage allows.'),
+  RevertedBefore: because('releases', 'The same objects failed before, and a commit reverted them.'),
   NewerRelease: because('releases', 'A newer commit replaced this release.'),
   ReleaseComplete: because('releases', 'Every stage is done.'),
   ConcurrencyLimit: because('releases', 'The stage already changes the maximum number of clusters at once.'),

@@ -190,6 +190,18 @@ export const syncErrors = errorTable({
     text: 'cannot fetch {url} for FleetSource {source}: spec.proxy is for https addresses',
     next: 'use the https address of the repository, or remove spec.proxy',
   },
+  KN7050: {
+    text: 'cannot follow {commit}: {principal} ({key}) signs reverts by sync only, and it {why}',
+    next: 'take it off the branch; if sync did not write it, its key is known to others: revoke it and give sync a new one',
+  },
+  KN7051: {
+    text: 'cannot write revert {commit} to branch {branch} of {url}: {why}',
+    next: 'check the credentials in the Secret of spec.push and the rules of the branch; retried automatically',
+  },
+  KN7052: {
+    text: 'cannot sign reverts of {source}: the Secret {secret} {why}',
+    next: 'put an Ed25519 private key of OpenSSH without a passphrase into signing-key: ssh-keygen -t ed25519 -N "" -f sync',
+  },
   KN7101: {
     text: 'cannot render {what}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',

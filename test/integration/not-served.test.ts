@@ -42,8 +42,6 @@ const USES: Readonly<Record<string, object>> = {
   'NodeRemedier spec.ladder[].verify.probe.name': {
     ladder: [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', name: 'http' } } }],
   },
-  'ReleasePipeline spec.onFailure': { onFailure: 'Revert' },
-  'ReleasePipeline spec.revert': { revert: { to: 'Branch' } },
   ...Object.fromEntries(
     [
       ['before', 'machinesReady', {}],

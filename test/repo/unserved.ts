@@ -25,8 +25,6 @@ export const UNSERVED_SPEC = [
   'ReleasePipeline spec.stages[].gates[].prometheus',
   'ReleasePipeline spec.stages[].after[].http',
   'ReleasePipeline spec.stages[].after[].prometheus',
-  'ReleasePipeline spec.onFailure Revert',
-  'ReleasePipeline spec.revert',
 ] as const
 
 /** No part writes them. The folder is the kind's file, and includes everything below it. */
@@ -36,7 +34,6 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'machine-component status': 'no part counts the machines of a version',
   'maintenance-event status': 'announcements of providers have no effect',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
-  'release status.revertCommit': 'revert commits are not created',
   'release-pipeline status': 'the Releases say where each stage is',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',
 }

@@ -48,6 +48,11 @@ const signer = s.obj('A person or program that may sign commits.', {
   reverts: s.optional(
     s.bool('Only commits whose files are those of an earlier commit that was followed: an emergency key.'),
   ),
+  sync: s.optional(
+    s.bool(
+      'The key that sync signs reverts with: only commits that revert one named commit, path by path, as it was before, and nothing else. Counts as no person.',
+    ),
+  ),
 })
 
 export const signersFields = {

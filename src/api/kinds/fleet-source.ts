@@ -141,6 +141,13 @@ const spec = s.obj('The repository to follow, and how.', {
       },
     ),
   ),
+  push: s.optional(
+    s.obj('How sync writes to the repository: only reverts, and only where a pipeline asks for them.', {
+      secretRef: f.secretRef(
+        'Secret with signing-key (an Ed25519 key of OpenSSH without a passphrase; its public half is a signer with sync: true), and credentials that may push, in the form of spec.secretRef. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
+      ),
+    }),
+  ),
   decryption: s.optional(
     s.unserved(
       s.obj('Decryption of encrypted files.', {

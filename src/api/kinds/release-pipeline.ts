@@ -9,7 +9,8 @@ export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
 const MAX_GATES = 16
 
-const NO_REVERTS = 'revert commits are not created'
+/** What a revert can be exempted from. Budgets are the Defender's, and trust binds always. */
+const EXEMPTIONS = ['Windows', 'Approvals', 'Holds'] as const
 
 const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)
 
@@ -101,25 +102,38 @@ const stage = s.obj('One stage.', {
 const spec = s.obj('The stages.', {
   stages: s.mapList('The stages, in order.', stage, { keys: ['name'], min: 1, max: MAX_STAGES }),
   onFailure: s.fallback(
-    s.unserved(s.choice('What happens if a stage fails.', ['Pause', 'Revert']), NO_REVERTS, ['Revert']),
+    s.choice(
+      'What happens if a stage fails: the release pauses, or sync also writes a commit that takes the change back. As it was before the commit that fails.',
+      ['Pause', 'Revert'],
+    ),
     'Pause',
   ),
   revert: s.optional(
-    s.unserved(
-      s.obj('How a revert commit is created.', {
-        to: s.fallback(s.choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
-        branchPrefix: s.fallback(
-          s.str('Prefix of the branch name.', {
-            min: 1,
-            max: 64,
-            pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
-            says: 'the start of a branch name',
-          }),
-          'revert/',
+    s.obj('Reverts of this track.', {
+      to: s.fallback(
+        s.choice('Where sync writes the commit: a branch for review, or the followed branch itself.', [
+          'Branch',
+          'Direct',
+        ]),
+        'Branch',
+      ),
+      branchPrefix: s.fallback(
+        s.str('Prefix of the branch name.', {
+          min: 1,
+          max: 64,
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
+          says: 'the start of a branch name',
+        }),
+        'revert/',
+      ),
+      exempt: s.optional(
+        s.setOf(
+          'What does not block a revert in clusters that were healthy with what it brings back: windows of the stages, their approval gates, Pause holds on the release or its source. As it was before the commit that is reverted.',
+          s.choice('One of them.', [...EXEMPTIONS]),
+          { max: EXEMPTIONS.length },
         ),
-      }),
-      NO_REVERTS,
-    ),
+      ),
+    }),
   ),
   keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })

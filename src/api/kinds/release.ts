@@ -19,6 +19,7 @@ const spec = s.immutable(
     }),
     changed: s.optional(f.count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
     signer: s.optional(f.sentence('Who signed the commit, with the fingerprint of the key.', 512)),
+    after: s.optional(f.commitId('The commit that was followed before: what a revert goes back to.')),
     revertOf: s.optional(f.commitId('The commit that this release reverts.')),
     previous: s.optional(f.objectName('The previous Release of the track.')),
   }),
@@ -85,7 +86,17 @@ const status = f.waitingStatus('Progress of the release.', {
       max: MAX_RETRIES,
     }),
   ),
-  revertCommit: s.optional(f.commitId('The commit that reverts it.')),
+  revertCommit: s.optional(f.commitId('The commit that reverts it: written by sync, or followed since.')),
+  revert: s.optional(
+    s.obj('The revert by sync.', {
+      branch: s.optional(s.str('The branch that the commit was written to.', { min: 1, max: 253 })),
+      restores: s.optional(f.commitId('The commit whose files it brings back.')),
+      at: s.time('When it was written or last attempted.'),
+      attempts: s.optional(f.count('Number of attempts that failed.', 1_000)),
+      problem: s.optional(f.sentence('Why it was not written.')),
+      overruledAt: s.optional(s.time('When a retry let the release continue all the same.')),
+    }),
+  ),
 })
 
 export const release = defineKind('Release', 'krel', {

@@ -18,8 +18,19 @@ export function releaseLines(release: Release, now: number): readonly string[] {
       ...waitLines(stage.waitingFor, now),
       ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
     ]),
+    ...revertLines(status),
     ...commands(name, status),
   ]
+}
+
+function revertLines({ revertCommit, revert }: Status): readonly string[] {
+  if (revertCommit !== undefined) {
+    const commit = revertCommit.slice(0, 12)
+    return [
+      revert?.branch === undefined ? `reverted by ${commit}` : `revert: on branch ${revert.branch}, commit ${commit}`,
+    ]
+  }
+  return revert?.problem === undefined ? [] : [`not reverted: ${revert.problem}`]
 }
 
 const since = (stamp: string, now: number): string => {

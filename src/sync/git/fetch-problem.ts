@@ -84,7 +84,7 @@ const KINDS: readonly (readonly [Kind, RegExp])[] = [
 const kindOf = (line: string): Kind | undefined => KINDS.find(([, text]) => text.test(line))?.[0]
 
 /** Status is read by more people than the Secret, and a server may print what it was sent. */
-function withoutSecrets(text: string, access: GitAccess): string {
+export function withoutSecrets(text: string, access: GitAccess): string {
   const secrets = access.kind === 'Https' ? access.secrets : []
   return secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text)
 }

@@ -20,6 +20,8 @@ export interface GitRun {
   readonly deadlineMs: number
   /** The folder that git writes to, and what it may have in all. */
   readonly within: { readonly folder: string; readonly maxBytes: number }
+  /** What to throw for what git printed; by default that the repository could not be fetched. */
+  readonly failed?: (said: string) => KubeNodeError
 }
 
 const MAX_GIT_OUTPUT = 64 * 1024
@@ -49,6 +51,7 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
   const { url, access, within } = run
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
   const ended = await runToEnd(args, run)
+  if (ended.kind !== 'Done' && run.failed !== undefined) throw run.failed(saidOf(ended, run))
   switch (ended.kind) {
     case 'Done':
       return ended.out
@@ -63,6 +66,12 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
     default:
       return assertNever(ended)
   }
+}
+
+function saidOf(ended: Exclude<Ended, { kind: 'Done' }>, { deadlineMs }: GitRun): string {
+  if (ended.kind === 'Failed') return ended.said
+  if (ended.kind === 'NotStarted') return ended.why
+  return ended.kind === 'Late' ? `not finished after ${deadlineMs} ms` : 'it wrote too many bytes'
 }
 
 const MIB = 1024 * 1024

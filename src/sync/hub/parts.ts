@@ -102,8 +102,13 @@ export function promotionsOf({ holds }: Pick<HubParts, 'holds'>, object: Release
 }
 
 /** Why a hold pauses the object; undefined when none does. */
-export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now: number): string | undefined {
-  const question = { effects: ['Pause', 'Freeze'], things: [thing(object.kind, object)], now } as const
+export function pausedBy(
+  parts: Pick<HubParts, 'holds'>,
+  object: KubeObject,
+  now: number,
+  effects: readonly ('Pause' | 'Freeze')[] = ['Pause', 'Freeze'],
+): string | undefined {
+  const question = { effects, things: [thing(object.kind, object)], now }
   const found = holdOver(parts.holds.list(), question)
   return found === undefined
     ? undefined
@@ -123,6 +128,13 @@ export function approvedDigests(
     ]),
   )
 }
+
+/** By digest, the users alone: signers of commits are no groups. */
+export const approvingUsers = (
+  parts: Pick<HubParts, 'approvals'>,
+  now: number,
+): ReadonlyMap<string, ReadonlySet<string>> =>
+  new Map([...approvedDigests(parts, now)].map(([digest, all]) => [digest, new Set(all.map((a) => a.by))]))
 
 export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
 

@@ -18,9 +18,13 @@ import { refText } from '#delivery/object-ref.ts'
 import { chainOf, previousOf } from '../release/chain.ts'
 import { pruneText, type SeenCluster } from '../release/cluster-phase.ts'
 import { historyOf } from '../release/history.ts'
-import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
+import { clustersToLookAt, isOver, isRetried, planRelease, type ReleasePlan } from '../release/stages.ts'
 import { declaredRefs, splitByTrack, targetDigest, targetFor } from '../release/tracks.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
+import { type Exemption, isReverted } from '../revert/policy.ts'
+import { revertPolicyBefore } from './pipeline-before.ts'
+import { revertFailed } from './revert.ts'
 import { HUB } from './source/seen.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import {
@@ -94,10 +98,16 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     await report(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
-  const looks = rendered === undefined ? new Map<string, LookReport>() : await lookAround(work, rendered)
+  const isStill =
+    isReverted(release.status ?? {}) && !isRetried({ release, retries: retriesOf(parts, release, clock.now()) })
+  const looks = rendered === undefined || isStill ? new Map<string, LookReport>() : await lookAround(work, rendered)
   const now = clock.now()
   // A newer one may exist by now: then this one must draw no conclusions.
   const newer = newerThan(parts, release)
+  const chain = chainNow(parts, release)
+  const exempt = await exemptionsOf(work, chain)
+  const returns = returnsOf(chain, release)
+  const paused = pauseOf(work, now, exempt, returns)
   const plan = planRelease(
     {
       release,
@@ -105,11 +115,14 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       clusters: new Map(
         Object.entries(release.spec.digests).map(([name, digest]) => [
           name,
-          seenCluster(work, { name, digest, looks }),
+          seenCluster(work, { name, digest, looks, returns }),
         ]),
       ),
       newer,
-      paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
+      paused,
+      exempt,
+      revertedBy: revertedBy(chain, release),
+      revertedBefore: revertedBefore(chain, release),
       approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [],
       retries: retriesOf(parts, release, now),
       promotions: promotionsOf(parts, release, now),
@@ -119,12 +132,49 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   for (const [cluster, report] of looks) tell(parts, release, cluster, report)
   if (plan.status.phase !== release.status?.phase)
     log.info('release', { phase: plan.status.phase, reason: plan.status.waitingFor?.predicate ?? 'Progressing' })
-  await report(parts, release, plan.status, conditionsOf(plan, newer), signal)
+  const status =
+    newer === undefined
+      ? await revertFailed({ parts, release, source, chain, isPaused: paused !== undefined, signal }, plan.status)
+      : plan.status
+  if (status.revertCommit !== release.status?.revertCommit)
+    log.info('release', { phase: status.phase, reason: 'Reverted', commit: status.revertCommit })
+  await report(parts, release, status, conditionsOf({ ...plan, status }, newer), signal)
   // Objects just recorded as begun are applied at once.
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
   return hasBegun ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+}
+
+/** The commit of the newest Release, if that reverts this one. */
+function revertedBy(chain: readonly Release[], { spec, metadata }: Release): string | undefined {
+  const newest = chain.at(-1)
+  return newest?.spec.revertOf === spec.commit && newest.metadata.name !== metadata.name
+    ? newest.spec.commit
+    : undefined
+}
+
+/** By the pipeline as it was before the commit that is reverted: neither that one nor the revert exempts itself. */
+async function exemptionsOf(
+  { parts, release, source }: Work,
+  chain: readonly Release[],
+): Promise<ReadonlySet<Exemption>> {
+  const { revertOf } = release.spec
+  const reverted = revertOf === undefined ? undefined : chain.findLast((r) => r.spec.commit === revertOf)
+  const policy = reverted === undefined ? undefined : await revertPolicyBefore(parts, source, reverted)
+  return policy?.exempt ?? new Set()
+}
+
+/** A Pause hold does not stop a revert that is exempt from holds, where it brings back only what was healthy. A freeze does. */
+function pauseOf(
+  { parts, release, source }: Work,
+  now: number,
+  exempt: ReadonlySet<Exemption>,
+  returns: ReadonlySet<string>,
+): string | undefined {
+  const isExempt = exempt.has('Holds') && Object.keys(release.spec.digests).every((name) => returns.has(name))
+  const effects = isExempt ? (['Freeze'] as const) : undefined
+  return pausedBy(parts, release, now, effects) ?? pausedBy(parts, source, now, effects)
 }
 
 const phaseOf = ({ status }: Release, cluster: string) => status?.clusters?.find((c) => c.name === cluster)?.phase
@@ -241,9 +291,10 @@ interface ClusterNow {
   readonly name: string
   readonly digest: string
   readonly looks: ReadonlyMap<string, LookReport>
+  readonly returns: ReadonlySet<string>
 }
 
-function seenCluster({ parts, release }: Work, { name, digest, looks }: ClusterNow): SeenCluster {
+function seenCluster({ parts, release }: Work, { name, digest, looks, returns }: ClusterNow): SeenCluster {
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const stage = cluster?.spec.stage
   // The spec has it as a field; selectors of stages use labels.
@@ -252,7 +303,7 @@ function seenCluster({ parts, release }: Work, { name, digest, looks }: ClusterN
     ...cluster.metadata.labels,
   }
   const previous = previousOf(chainNow(parts, release), release, name)
-  return { name, labels, digest, look: looks.get(name)?.look, previous }
+  return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn: returns.has(name) }
 }
 
 /** Reverts, or reports, changes by other clients in the clusters of the newest Release after it is done. */

@@ -20,6 +20,8 @@ export interface SeenCluster {
   /** Absent when the hub no longer has such a Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly digest: string
+  /** The release is a revert to what was healthy there: no soak, no small steps. */
+  readonly isReturn?: boolean
   /** The result of the last pass; absent before the first. */
   readonly look?: ClusterLook | undefined
   /** The cluster's content from previous releases, if it passed its stage. */

@@ -17,6 +17,7 @@ import {
 } from './cluster-phase.ts'
 import { judgeGate, type Approver, type Stage } from './gates.ts'
 import { mayHaveTouched } from './history.ts'
+import { type Exemption, isReverted, type RevertedBefore } from '../revert/policy.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { openingOf } from '#windows/windows.ts'
 
@@ -36,6 +37,12 @@ export interface ReleaseSeen {
   readonly retries: readonly string[]
   /** Soaks that users end. */
   readonly promotions: readonly Promotion[]
+  /** The commit of the newer Release, if that reverts this one. */
+  readonly revertedBy?: string | undefined
+  /** The same objects failed and were reverted. */
+  readonly revertedBefore?: RevertedBefore | undefined
+  /** What does not block a revert where it brings back what was healthy. */
+  readonly exempt?: ReadonlySet<Exemption>
 }
 
 /** A user has seen enough of the soak that was in progress at that time; a later soak of the stage is none of it. */
@@ -57,7 +64,7 @@ const lookOf = ({ clusters }: ReleaseSeen, name: string) => {
 }
 
 /** A hold that is not in the status yet. */
-const isRetried = ({ release, retries }: ReleaseSeen): boolean =>
+export const isRetried = ({ release, retries }: Pick<ReleaseSeen, 'release' | 'retries'>): boolean =>
   retries.some((uid) => release.status?.retries?.includes(uid) !== true)
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Reverted', 'Superseded'])
@@ -85,12 +92,17 @@ const WATCH_MS = 250
 const WATCH_LATER_MS = 2_000
 /** An unreachable cluster is checked less often. */
 const OFFLINE_MS = 10_000
+/** Only a newer Release or a hold changes it. */
+const REVERTED_MS = 60_000
 
 export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   const { release, pipeline, newer } = seen
   const before = release.status
   if (isOver(release)) return { status: before ?? {}, isOver: true }
-  if (newer !== undefined) return superseded(release, now)
+  if (newer !== undefined) return superseded(seen, now)
+  // What sync reverted goes no further, also where it becomes healthy: the revert has to be merged, or a person retries.
+  if (isReverted(before ?? {}) && !isRetried(seen))
+    return { status: { ...before, phase: 'Paused' }, isOver: false, requeueAfter: REVERTED_MS }
   const stages: StageStatus[] = []
   const clusters: ClusterStatus[] = []
   const taken = new Set<string>()
@@ -128,6 +140,9 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     clusters: [...clusters, ...lost],
     ...(seen.retries.length === 0 ? {} : { retries: seen.retries }),
     ...(phase === 'Succeeded' || waitingFor === undefined ? {} : { waitingFor }),
+    ...(isReverted(before ?? {}) && {
+      revert: { at: timestamp(now), ...before?.revert, overruledAt: timestamp(now) },
+    }),
   }
   return { status, isOver: isOver({ status }), ...dueIn(status, now) }
 }
@@ -146,7 +161,7 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
 }
 
 /** Waiting clusters no longer wait; applied ones stay as they are until the newer Release reaches them. */
-function superseded({ status = {} }: Release, now: number): ReleasePlan {
+function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: number): ReleasePlan {
   const { waitingFor: _, stages, clusters, ...before } = status
   const over: ReleaseStatus = {
     ...before,
@@ -154,7 +169,8 @@ function superseded({ status = {} }: Release, now: number): ReleasePlan {
     ...(clusters === undefined
       ? {}
       : { clusters: clusters.map(({ waitingFor: __, prune: ___, ...cluster }) => cluster) }),
-    phase: 'Superseded',
+    phase: revertedBy === undefined ? 'Superseded' : 'Reverted',
+    ...(revertedBy !== undefined && { revertCommit: before.revertCommit ?? revertedBy }),
     finishedAt: before.finishedAt ?? timestamp(now),
   }
   return { status: over, isOver: true }
@@ -220,24 +236,28 @@ function planStage(input: StageInput): StagePlan {
   const { stage, members, seen, now } = input
   const old = seen.release.status?.stages?.find((s) => s.name === stage.name)
   const olds = new Map((seen.release.status?.clusters ?? []).map((c) => [c.name, c]))
-  const blocked = isFinished(old) ? undefined : closedBecause(input, old)
+  const isFast = members.length > 0 && members.every((m) => m.isReturn === true)
+  const strict = isFinished(old) ? undefined : closedBecause(input, old)
+  const lenient = strict === undefined ? undefined : closedBecause(withExemptions(input), old)
+  const blocked = isFast ? lenient : strict
   const config = configOf(stage, members.length)
-  let room = blocked === undefined ? config.concurrency : 0
+  let room = strict === undefined ? config.concurrency : 0
   const clusters: ClusterStatus[] = []
   let failures = members.filter((m) => olds.get(m.name)?.phase === 'Failed').length
   // Active clusters come first, so that they keep their place.
   room -= members.filter((m) => isAtWork(olds.get(m.name))).length
   for (const member of members) {
     const before = olds.get(member.name)
-    const mayStart = room > 0 && failures <= config.maxFailures
+    const isBack = member.isReturn === true
+    const mayStart = (room > 0 || isBack) && failures <= config.maxFailures
     const { approvedBy } = seen
     const next = advanceCluster({
-      stage,
+      stage: isBack ? withoutApprovals(stage, seen) : stage,
       member,
       before,
       now,
       mayStart,
-      blocked,
+      blocked: isBack ? lenient : strict,
       approvedBy,
       isRetried: isRetried(seen),
     })
@@ -245,7 +265,30 @@ function planStage(input: StageInput): StagePlan {
     if (before?.phase !== 'Failed' && next.phase === 'Failed') failures++
     clusters.push(next)
   }
-  return { clusters, status: stageStatus(input, old, clusters, config, blocked) }
+  const shown = isFast ? withExemptions(input) : input
+  return { clusters, status: stageStatus(shown, old, clusters, config, blocked) }
+}
+
+/** As the stage is for a revert that brings back what was healthy, where its pipeline exempts it from something by name. */
+function withExemptions(input: StageInput): StageInput {
+  const { stage, seen } = input
+  const { windows, ...rest } = withoutApprovals(stage, seen)
+  return {
+    ...input,
+    stage: windows === undefined || seen.exempt?.has('Windows') === true ? rest : { ...rest, windows },
+  }
+}
+
+function withoutApprovals(stage: Stage, { exempt }: ReleaseSeen): Stage {
+  if (exempt?.has('Approvals') !== true) return stage
+  const { before = [], gates = [], after = [] } = stage
+  const others = (all: typeof gates) => all.filter((gate) => gate.approval === undefined)
+  return {
+    ...stage,
+    before: before.filter((gate) => gate.approval === undefined),
+    gates: others(gates),
+    after: others(after),
+  }
 }
 
 interface StageConfig {
@@ -257,12 +300,19 @@ function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageCo
   return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
 }
 
+const hasStarted = ({ status }: Release): boolean => status?.stages?.some((s) => s.startedAt !== undefined) === true
+
 /** Why the stage may not start any cluster; undefined when it is open. */
 function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
   const why = (predicate: Reason, seenValue: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, seenValue, unblock)
   if (!isOpen) return why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds')
   if (seen.paused !== undefined) return why('HoldPause', seen.paused, 'the hold ends or is deleted')
+  const again = seen.revertedBefore
+  if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
+    const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
+    return why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`)
+  }
   for (const gate of stage.before ?? []) {
     const result = judgeGate(gate, undefined, { now, approvedBy: seen.approvedBy })
     if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} opens`)
@@ -353,7 +403,9 @@ interface AfterInput {
 function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
   const well = clusters.filter((c) => c.healthySince !== undefined)
   const soakMs = parseDuration(stage.minSuccessTime)
-  const until = well.length === 0 ? now : Math.max(...well.map((c) => soakUntil(c, stage)))
+  // What was healthy there before needs no new soak.
+  const fresh = well.filter((c) => seen.clusters.get(c.name)?.isReturn !== true)
+  const until = fresh.length === 0 ? now : Math.max(...fresh.map((c) => soakUntil(c, stage)))
   const soaksUntil = timestamp(roundUp(until))
   const why = (predicate: Reason, value: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, value, unblock)

@@ -22,6 +22,8 @@ export interface JudgedCommit {
   readonly changed: ChangedPaths | undefined
   /** Its files are those of an earlier commit of the range or before; asked for a signer of reverts only. */
   readonly isRevert?: boolean
+  /** Why it does not revert a named commit and nothing else; asked for the key of sync only. */
+  readonly revertProblem?: string
   /** Users who approved it or a commit after it. */
   readonly approvers: ReadonlySet<string>
 }
@@ -36,6 +38,7 @@ export type RefusalReason =
   | 'KeyExpired'
   | 'PathNotAllowed'
   | 'NotARevert'
+  | 'NotAnExactRevert'
   | 'ApprovalsMissing'
 
 export interface Refusal {
@@ -58,6 +61,10 @@ export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Re
     return refuse(...keyRefusal(problem ?? { kind: 'Unknown' }, { shown, key, signer, firstSeen }))
   if (signer.onlyReverts && commit.isRevert !== true)
     return refuse('NotARevert', syncErrors.KN7036({ commit: shown, principal: signer.principal, key }))
+  if (signer.isSync && commit.revertProblem !== undefined) {
+    const values = { commit: shown, principal: signer.principal, key, why: commit.revertProblem }
+    return refuse('NotAnExactRevert', syncErrors.KN7050(values))
+  }
   const outside = signer.paths && firstOutside(commit.changed, signer.paths)
   if (outside !== undefined) {
     const { principal, paths = [] } = signer
@@ -126,12 +133,14 @@ function missingApprovals(commit: JudgedCommit, own: Signer, policy: Policy, now
     s.principal !== own.principal &&
     !s.isForge &&
     !s.onlyReverts &&
+    !s.isSync &&
     commit.approvers.has(s.principal) &&
     s.keys.some((key) => keyProblem(policy, key, now) === undefined) &&
     (s.paths === undefined || patterns === undefined || firstOutside(within(paths, patterns), s.paths) === undefined)
   for (const { paths: patterns, count } of touched) {
     const others = signers.filter(mayAgree(patterns)).length
-    const have = others + (own.isForge ? 0 : 1)
+    // A program is not a person.
+    const have = others + (own.isForge || own.isSync ? 0 : 1)
     if (have >= count) continue
     const path = paths.find((p) => isWithin(p, patterns)) ?? few(patterns)
     return `${path} takes ${counted(count, 'signer')}, and ${have === 0 ? 'none has' : `${have} ${have === 1 ? 'has' : 'have'}`} agreed`

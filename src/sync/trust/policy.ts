@@ -16,6 +16,8 @@ export interface Signer {
   readonly until?: number
   readonly isForge: boolean
   readonly onlyReverts: boolean
+  /** The key that sync signs reverts with. */
+  readonly isSync: boolean
   /** Fingerprints. */
   readonly keys: readonly string[]
 }
@@ -34,6 +36,7 @@ export interface Policy {
   /** Fingerprint to the time since which it is refused. */
   readonly revoked: ReadonlyMap<string, number>
   readonly thresholds: readonly Threshold[]
+  readonly signersFile?: string
 }
 
 /** What the file of a commit adds. */
@@ -78,10 +81,11 @@ export function policyOf(verify: Verify, file: SignersDocument | undefined): Pol
     signers,
     revoked: revokedKeys([...(verify.revoked ?? []), ...(file?.revoked ?? [])]),
     thresholds: [...(verify.thresholds ?? []), ...(file?.thresholds ?? []), ...own.filter((t) => t.count > 1)],
+    ...(signersFile !== undefined && { signersFile: signersFile.path }),
   }
 }
 
-function signerOf({ principal, keys, paths, since, until, forge, reverts }: SignerSpec): Signer {
+function signerOf({ principal, keys, paths, since, until, forge, reverts, sync }: SignerSpec): Signer {
   const fingerprints = keys.map((key) => {
     try {
       return parseSshKey(key).fingerprint
@@ -95,6 +99,7 @@ function signerOf({ principal, keys, paths, since, until, forge, reverts }: Sign
     keys: fingerprints,
     isForge: forge === true,
     onlyReverts: reverts === true,
+    isSync: sync === true,
     ...(paths !== undefined && { paths }),
     ...(since !== undefined && { since: Date.parse(since) }),
     ...(until !== undefined && { until: Date.parse(until) }),

@@ -59,6 +59,9 @@ function headersOf(bytes: Buffer): { readonly headers: readonly Header[]; readon
   }
 }
 
+/** What follows the headers. */
+export const messageOf = (bytes: Buffer): string => bytes.toString('utf8', headersOf(bytes).body)
+
 /** Tree, parents and time, as git reads them: also of old commits that are not judged. */
 export function parseLinks(bytes: Buffer): CommitLinks {
   return linksOf(headersOf(bytes).headers).links

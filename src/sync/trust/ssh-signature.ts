@@ -7,9 +7,9 @@ import { Malformed, WireReader, fixedInteger, wireString } from './ssh-wire.ts'
 /** Git signs commits and tags in this one, so that a signature for a file or a login is no signature of a commit. */
 const NAMESPACE = 'git'
 export const SSH_BEGIN = '-----BEGIN SSH SIGNATURE-----'
-const SSH_END = '-----END SSH SIGNATURE-----'
+export const SSH_END = '-----END SSH SIGNATURE-----'
 const MAGIC = 'SSHSIG'
-const VERSION = 1
+export const VERSION = 1
 const HASHES: ReadonlySet<string> = new Set(['sha256', 'sha512'])
 const RSA_HASHES: Readonly<Record<string, string>> = {
   __proto__: null as never,
@@ -36,11 +36,13 @@ export function verifySshSignature(armored: string, message: Uint8Array): SshKey
   const signature = new WireReader(reader.string())
   reader.end()
   const digest = createHash(hash).update(message).digest()
-  const signed = [MAGIC, wireString(NAMESPACE), wireString(''), wireString(hash), wireString(digest)]
-  if (!isSignedBy(key, Buffer.concat(signed.map((part) => Buffer.from(part as Uint8Array))), signature))
-    throw new Malformed('does not match the content')
+  if (!isSignedBy(key, signedData(hash, digest), signature)) throw new Malformed('does not match the content')
   return key
 }
+
+/** What the key itself signs: the hash of the message, for git. */
+export const signedData = (hash: string, digest: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(MAGIC), ...[NAMESPACE, '', hash, digest].map(wireString)])
 
 function isSignedBy(key: SshKey, data: Buffer, signature: WireReader): boolean {
   const algorithm = signature.text()

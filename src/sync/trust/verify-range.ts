@@ -7,10 +7,11 @@ import { syncErrors } from '../sync-errors.ts'
 import { changedPaths, difference, mergersOwn, type ChangedPaths } from './changes.ts'
 import { FactsOfCommits, signatureIn, type ObjectReader } from './commit-facts.ts'
 import { firstParentRange, mergeBase, wholeRange, type Range } from './history.ts'
-import { refusalOf, type JudgedCommit, type RefusalReason } from './judge.ts'
+import { refusalOf, type JudgedCommit, type RefusalReason, type Signature } from './judge.ts'
 import { needsPaths, type Policy } from './policy.ts'
-import { parseSignedTag } from './signed-object.ts'
+import { messageOf, parseSignedTag } from './signed-object.ts'
 import { Malformed } from './ssh-wire.ts'
+import { revertProblem } from './exact-revert.ts'
 
 export interface RangeRequest {
   readonly reader: ObjectReader
@@ -152,8 +153,17 @@ export class RangeVerifier {
         : await this.#ownChanges(id, policy, pass)
       : undefined
     const isRevert = signer?.onlyReverts === true ? this.#isRevert(id, policy.anchor, reader) : undefined
-    const judged = { id, what: 'commit', signature, firstSeen: at, changed, approvers: by } as const
-    return isRevert === undefined ? judged : { ...judged, isRevert }
+    const taken = signer?.isSync === true ? this.#revertProblem(id, policy, reader) : undefined
+    return {
+      id,
+      what: 'commit',
+      signature,
+      firstSeen: at,
+      changed,
+      approvers: by,
+      ...(isRevert !== undefined && { isRevert }),
+      ...(taken !== undefined && { revertProblem: taken }),
+    }
   }
 
   async #between(before: string | undefined, after: string, reader: ObjectReader): Promise<ChangedPaths> {
@@ -208,6 +218,36 @@ export class RangeVerifier {
     return false
   }
 
+  #revertProblem(id: string, { mode, anchor, byKey, signersFile }: Policy, reader: ObjectReader): string | undefined {
+    // Of the commits below the newest nothing is known in this mode.
+    if (mode === 'Head') return 'cannot be judged while spec.verify.mode is Head, which verifies the newest commit only'
+    const isOfSync = (commit: string) => {
+      const signature = this.#signatureOrNone(commit, reader)
+      return signature.kind === 'By' && byKey.get(signature.key)?.isSync === true
+    }
+    const read = {
+      factsOf: (commit: string) => this.#facts.of(commit, reader),
+      messageOf: (commit: string) => messageOf(reader.commitBytes(commit)),
+      isOfSync,
+      treeOf: (oid: string) => reader.treeEntries(oid, `commit ${id.slice(0, SHOWN_ID)}`),
+    }
+    return revertProblem(id, read, {
+      anchor,
+      isAnchorOnLine: mode === 'FirstParent',
+      never: signersFile === undefined ? [] : [signersFile],
+    })
+  }
+
+  /** An old commit before the anchor may have any form. */
+  #signatureOrNone(id: string, reader: ObjectReader): Signature {
+    try {
+      return this.#facts.signatureOf(id, reader)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      return { kind: 'None' }
+    }
+  }
+
   /** Annotated, of its own name, of this commit, signed. */
   async #tag(name: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<TagVerdict> {
     const { reader, to, from, now } = pass.request
@@ -231,7 +271,16 @@ export class RangeVerifier {
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
     const signature = signatureIn(tag)
     const changed = needsPaths(policy) ? await this.#between(from, to, reader) : undefined
-    const judged = { id: to, what: 'tag', signature, firstSeen: at, changed, approvers: by, isRevert: false } as const
+    const judged: JudgedCommit = {
+      id: to,
+      what: 'tag',
+      signature,
+      firstSeen: at,
+      changed,
+      approvers: by,
+      isRevert: false,
+      revertProblem: 'is a tag',
+    }
     const refusal = refusalOf(judged, policy, now)
     if (refusal !== undefined) return { kind: 'Refused', ...refusal }
     return { kind: 'Signed', key: signature.kind === 'By' ? signature.key : '' }

@@ -12,7 +12,7 @@ import { versionNote } from '../../render/written-for.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { standingProblem, withinScope } from '../../sources/scope.ts'
 import { isVerified } from '../../trust/policy.ts'
-import { actingUser, approvedDigests, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
+import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { type Commit, type Declared, type Failure, HUB, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
 
@@ -74,9 +74,7 @@ async function judged(
 ): Promise<Trust | undefined> {
   if (!isVerified(source)) return undefined
   const now = parts.context.clock.now()
-  const approved = new Map(
-    [...approvedDigests(parts, now)].map(([digest, all]) => [digest, new Set(all.map((a) => a.by))]),
-  )
+  const approved = approvingUsers(parts, now)
   const trust = await parts.verification.judge({ source, repository, head: commit.id, approved, now, signal })
   parts.trustMetrics.judged(keyOf(source), trust)
   return trust

@@ -104,6 +104,9 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
     return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
   }
   const signer = signerOf(seen.trust)
+  // Of a commit that was fetched before and rendered only now, the status is the commit's own.
+  const followed = source.status?.commit
+  const after = followed === commit.id ? newest?.spec.commit : followed
   if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
   return {
     kind: 'Create',
@@ -119,6 +122,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
         digests,
         changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
         ...(signer === undefined ? {} : { signer }),
+        ...(after === undefined ? {} : { after }),
         ...(commit.revertOf === undefined ? {} : { revertOf: commit.revertOf }),
         ...(newest?.metadata.name === undefined ? {} : { previous: newest.metadata.name }),
       },

@@ -6,8 +6,8 @@ import { formatProblem } from '#api/problem.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
-import type { LocalRepository } from '../../git/local-repository.ts'
 import { syncErrors } from '../../sync-errors.ts'
+import type { ObjectReader } from '../../trust/commit-facts.ts'
 import { keyProblem, policyOf, UnusablePolicy, type Policy, type SignersDocument } from '../../trust/policy.ts'
 import { RangeVerifier } from '../../trust/verify-range.ts'
 import { keyOfSource } from '../../sources/scope.ts'
@@ -16,7 +16,7 @@ import type { LastVerified, SeenHeads, Trust } from './trust-seen.ts'
 
 export interface TrustQuestion {
   readonly source: FleetSource
-  readonly repository: LocalRepository
+  readonly repository: ObjectReader
   readonly head: string
   /** Digest to the users who approved it. */
   readonly approved: ReadonlyMap<string, ReadonlySet<string>>

@@ -1,0 +1,94 @@
+// Pushes one commit that sync made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import { KubeNodeError } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { syncErrors } from '../sync-errors.ts'
+import type { GitAccess } from './access.ts'
+import { withAccess } from './access-env.ts'
+import { withoutSecrets } from './fetch-problem.ts'
+import { isLocal } from './locate.ts'
+import type { LocalRepository } from './local-repository.ts'
+import { runGit, type GitRun } from './run-git.ts'
+import { SAFE_SETTINGS } from './safe-settings.ts'
+
+export interface Push {
+  readonly url: string
+  readonly branch: string
+  readonly commit: string
+  /** Where the branch must be; undefined: it must not exist. */
+  readonly expected: string | undefined
+  /** By id: objects that the repository does not have. */
+  readonly objects: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }>
+  readonly repository: LocalRepository
+  readonly access: GitAccess
+}
+
+export interface PushPlace {
+  readonly cacheDir: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly deadlineMs?: number
+}
+
+const DEFAULT_DEADLINE_MS = 60_000
+/** A commit and some trees. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** Throws KN7051 when the branch has moved, or the server refuses. */
+export async function push(what: Push, { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS }: PushPlace) {
+  const { url, branch, commit, expected, objects, repository, access } = what
+  const folders = { parent: cacheDir, prefix: 'push-', maxAgeMs: 2 * deadlineMs }
+  mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
+  sweepOwnedFolders(folders)
+  const dir = makeOwnedFolder(folders)
+  const failed = (said: string) =>
+    new KubeNodeError(syncErrors.KN7051({ commit: commit.slice(0, 12), branch, url, why: reasonIn(said, access) }), {
+      retry: 'later',
+    })
+  const run: GitRun = { url, env, access, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
+  try {
+    await runGit(['init', '--quiet', '--bare', '--template=', '--', dir], run)
+    mkdirSync(join(dir, 'objects', 'info'), { recursive: true })
+    writeFileSync(join(dir, 'objects', 'info', 'alternates'), `${join(repository.folder.commonDir, 'objects')}\n`)
+    for (const [id, { type, content }] of objects) writeLoose(dir, id, type, content)
+    const ref = `refs/heads/${branch}`
+    const lease = `--force-with-lease=${ref}:${expected ?? ''}`
+    const args = ['push', '--quiet', '--no-verify', ...receiver(url), lease, '--', url, `${commit}:${ref}`]
+    const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+    await withAccess({ access, env, keys }, async (given) => {
+      await runGit([`--git-dir=${dir}`, ...args], { ...run, env: given })
+    })
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** In a repository of this machine git would run its hooks as the user of sync. */
+const RECEIVE_SETTINGS = [
+  'receive.autogc=false',
+  'receive.denyCurrentBranch=refuse',
+  'gc.auto=0',
+  'maintenance.auto=false',
+]
+
+const receiver = (url: string): readonly string[] =>
+  isLocal(url)
+    ? [
+        `--receive-pack=${['git', ...SAFE_SETTINGS, ...RECEIVE_SETTINGS.flatMap((s) => ['-c', s]), 'receive-pack'].join(' ')}`,
+      ]
+    : []
+
+function writeLoose(dir: string, id: string, type: string, content: Buffer): void {
+  const file = join(dir, 'objects', id.slice(0, 2), id.slice(2))
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, deflateSync(Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content])))
+}
+
+/** The last line of git only says that it failed. */
+function reasonIn(said: string, access: GitAccess): string {
+  const lines = said.trim().split('\n')
+  const rejected = lines.find((line) => /^\s*!\s/.test(line))
+  const line = rejected ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''
+  return withoutSecrets(line.trim(), access)
+}

@@ -1,0 +1,90 @@
+// Decides whether sync writes a commit that reverts a failed Release, and which one. Pure.
+// Invariant: a revert is never reverted, a commit is reverted once, and sync goes back only to what succeeded.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import type { RevertPolicy } from './policy.ts'
+
+export interface RevertSeen {
+  readonly release: Release
+  /** Of this pass. */
+  readonly status: ReleaseStatus
+  /** Of the track, oldest first. */
+  readonly chain: readonly Release[]
+  /** Of the source, all tracks. */
+  readonly releases: readonly Release[]
+  readonly source: Pick<FleetSource, 'spec' | 'status'>
+  /** As the pipeline was before the commit; undefined: it was not there. */
+  readonly policy: RevertPolicy | undefined
+  readonly isPaused: boolean
+}
+
+export type RevertDecision =
+  /** Nothing to revert, or no pipeline asks for it. */
+  | { readonly kind: 'None' }
+  /** The commit is reverted by the Release of another track, or was by an earlier attempt. */
+  | { readonly kind: 'Known'; readonly commit: string }
+  | { readonly kind: 'Refuse'; readonly why: string }
+  | {
+      readonly kind: 'Write'
+      readonly reverts: string
+      readonly restores: string
+      readonly branch: string
+      readonly isDirect: boolean
+      /** Of the failure: the commit has this time. */
+      readonly at: number
+    }
+
+const NONE: RevertDecision = { kind: 'None' }
+
+export function decideRevert(seen: RevertSeen): RevertDecision {
+  const { release, status, source, policy, releases } = seen
+  const failed = status.stages?.find((s) => s.phase === 'Failed')
+  if (failed === undefined || status.revertCommit !== undefined) return NONE
+  if (policy?.onFailure !== 'Revert' || seen.isPaused) return NONE
+  const { commit, after, revertOf } = release.spec
+  if (revertOf !== undefined) return refuse('a revert that fails is not reverted')
+  const others = releases.filter((r) => r.metadata.name !== release.metadata.name)
+  const known = others.find((r) => r.spec.commit === commit && r.status?.revertCommit !== undefined)
+  if (known?.status?.revertCommit !== undefined) return { kind: 'Known', commit: known.status.revertCommit }
+  const earlier = others.find((r) => r.spec.revertOf === commit)
+  if (earlier !== undefined) return refuse(`the commit was reverted before, by ${short(earlier.spec.commit)}`)
+  if (source.spec.push === undefined) return refuse('the source has no spec.push')
+  const { branch } = source.spec.ref
+  if (branch === undefined) return refuse('the source follows a tag or a commit, not a branch')
+  if (after === undefined) return refuse('no commit was followed before it')
+  const problem = problemOfPrevious(seen)
+  if (problem !== undefined) return refuse(problem)
+  const isDirect = policy.to === 'Direct'
+  return {
+    kind: 'Write',
+    reverts: commit,
+    restores: after,
+    branch: isDirect ? branch : `${policy.branchPrefix}${commit.slice(0, SHOWN)}`,
+    isDirect,
+    at: Date.parse(failed.waitingFor?.since ?? '') || 0,
+  }
+}
+
+const SHOWN = 12
+const short = (commit: string): string => commit.slice(0, SHOWN)
+const refuse = (why: string): RevertDecision => ({ kind: 'Refuse', why })
+
+/** Going back to what did not succeed either would exchange one failure for another. */
+function problemOfPrevious({ release, chain }: RevertSeen): string | undefined {
+  const at = chain.findIndex((r) => r.metadata.name === release.metadata.name)
+  const previous = at > 0 ? chain[at - 1] : undefined
+  if (previous === undefined) return 'it is the first release of the track'
+  const stages = previous.status?.stages ?? []
+  const isGood = stages.length > 0 && stages.every((s) => s.phase === 'Succeeded' || s.phase === 'Skipped')
+  return isGood ? undefined : `${previous.metadata.name ?? ''}, the release before, did not succeed`
+}
+
+/** A failed attempt is repeated, less and less often. */
+const FIRST_MS = 5_000
+const MOST_MS = 600_000
+
+export const isRevertDue = ({ revert }: ReleaseStatus, now: number): boolean => {
+  if (revert === undefined) return true
+  const wait = Math.min(FIRST_MS * 2 ** Math.min(revert.attempts ?? 0, 10), MOST_MS)
+  return now - Date.parse(revert.at) >= wait
+}

@@ -1,0 +1,28 @@
+// What the Releases of a track remember of reverts: content that failed and was reverted, and content that was healthy before. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { sameDigests } from '../release/chain.ts'
+import { hasPassedStage } from '../release/history.ts'
+import type { RevertedBefore } from './policy.ts'
+
+/** The failed and reverted Release that had exactly these objects last; a person may have let it continue since. */
+export function revertedBefore(chain: readonly Release[], release: Release): RevertedBefore | undefined {
+  const last = earlier(chain, release).findLast(({ spec }) => sameDigests(spec.digests, release.spec.digests))
+  const { revertCommit, revert, stages = [] } = last?.status ?? {}
+  if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
+  return stages.some((s) => s.phase === 'Failed') ? { commit: last.spec.commit, revertCommit } : undefined
+}
+
+/** Clusters to which a revert gives what passed a stage there. */
+export function returnsOf(chain: readonly Release[], release: Release): ReadonlySet<string> {
+  const { revertOf, digests } = release.spec
+  if (revertOf === undefined) return new Set()
+  const passed = earlier(chain, release).flatMap((r) =>
+    (r.status?.clusters ?? []).filter((c) => c.digest === digests[c.name] && hasPassedStage(r, c)),
+  )
+  return new Set(passed.map((c) => c.name))
+}
+
+function earlier(chain: readonly Release[], { metadata }: Release): readonly Release[] {
+  const at = chain.findIndex((r) => r.metadata.name === metadata.name)
+  return chain.slice(0, Math.max(0, at))
+}

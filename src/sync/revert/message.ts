@@ -1,0 +1,45 @@
+// The message of a revert by sync: what failed, where and since when, in lines that a person reads in git log. Pure.
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { printableLine } from '#lib/printable.ts'
+import { revertTrailers } from '../trust/revert-trailers.ts'
+
+export interface RevertMessage {
+  readonly release: Pick<Release, 'metadata' | 'spec'>
+  readonly status: ReleaseStatus
+  readonly subject: string
+  readonly reverts: string
+  readonly restores: string
+  readonly paths: readonly string[]
+}
+
+const MAX_SUBJECT = 72
+const MOST_CLUSTERS = 10
+const MOST_PATHS = 20
+const MAX_LINE = 200
+
+export function revertMessage({ release, status, subject, reverts, restores, paths }: RevertMessage): string {
+  const name = `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`
+  const stage = status.stages?.find((s) => s.phase === 'Failed')
+  const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed')
+  const since = stage?.waitingFor?.since
+  const lines = [
+    `This reverts commit ${reverts}.`,
+    '',
+    `Release ${name} failed in stage ${stage?.name ?? ''}${since === undefined ? '' : ` at ${since}`}.`,
+    ...some(failed, MOST_CLUSTERS, (c) => `cluster ${c.name}: ${c.message ?? 'failed'}`),
+    '',
+    `These files are again as in commit ${restores}:`,
+    ...some(paths, MOST_PATHS, (path) => path),
+  ]
+  const title = `Revert "${oneLine(subject)}"`
+  const short = title.length <= MAX_SUBJECT ? title : `${title.slice(0, MAX_SUBJECT - 2)}…"`
+  return `${short}\n\n${lines.join('\n')}\n\n${revertTrailers({ reverts, restores })}\nKubenode-Release: ${name}\n`
+}
+
+/** Indented, so that no line of a server or a commit is taken for a trailer. */
+const some = <T>(all: readonly T[], most: number, line: (each: T) => string): readonly string[] => [
+  ...all.slice(0, most).map((each) => `- ${oneLine(line(each))}`),
+  ...(all.length > most ? [`- and ${all.length - most} more`] : []),
+]
+
+const oneLine = (text: string): string => printableLine(text).slice(0, MAX_LINE)

@@ -1,0 +1,91 @@
+// Decides whether a commit reverts a named commit, path by path, and nothing else: all that the key of sync may sign. Pure over the trees that it reads.
+// Invariant: what such a commit changes was signed before, is the same byte for byte, and was not changed since.
+import type { TreeEntry } from '../git/tree-entries.ts'
+import { difference, type Difference } from './changes.ts'
+import type { CommitFacts } from './commit-facts.ts'
+import { revertNamedIn, type NamedRevert } from './revert-trailers.ts'
+
+export interface RevertReader {
+  readonly factsOf: (id: string) => Pick<CommitFacts, 'tree' | 'parents'>
+  readonly messageOf: (id: string) => string
+  /** Whether a key of sync signed the commit. */
+  readonly isOfSync: (id: string) => boolean
+  readonly treeOf: (id: string) => readonly TreeEntry[]
+}
+
+export interface RevertLimits {
+  /** Nothing before it was verified. */
+  readonly anchor: string
+  /** Every verified commit is on the line of first parents that leads to the anchor. */
+  readonly isAnchorOnLine: boolean
+  /** Paths that no program may put back. */
+  readonly never: readonly string[]
+}
+
+/** How many commits may lie between the restored one and the revert. */
+const MAX_BACK = 1_000
+const SHOWN = 12
+
+/** Undefined: it does. Otherwise the rest of a sentence that begins with the commit. */
+export function revertProblem(id: string, read: RevertReader, limits: RevertLimits): string | undefined {
+  const named = revertNamedIn(read.messageOf(id))
+  if (named === undefined) return 'does not name one commit that it reverts and one that it restores'
+  const { parents, tree } = read.factsOf(id)
+  const [parent, second] = parents
+  if (parent === undefined || second !== undefined) return 'does not have exactly one parent'
+  const away = lineProblem(parent, named, read, limits.anchor)
+  if (away !== undefined) return away
+  if (!limits.isAnchorOnLine && !isAfter(limits.anchor, named.restores, read))
+    return `restores ${named.restores.slice(0, SHOWN)}, which does not follow the anchor on its own line`
+  const trees = (commit: string) => read.factsOf(commit).tree
+  const taken = difference(trees(named.restores), trees(named.reverts), read.treeOf)
+  const done = difference(trees(parent), tree, read.treeOf)
+  if (taken === undefined || done === undefined) return 'changes more files than can be compared'
+  const kept = limits.never.find((path) => taken.has(path))
+  if (kept !== undefined) return `puts back ${kept}, the signers file`
+  return differenceProblem(taken, done)
+}
+
+/** Both commits lie on the line of first parents, in this order, and sync has not signed what is reverted, nor reverted it before. */
+function lineProblem(
+  parent: string,
+  { reverts, restores }: NamedRevert,
+  read: RevertReader,
+  anchor: string,
+): string | undefined {
+  let isBelow = false
+  for (let [at, steps] = [parent as string | undefined, 0]; at !== undefined && steps < MAX_BACK; steps++) {
+    if (at === restores) return isBelow ? undefined : 'restores a commit that is not older than the one that it reverts'
+    if (read.isOfSync(at)) {
+      if (isBelow || at === reverts) return `reverts ${at.slice(0, SHOWN)}, which is a revert by sync`
+      if (revertNamedIn(read.messageOf(at))?.reverts === reverts)
+        return `reverts ${reverts.slice(0, SHOWN)} a second time`
+    }
+    isBelow ||= at === reverts
+    if (at === anchor) break
+    at = read.factsOf(at).parents[0]
+  }
+  const missing = isBelow ? restores : reverts
+  return `names ${missing.slice(0, SHOWN)}, which is none of the verified commits before it`
+}
+
+/** As long as a range may be. */
+const MAX_LINE = 50_000
+
+function isAfter(anchor: string, id: string, { factsOf }: RevertReader): boolean {
+  let at: string | undefined = id
+  for (let steps = 0; at !== undefined && at !== anchor && steps < MAX_LINE; steps++) at = factsOf(at).parents[0]
+  return at === anchor
+}
+
+function differenceProblem(taken: Difference, done: Difference): string | undefined {
+  if (taken.size === 0) return 'names two commits with the same files'
+  for (const [path, { before, after }] of done) {
+    const wanted = taken.get(path)
+    if (wanted === undefined) return `changes ${path}, which the reverted commit did not change`
+    if (after !== wanted.before) return `does not restore ${path} as it was`
+    if (before !== wanted.after) return `changes ${path}, which another commit has changed since`
+  }
+  const left = [...taken.keys()].find((path) => !done.has(path))
+  return left === undefined ? undefined : `does not put back ${left}`
+}
