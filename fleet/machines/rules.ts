@@ -27,7 +27,7 @@ import versions from '../clusters/versions.json' with { type: 'json' }
 
 type Rule = NodeRemedierInput['spec']
 
-/** A tenth of five machines is none at all: so small a fleet is allowed a larger share. */
+/** A tenth of three machines is none at all: so small a fleet is allowed a larger share. */
 const few: DefenderPolicyInput['spec'] = {
   ...careful,
   budgets: [{ max: '50%', of: 'unavailable' }],

@@ -95,7 +95,8 @@ export async function installManifests(
   isHub: boolean,
 ): Promise<void> {
   await Promise.all(kinds.map((o) => apply(client, o)))
-  await Promise.all(kinds.map((o) => untilEstablished(client, o.metadata.name ?? '', clock)))
+  // One after the other: while the first is waited for, the server takes up the others.
+  for (const o of kinds) await untilEstablished(client, o.metadata.name ?? '', clock)
   // A namespace has to be there before what lives in it.
   const all = isHub ? [...rest, ...hub] : rest
   const isNamespace = (o: KubeObject) => o.kind === 'Namespace'

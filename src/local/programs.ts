@@ -7,7 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
-import type { Keeper } from './keeper.ts'
+import type { Program } from './keeper.ts'
 import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
 
@@ -23,68 +23,76 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
 
 /**
- * The roles of each process. In production each role is a process of its own; on one machine two share one, which halves what they take to start and to run.
- * Each still acts with its own identity only. The approver, whose identity is worth that of every host, shares its process with no other role here either.
+ * Which roles share a process. In production each role of a cluster has one of its own; on one machine all clusters share two, which saves a start most of its
+ * processor time: a role loads and warms up once instead of once for each cluster. Each still acts with its own identity in its own cluster only. The approver,
+ * whose identity is worth that of every host, shares its process with no other role here either.
  */
-const processesIn = (cluster: string): readonly (readonly ProgramIdentity[])[] =>
-  cluster === HUB ? [['sync', 'defender']] : [['controllers', 'defender'], ['approver']]
+const PROCESSES: readonly Process[] = [
+  { name: 'programs', ofHub: ['sync', 'defender'], ofBusiness: ['controllers', 'defender'] },
+  { name: 'approvers', ofHub: [], ofBusiness: ['approver'] },
+]
+interface Process {
+  readonly name: string
+  readonly ofHub: readonly ProgramIdentity[]
+  readonly ofBusiness: readonly ProgramIdentity[]
+}
+
+const rolesOf = (cluster: string, { ofHub, ofBusiness }: Process): readonly ProgramIdentity[] =>
+  cluster === HUB ? ofHub : ofBusiness
 
 /** Sync acts in every cluster. */
 export const identitiesIn = (cluster: string): readonly ProgramIdentity[] => [
-  ...new Set<ProgramIdentity>(['sync', ...processesIn(cluster).flat()]),
+  ...new Set<ProgramIdentity>(['sync', ...PROCESSES.flatMap((p) => rolesOf(cluster, p))]),
 ]
 
-/** Which programs each cluster runs, and with which arguments. */
-export class Programs {
-  readonly #layout: Layout
-  readonly #keeper: Keeper
+/** The processes of all clusters. */
+export function programsOf(layout: Layout, clusters: readonly string[]): readonly Program[] {
+  return PROCESSES.map((process) => {
+    const groups = clusters.map((cluster) => ({ cluster, roles: rolesOf(cluster, process) }))
+    const parts = groups.filter(({ roles }) => roles.length > 0)
+    const heapMb = parts.flatMap(({ roles }) => roles).reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0)
+    const options = parts.map(({ cluster, roles }) => optionsOf(layout, cluster, roles))
+    return { name: process.name, heapMb, args: ['run', ...options.flatMap((o, n) => (n === 0 ? o : ['--', ...o]))] }
+  })
+}
 
-  constructor(layout: Layout, keeper: Keeper) {
-    this.#layout = layout
-    this.#keeper = keeper
-  }
+function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdentity[]): readonly string[] {
+  const { kubeconfig } = layout.cluster(cluster)
+  return [
+    '--roles',
+    roles.join(','),
+    ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
+    '--cluster',
+    cluster,
+    ...(roles.includes('sync') ? syncOptions(layout) : []),
+    ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),
+    ...(roles.includes('defender') ? WEBHOOK : []),
+  ]
+}
 
-  /** Starts sync, which rolls out the first commit, and the Defender of Clusters. */
-  startHub(): void {
-    const { root, repository } = this.#layout
-    const cache = ['--cache', join(root, 'git-cache')]
-    this.#start(HUB, [...cache, '--local-repository', repository, '--weak-cage', 'allow', ...WEBHOOK])
-  }
+const syncOptions = ({ root, repository }: Layout): readonly string[] => [
+  '--cache',
+  join(root, 'git-cache'),
+  '--local-repository',
+  repository,
+  '--weak-cage',
+  'allow',
+]
 
-  startBusiness(name: string): void {
-    const { artifacts, cluster } = this.#layout
-    const { nodes, providers } = cluster(name)
-    const served = { providers: [{ name: 'process', options: { dir: nodes } }] }
-    writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
-    this.#start(name, [
-      '--providers',
-      providers,
-      '--artifact-base',
-      `file://${artifacts}/`,
-      '--trust',
-      join(artifacts, TRUST_FILE),
-      ...WEBHOOK,
-    ])
-  }
+const hostOptions = ({ artifacts, cluster }: Layout, name: string): readonly string[] => [
+  '--providers',
+  cluster(name).providers,
+  '--artifact-base',
+  `file://${artifacts}/`,
+  '--trust',
+  join(artifacts, TRUST_FILE),
+]
 
-  /** `more` is for the first process of the cluster. */
-  #start(cluster: string, more: readonly string[]): void {
-    const { kubeconfig } = this.#layout.cluster(cluster)
-    for (const [n, roles] of processesIn(cluster).entries())
-      this.#keeper.start({
-        name: `${cluster}-${roles.join('-')}`,
-        heapMb: roles.reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0),
-        args: [
-          'run',
-          '--roles',
-          roles.join(','),
-          ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
-          '--cluster',
-          cluster,
-          ...(n === 0 ? more : []),
-        ],
-      })
-  }
+/** What the controllers of a cluster read: its hosts are processes of this machine. */
+export function writeProviders({ cluster }: Layout, name: string): void {
+  const { nodes, providers } = cluster(name)
+  const served = { providers: [{ name: 'process', options: { dir: nodes } }] }
+  writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
 }
 
 const LED_BY: readonly ProgramIdentity[] = ['controllers', 'approver', 'defender']
@@ -92,14 +100,15 @@ const LED_BY: readonly ProgramIdentity[] = ['controllers', 'approver', 'defender
 const LED_WITHIN_MS = 4_000
 const LOOK_EVERY_MS = 100
 
+const leaseNames = async (client: KubeClient): Promise<readonly (string | undefined)[]> =>
+  (await client.list(leaseType, { namespace: SYSTEM_NAMESPACE })).items.map((lease) => lease.metadata.name)
+
 /** Answers once all programs of a cluster lead there. */
 export async function isLed(client: KubeClient, signal: AbortSignal): Promise<void> {
   const until = systemClock.monotonic() + LED_WITHIN_MS
-  const isHeld = async (name: ProgramIdentity) =>
-    (await client.get(leaseType, { name: `kubenode-${name}`, namespace: SYSTEM_NAMESPACE })) !== undefined
   while (systemClock.monotonic() < until && !signal.aborted) {
-    const held = await Promise.all(LED_BY.map(isHeld)).catch(() => [false])
-    if (held.every(Boolean)) return
+    const held = await leaseNames(client).catch((): readonly string[] => [])
+    if (LED_BY.every((role) => held.includes(`kubenode-${role}`))) return
     await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
   }
 }

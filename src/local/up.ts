@@ -28,14 +28,14 @@ import {
 } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
-import { observeFleet } from './observe.ts'
+import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
-import { identitiesIn, isLed, Programs } from './programs.ts'
+import { identitiesIn, isLed, programsOf, writeProviders } from './programs.ts'
 import { commitSize, declaredClusters, newestCommit, provideRepository, requireGit } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
-import { summaryLines, unheard, unmet } from './summary.ts'
+import { type FleetSeen, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 
 export interface UpOptions {
@@ -166,7 +166,6 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   writeState(layout, { format: DATA_FORMAT, ports })
   prepareFolders(layout, all)
 
-  const programs = new Programs(layout, keeper)
   keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, names, options) })
   // Prepare the declared files while the servers start.
   const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
@@ -187,9 +186,6 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
         provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
       )
       await wait('the certificates of the programs', Promise.all(identities))
-      if (name !== HUB) return
-      signal.throwIfAborted()
-      programs.startHub()
     }),
   )
   screen.say(
@@ -200,14 +196,15 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
 
   const hub = clients.get(HUB)
   if (hub === undefined) throw new Error('unreachable')
+  signal.throwIfAborted()
+  for (const name of names) writeProviders(layout, name)
+  for (const program of programsOf(layout, all)) keeper.start(program)
   await declareHub(hub, layout, names, (name) => layout.cluster(name).kubeconfig('sync'))
   const business = new Map(
     names.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
   )
-  // One cluster after the other, in the order of the stages: programs that load at once hinder each other on a small machine.
   for (const [name, client] of business) {
     signal.throwIfAborted()
-    programs.startBusiness(name)
     await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
@@ -306,15 +303,31 @@ interface Watching {
   readonly signal: AbortSignal
 }
 
-async function watch({ hub, business, layout, files, options, began, beganAt, signal }: Watching): Promise<UpResult> {
+async function watch(watching: Watching): Promise<UpResult> {
+  const view = watchFleet(watching.hub, watching.business)
+  try {
+    return await follow(view, watching)
+  } finally {
+    await view.stop()
+  }
+}
+
+async function follow(view: FleetView, watching: Watching): Promise<UpResult> {
+  const { hub, business, layout, files, options, began, beganAt, signal } = watching
   const { screen, check } = options
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
+  const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
   while (!signal.aborted) {
-    const seen = await observeFleet(hub, business)
+    let seen = await view.seen()
     const commit = await newestCommit(layout.repository)
     files.follow(commit)
-    missing = [...unmet(seen, commit), ...unheard(seen, beganAt)]
+    missing = missingIn(seen, commit)
+    if (missing.length === 0 && readyMs === undefined) {
+      // Each kind has a watch of its own, and one of them may be behind: what is reported is read.
+      seen = await observeFleet(hub, business)
+      missing = missingIn(seen, commit)
+    }
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt))

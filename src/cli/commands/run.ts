@@ -1,6 +1,5 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
-import { Option } from 'commander'
-import type { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { Io } from '../io.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { RENDER_PLACES } from '../run/render-place.ts'
@@ -13,6 +12,29 @@ export function register(program: Command, io: Io): void {
   const command = program
     .command('run')
     .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender, artifacts')
+    .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
+  withOptions(command).action(async (more: readonly string[], options: RunOptions) => {
+    const all = [options, ...groupsIn(more).map((args) => optionsIn(command, args))]
+    await (await import('../run/run-roles.ts')).runRoles(all, io)
+  })
+}
+
+/** One for each `--`. */
+function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
+  if (more.length === 0) return []
+  const end = more.indexOf(SEPARATOR)
+  return end < 0 ? [more] : [more.slice(0, end), ...groupsIn(more.slice(end + 1))]
+}
+const SEPARATOR = '--'
+
+/** As the options of the command itself, which has the same ones. */
+function optionsIn(command: Command, args: readonly string[]): RunOptions {
+  const other = withOptions(new Command(command.name()).copyInheritedSettings(command)).allowExcessArguments(false)
+  return other.parse([...args], { from: 'user' }).opts<RunOptions>()
+}
+
+function withOptions(command: Command): Command {
+  command
     .requiredOption('--roles <list>', 'roles, joined by commas')
     .option(
       '--kubeconfig <file>',
@@ -32,13 +54,11 @@ export function register(program: Command, io: Io): void {
   forApprover(command)
   forSync(command)
   forListeners(command)
-  command
-    .addOption(
-      new Option('--log-level <level>', 'lowest level that is logged')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
-    .action(async (options: RunOptions) => (await import('../run/run-roles.ts')).runRoles(options, io))
+  return command.addOption(
+    new Option('--log-level <level>', 'lowest level that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
 }
 
 /** What hosts get, and who makes them. */

@@ -52,19 +52,27 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
   )
 }
 
+interface User {
+  readonly name: RoleName
+  readonly file: string | undefined
+}
+/** Which role has each identity so far. */
+export type Identities = Map<string, User>
+
+/** `identities` has those of the other clusters of this process; these are added. */
 export async function connectionsOf(
   asked: Asked & { readonly context: string | undefined },
+  identities: Identities = new Map(),
 ): Promise<ReadonlyMap<RoleName, Connection>> {
   const files = filesByRole(asked)
   const connections = new Map<RoleName, Connection>()
-  const byIdentity = new Map<string, RoleName>()
   for (const [name, file] of files) {
     const connection =
       file === undefined ? podConnection(asked.env, asked.root) : await connectionOf(file, asked.context)
     const identity = identityText(connection)
-    const other = byIdentity.get(identity)
-    if (other !== undefined && !asked.mayShare) throw shared([other, name], [files.get(other), file])
-    byIdentity.set(identity, name)
+    const other = identities.get(identity)
+    if (other !== undefined && !asked.mayShare) throw shared([other.name, name], [other.file, file])
+    identities.set(identity, { name, file })
     connections.set(name, connection)
   }
   return connections
