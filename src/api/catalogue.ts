@@ -245,6 +245,9 @@ export const REASONS = {
   ClusterOffline: because('clusters', 'The cluster did not answer for longer than the deadline.'),
   // sync
   FetchError: because('sync', 'The repository cannot be read.'),
+  RefMissing: because('sync', 'The branch or tag is gone from the repository; the message says what it has instead.'),
+  ShallowRepository: because('sync', 'The repository lacks the history of its commits.'),
+  RepositoryTooLarge: because('sync', 'The copy of the repository would exceed its bound.'),
   CommitVerified: because('sync', 'The commit is signed as the source requires.'),
   VerificationOff: because('sync', 'The source follows unsigned commits.'),
   VerificationRunning: because('sync', 'Many commits are verified, some in each pass.'),
@@ -252,7 +255,7 @@ export const REASONS = {
     'sync',
     'A commit is not signed by a signer who may make it; the message names commit, key and rule.',
   ),
-  HistoryRewritten: because('sync', 'The branch no longer contains the last verified commit.'),
+  HistoryRewritten: because('sync', 'The branch no longer contains the commit that was followed before.'),
   ApprovalsMissing: because('sync', 'The commit changes something that more than one person must agree to.'),
   RenderFailed: because('sync', 'The fleet code failed; the message contains its error.'),
   ApplyFailed: because('sync', 'Some objects were rejected; the message names the first.'),

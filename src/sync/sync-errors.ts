@@ -190,6 +190,10 @@ export const syncErrors = errorTable({
     text: 'cannot fetch {url} for FleetSource {source}: spec.proxy is for https addresses',
     next: 'use the https address of the repository, or remove spec.proxy',
   },
+  KN7049: {
+    text: 'cannot fetch {url}: it has no {ref}{hint}',
+    next: 'push it again, or set spec.ref of the FleetSource to what replaces it; the commit fetched before stays in force',
+  },
   KN7050: {
     text: 'cannot follow {commit}: {principal} ({key}) signs reverts by sync only, and it {why}',
     next: 'take it off the branch; if sync did not write it, its key is known to others: revoke it and give sync a new one',
@@ -201,6 +205,10 @@ export const syncErrors = errorTable({
   KN7052: {
     text: 'cannot sign reverts of {source}: the Secret {secret} {why}',
     next: 'put an Ed25519 private key of OpenSSH without a passphrase into signing-key: ssh-keygen -t ed25519 -N "" -f sync',
+  },
+  KN7053: {
+    text: 'cannot fetch {url}: the repository there is a shallow clone, without the history that tells what a commit follows',
+    next: 'run git fetch --unshallow in it, or name the repository that it was cloned from; the commit fetched before stays in force',
   },
   KN7101: {
     text: 'cannot render {what}: the fleet does not parse{place}: {why}',

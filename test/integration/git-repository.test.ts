@@ -205,7 +205,7 @@ describe('a copy of a remote repository', () => {
     repository.commit({ 'fleet/a.ts': '1' })
     const url = `file://${repository.dir}`
     await fetchMirror(url, { branch: 'main' }, mirror())
-    await expect(fetchMirror(url, { branch: 'none' }, mirror())).rejects.toMatchObject({ code: 'KN7009' })
+    await expect(fetchMirror(url, { branch: 'none' }, mirror())).rejects.toMatchObject({ code: 'KN7049' })
   })
 })
 

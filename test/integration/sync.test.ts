@@ -199,7 +199,7 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
     () => condition('Fetched'),
     (c) => c?.status === 'False',
   )
-  expect(lost?.message).toContain('KN7002')
+  expect(lost).toMatchObject({ reason: 'RefMissing', message: expect.stringContaining('KN7002') as string })
   expect(await versions(b)).toEqual(['1', '1'])
 
   b.repository.git('checkout', '--quiet', '-B', 'main', first)
@@ -213,6 +213,17 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
   await eventually(() => versions(b), both('1'))
   const names = (await b.releases()).map((r) => r.metadata.name)
   expect(names).toContain(`fleet-${first.slice(0, 12)}-2`)
+  // It is followed, and stays reported until the next commit.
+  expect(await condition('Fetched')).toMatchObject({
+    status: 'True',
+    reason: 'HistoryRewritten',
+    message: expect.stringContaining(`does not contain ${pushed.slice(0, 12)}, followed before`) as string,
+  })
+  const next = b.repository.commit({ 'fleet/version.ts': `export const version: string = '4'\n` })
+  await eventually(
+    () => condition('Fetched'),
+    (c) => c?.reason === 'UpToDate' && c.message.includes(next.slice(0, 12)),
+  )
 })
 
 test('what no cluster can meet is refused before anything of the commit is applied, with number, object and file', async () => {

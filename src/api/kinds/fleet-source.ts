@@ -219,6 +219,12 @@ const status = f.waitingStatus('The observed state of the repository.', {
       { keys: ['commit'], max: MAX_SEEN },
     ),
   ),
+  rewritten: s.optional(
+    s.obj('The history was rewritten: the commit does not contain the one that was followed before.', {
+      from: f.commitId('The commit that was followed before.'),
+      to: f.commitId('The commit that is followed.'),
+    }),
+  ),
   refused: s.optional(
     s.obj('Why the newest commit is not followed. What was followed before stays in force.', {
       commit: f.commitId('The newest commit.'),

@@ -83,9 +83,7 @@ async function fetched(
         )
     return { repository, commit: await repository.resolve(`refs/heads/${branch}`) }
   } catch (cause) {
-    const hasNone = /couldn't find remote ref|remote branch|there is no such branch|has none yet/i.test(
-      messageOf(cause),
-    )
+    const hasNone = /^KN7049:|there is no such branch|has none yet/i.test(messageOf(cause))
     throw hasNone ? new KubeNodeError(initErrors.KN1521({ url, branch }), { cause }) : cause
   }
 }

@@ -15,6 +15,8 @@ export interface FailedFetch {
 export async function fetchProblem({ url, access, said }: FailedFetch): Promise<KubeNodeError> {
   const cause = causeIn(said)
   const why = withoutSecrets(cause, access)
+  const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
+  if (ref !== undefined) return missingRef({ url, ref: nameOf(ref), hint: '' })
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
   const proxy = access.kind === 'Https' ? access.proxy : undefined
   if (proxy !== undefined && PROXY.test(cause)) return later(syncErrors.KN7047({ url, proxy: proxy.url, why }))
@@ -28,6 +30,12 @@ export async function fetchProblem({ url, access, said }: FailedFetch): Promise<
   }
   return unknownProblem(url, why)
 }
+
+/** `hint` says what the server has instead. */
+export const missingRef = (values: { readonly url: string; readonly ref: string; readonly hint: string }) =>
+  later(syncErrors.KN7049(values))
+
+export const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
 
 /** What git prints after the cause when a server ended the connection. */
 const ADVICE = /^(fatal: )?(Could not read from remote repository|Please make sure you have|and the repository exists)/

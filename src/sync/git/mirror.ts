@@ -2,13 +2,17 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { isKubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
-import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
 import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
+import { branchesIn, branchHint } from './branches-there.ts'
+import { missingRef } from './fetch-problem.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { runGit, type GitRun } from './run-git.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
   /** Where copies are kept. */
@@ -55,9 +59,51 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   } catch (error) {
     // Half a pack of a fetch that was cut off takes up the disk. Only one fetch of this process writes to a copy at a time.
     for (const path of leftoversIn(dir)) if (!before.has(path)) rmSync(path, { recursive: true, force: true })
-    throw error
+    throw await explained(error, { dir, url, ref, run, keys })
   }
   return openLocalRepository(dir)
+}
+
+/** The copy that an earlier fetch made, also by an earlier process; undefined without the commit. */
+export async function openMirror(
+  { cacheDir, reader }: { readonly cacheDir: string; readonly reader: string },
+  commit: string,
+): Promise<LocalRepository | undefined> {
+  const dir = copyOf(cacheDir, reader)
+  if (!isRealFolder(dir) || !existsSync(join(dir, 'HEAD'))) return undefined
+  requireOwn(dir)
+  const copy = openLocalRepository(dir)
+  return copy.commit(commit).then(
+    () => copy,
+    () => undefined,
+  )
+}
+
+interface Refused {
+  readonly dir: string
+  readonly url: string
+  readonly ref: WantedRef
+  readonly run: GitRun
+  readonly keys: OwnedFolders
+}
+
+/** For a branch that is no longer there: what the server has instead. The error itself where that cannot be learned. */
+async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys }: Refused): Promise<unknown> {
+  if (!isKubeNodeError(failed) || failed.code !== syncErrors.KN7049.code || branch === undefined) return failed
+  const args = [`--git-dir=${dir}`, 'ls-remote', '--symref', '--', url, 'HEAD', 'refs/heads/*']
+  let text = ''
+  const ask = async (env: GitRun['env']) => {
+    text = await runGit(args, { ...run, env })
+  }
+  try {
+    await withAccess({ access: run.access, env: run.env, keys }, ask)
+  } catch {
+    return failed
+  }
+  const last = await openLocalRepository(dir)
+    .resolve(`refs/heads/${branch}`)
+    .catch(() => undefined)
+  return missingRef({ url, ref: `branch ${branch}`, hint: branchHint(branchesIn(text), last) })
 }
 
 const copyOf = (cacheDir: string, reader: string): string =>

@@ -59,6 +59,8 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
       throw unknownProblem(url, `not finished after ${run.deadlineMs} ms`)
     case 'Large':
       throw tooLarge(url, within.maxBytes)
+    case 'Shallow':
+      throw new KubeNodeError(syncErrors.KN7053({ url }), { retry: 'later' })
     case 'Failed':
       throw await fetchProblem({ url, access, said: ended.said })
     case 'NotStarted':
@@ -74,13 +76,15 @@ function saidOf(ended: Exclude<Ended, { kind: 'Done' }>, { deadlineMs }: GitRun)
   return ended.kind === 'Late' ? `not finished after ${deadlineMs} ms` : 'it wrote too many bytes'
 }
 
+const SHALLOW = /rejected .* because shallow roots are not allowed|shallow update not allowed/
+
 const MIB = 1024 * 1024
 const tooLarge = (url: string, maxBytes: number) =>
   new KubeNodeError(syncErrors.KN7046({ url, limit: Math.round(maxBytes / MIB) }), { retry: 'later' })
 
 type Ended =
   | { readonly kind: 'Done'; readonly out: string }
-  | { readonly kind: 'Late' | 'Large' }
+  | { readonly kind: 'Late' | 'Large' | 'Shallow' }
   | { readonly kind: 'Failed'; readonly said: string }
   | { readonly kind: 'NotStarted'; readonly why: string }
 
@@ -111,7 +115,8 @@ async function runToEnd(args: readonly string[], { url, env, deadlineMs, within 
       child.once('close', resolve)
     })
     if (cut !== undefined) return { kind: cut }
-    if (code === 0) return { kind: 'Done', out: out() }
+    // git ends well then, and leaves the branch as it was.
+    if (code === 0) return SHALLOW.test(said()) ? { kind: 'Shallow' } : { kind: 'Done', out: out() }
     // The limit of one file ends git between two measurements.
     if (isLarger(within.folder, within.maxBytes)) return { kind: 'Large' }
     return { kind: 'Failed', said: said().trim() === '' ? `exit ${code}` : said() }

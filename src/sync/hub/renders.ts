@@ -8,7 +8,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
-import { fetchMirror } from '../git/mirror.ts'
+import { fetchMirror, openMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
@@ -69,7 +69,7 @@ export class Renders {
   /** Of a source that was fetched before, or is local. */
   async render(source: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
     const { spec } = source
-    const remote = isLocal(spec.url) ? undefined : this.#repositories.get(readerOf(source))
+    const remote = isLocal(spec.url) ? undefined : await this.#copyWith(source, commit)
     const from = remote ?? (await this.#fetched(source))
     const key = `${readerOf(source)}\n${spec.path}\n${commit}`
     const known = this.#rendered.get(key)
@@ -146,6 +146,16 @@ export class Renders {
     const repository = await this.#alone(reader, () => fetchMirror(url, ref, options))
     this.#repositories.set(reader, repository)
     return repository
+  }
+
+  /** Without the server, which may be away since before this process started. */
+  async #copyWith(source: FleetSource, commit: string): Promise<LocalRepository | undefined> {
+    const reader = readerOf(source)
+    const known = this.#repositories.get(reader)
+    if (known !== undefined) return known
+    const found = await openMirror({ cacheDir: this.#config.cacheDir, reader }, commit)
+    if (found !== undefined) this.#repositories.set(reader, found)
+    return found
   }
 
   /** Two fetches into one copy would wait for the locks of each other, and clean up after each other. */

@@ -11,6 +11,8 @@ import { splitByTrack } from '../../release/tracks.ts'
 import { versionNote } from '../../render/written-for.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { standingProblem, withinScope } from '../../sources/scope.ts'
+import { syncErrors } from '../../sync-errors.ts'
+import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { type Commit, type Declared, type Failure, HUB, type Seen, isHubDue } from './seen.ts'
@@ -49,6 +51,36 @@ const failure = (type: Failure['type'], reason: string, message: string): Failur
   message,
 })
 
+/** Other failures are FetchError. */
+const FETCH_REASONS: Readonly<Record<string, string>> = {
+  [syncErrors.KN7002.code]: 'RefMissing',
+  [syncErrors.KN7049.code]: 'RefMissing',
+  [syncErrors.KN7053.code]: 'ShallowRepository',
+  [syncErrors.KN7046.code]: 'RepositoryTooLarge',
+}
+
+/** Between two polls; a longer way from one commit to the next is not searched. */
+const MAX_BETWEEN = 5_000
+
+/** The commit that was followed before, if the same branch or tag no longer contains it. What is not known is not reported. */
+async function rewrittenFrom(
+  { metadata, status }: FleetSource,
+  repository: LocalRepository,
+  id: string,
+): Promise<string | undefined> {
+  const before = status?.commit
+  if (before === undefined || status?.observedGeneration !== metadata.generation) return undefined
+  if (before === id) return status?.rewritten?.to === id ? status.rewritten.from : undefined
+  try {
+    const range = await wholeRange(before, id, (each) => repository.commit(each), MAX_BETWEEN)
+    return range.kind === 'Unrelated' ? before : undefined
+  } catch (error) {
+    // The commit of before may be gone from a new copy.
+    if (isKubeNodeError(error)) return undefined
+    throw error
+  }
+}
+
 interface FetchedCommit {
   readonly repository: LocalRepository
   readonly commit: Commit
@@ -58,10 +90,14 @@ async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommi
   try {
     const { repository, commit: id } = await parts.renders.fetch(source)
     const revertOf = revertedCommit((await repository.commit(id)).message)
-    return { repository, commit: { id, ...(revertOf !== undefined && { revertOf }) } }
+    const rewritten = await rewrittenFrom(source, repository, id)
+    return {
+      repository,
+      commit: { id, ...(revertOf !== undefined && { revertOf }), ...(rewritten !== undefined && { rewritten }) },
+    }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    return failure('Fetched', 'FetchError', messageOf(error))
+    return failure('Fetched', FETCH_REASONS[error.code] ?? 'FetchError', messageOf(error))
   }
 }
 

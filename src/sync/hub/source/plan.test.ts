@@ -6,7 +6,7 @@ import type { Release } from '#api/kinds/release.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { targetDigest } from '../../release/tracks.ts'
 import { plan, type ReleasePlan } from './plan.ts'
-import { conditionsOf, type TrackResult } from './status.ts'
+import { conditionsOf, statusOf, type TrackResult } from './status.ts'
 import type { Declared, Seen } from './seen.ts'
 
 const COMMIT = 'a'.repeat(40)
@@ -170,5 +170,26 @@ test('the first problem of a track is the one that the status names', () => {
     status: 'False',
     reason: 'ReferenceMissing',
     message: 'track base: ReleasePipeline infra/all not found',
+  })
+})
+
+test('F17 a server that is away for a day keeps the commit, its time, and the hour since which it is away', () => {
+  const DAY_MS = 86_400_000
+  const start = Date.parse('2026-11-22T00:00:00Z')
+  const at = (s: Seen, now: number): FleetSource => ({ ...s.source, status: statusOf(s, [], { releases: [], now }) })
+  const { declared: _declared, commit: _commit, ...rest } = seen()
+  const away = (of: FleetSource): Seen => ({
+    ...rest,
+    source: of,
+    declared: { kind: 'Failed', type: 'Fetched', reason: 'FetchError', message: 'away' },
+  })
+  const before = at(seen(), start)
+  const first = at(away(before), start + 60_000)
+  const last = at(away(first), start + DAY_MS)
+  expect(last.status).toMatchObject({ commit: COMMIT, fetchedAt: before.status?.fetchedAt })
+  expect(last.status?.conditions?.find((c) => c.type === 'Fetched')).toMatchObject({
+    status: 'False',
+    reason: 'FetchError',
+    lastTransitionTime: '2026-11-22T00:01:00Z',
   })
 })

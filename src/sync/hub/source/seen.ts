@@ -22,6 +22,8 @@ export interface Commit {
   readonly id: string
   /** The commit that its message says it reverts. */
   readonly revertOf?: string
+  /** The commit that was followed before, and that this one does not contain. */
+  readonly rewritten?: string
 }
 
 /** What a commit declares. */

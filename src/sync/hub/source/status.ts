@@ -43,7 +43,7 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
   const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
   const fetched = trust?.head ?? commit?.id
   if (fetched !== undefined) {
-    out.push(good('Fetched', 'UpToDate', `at commit ${fetched.slice(0, 12)}`))
+    out.push(fetchedCondition(fetched, commit?.rewritten))
     out.push(trustCondition(trust))
   }
   if (declared === undefined) return out
@@ -56,6 +56,14 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
       ? `${objects} objects for ${targets} targets${weak}${note === undefined ? '' : `; ${note}`}`
       : `${problems.length} of ${objects + problems.length} objects are not used: ${first}`
   return [...out, first === undefined ? good('Rendered', 'AsDeclared', text) : bad('Rendered', 'InvalidSpec', text)]
+}
+
+/** A branch that was reset is followed where commits are not verified; that it was, stays visible until the next commit. */
+function fetchedCondition(commit: string, rewritten: string | undefined): Condition {
+  const [now, before] = [commit.slice(0, 12), rewritten?.slice(0, 12)]
+  if (rewritten === undefined) return good('Fetched', 'UpToDate', `at commit ${now}`)
+  const text = `at commit ${now}, which does not contain ${before ?? ''}, followed before: the history was rewritten (reset or force-push); if that was not intended, push ${before ?? ''} again; with spec.verify sync refuses it`
+  return good('Fetched', 'HistoryRewritten', text)
 }
 
 /** Without verification the condition says so. */
@@ -143,6 +151,8 @@ export function statusOf(
     ...(commit === undefined ? {} : { commit }),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     ...trustStatus(seen),
+    ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten, to: fetched.id } }),
+    ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),

@@ -1,0 +1,35 @@
+// What to say of a branch that a server no longer has: which ones it has, and whether one of them took its place. Pure.
+import { printableLine } from '#lib/printable.ts'
+
+export interface BranchesThere {
+  readonly standard?: string
+  /** Name and commit. */
+  readonly heads: ReadonlyMap<string, string>
+}
+
+const MAX_SHOWN = 5
+const MAX_NAME_CHARS = 80
+
+/** The output of `git ls-remote --symref URL HEAD refs/heads/*`, which may be cut off within its last line. */
+export function branchesIn(text: string): BranchesThere {
+  const [, standard] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(text) ?? []
+  const lines = [...text.matchAll(/^([0-9a-f]{40})\trefs\/heads\/(\S+)\n/gm)]
+  const heads = new Map(lines.map(([, id = '', name = '']) => [name, id]))
+  return { heads, ...(standard !== undefined && { standard }) }
+}
+
+/** The rest of a sentence: `it has no branch main`. `last` is the commit that was fetched before. */
+export function branchHint({ heads, standard }: BranchesThere, last: string | undefined): string {
+  const renamed = [...heads].filter(([, id]) => id === last).map(([name]) => name)
+  const [only] = renamed
+  if (only !== undefined && renamed.length === 1)
+    return `; branch ${shown(only)} is at the commit that was fetched before, so it was probably renamed`
+  if (heads.size === 0) return '; it has no branch at all'
+  const first = [...heads.keys()]
+    .toSorted((a, b) => Number(b === standard) - Number(a === standard))
+    .slice(0, MAX_SHOWN)
+  const more = heads.size - first.length
+  return `; it has ${first.map(shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+const shown = (name: string): string => printableLine(name).slice(0, MAX_NAME_CHARS)
