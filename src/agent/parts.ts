@@ -1,7 +1,6 @@
 // The parts of an agent and how they are connected, one line a part. Nothing here runs by itself: agent.ts starts and ends it.
 import type { KubeObject } from '#schema/object.ts'
 import type { AllComponents } from './components/all-components.ts'
-import type { LogAnswers } from './logs/log-answers.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import { FrozenWatch } from './frozen.ts'
@@ -18,7 +17,7 @@ import { buildRepairs } from './parts/repairs.ts'
 import { buildMachineWriter, buildNodeWriter, reportLeft } from './parts/status-writers.ts'
 import { buildSupervisor } from './parts/supervisor.ts'
 import { buildTrust } from './parts/trust.ts'
-import type { JobWatches } from './repair/job-watches.ts'
+import type { RunningByName } from './running.ts'
 import type { WithSelf } from './self/self-process.ts'
 import { AGENT_COMPONENT } from './self/switch-file.ts'
 import type { Processes } from './supervise/port.ts'
@@ -31,8 +30,8 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly components: AllComponents
   readonly metrics: MetricsServer | undefined
   readonly drift: DriftWatch
-  readonly jobs: JobWatches
-  readonly logs: LogAnswers
+  readonly jobs: RunningByName
+  readonly logs: RunningByName
   readonly frozen: FrozenWatch
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>

@@ -8,21 +8,23 @@ export interface Running {
 
 export class RunningByName {
   readonly #start: (name: string) => Running
+  readonly #most: number
   readonly #running = new Map<string, Running>()
 
-  constructor(start: (name: string) => Running) {
+  /** Of more than `most` names the first ones are started; what was started stays as long as it is listed. */
+  constructor(start: (name: string) => Running, most = Infinity) {
     this.#start = start
+    this.#most = most
   }
 
-  /** Of more than `most` names the first ones are started; what was started stays as long as it is listed. */
-  watch(names: readonly string[], most = Infinity): void {
+  watch(names: readonly string[]): void {
     const wanted = new Set(names)
     for (const [name, { end }] of this.#running) {
       if (wanted.has(name)) continue
       this.#running.delete(name)
       end(new Error('no longer listed'))
     }
-    for (const name of [...wanted].slice(0, most))
+    for (const name of [...wanted].slice(0, this.#most))
       if (!this.#running.has(name)) this.#running.set(name, this.#start(name))
   }
 

@@ -3,15 +3,9 @@ import { isObject } from '#lib/json.ts'
 import { childPath, invalid, keyPath, required, type FieldError } from './field-error.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './name-problems.ts'
 import { ownValue } from './ratchet.ts'
-import type { SchemaNode } from './validate-node.ts'
+import type { PartialWalk } from './validate-node.ts'
 
-export function checkEmbedded(
-  node: SchemaNode,
-  value: unknown,
-  path: string,
-  relevant: ReadonlySet<SchemaNode>,
-  out: FieldError[],
-): void {
+export const checkEmbedded: PartialWalk = (node, value, path, relevant, out) => {
   if (!relevant.has(node)) return
   if (Array.isArray(value)) {
     const { items } = node

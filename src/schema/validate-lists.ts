@@ -3,7 +3,7 @@ import { goJson } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 import { childPath, duplicate, invalid, keyPath, type FieldError } from './field-error.ts'
 import { ownValue } from './ratchet.ts'
-import type { SchemaNode } from './validate-node.ts'
+import type { PartialWalk, SchemaNode } from './validate-node.ts'
 
 /** Schemas that hold such a list somewhere; the others need no second walk. */
 export function nodesWithLists(root: SchemaNode): ReadonlySet<SchemaNode> {
@@ -34,13 +34,7 @@ const children = (node: SchemaNode): readonly SchemaNode[] => [
   ...(node.items ? [node.items] : []),
 ]
 
-export function checkLists(
-  node: SchemaNode,
-  value: unknown,
-  path: string,
-  relevant: ReadonlySet<SchemaNode>,
-  out: FieldError[],
-): void {
+export const checkLists: PartialWalk = (node, value, path, relevant, out) => {
   if (!relevant.has(node)) return
   if (Array.isArray(value)) {
     if (node.listType === 'set') checkSet(value, path, out)

@@ -1,8 +1,18 @@
 // A schema prepared for validation: keywords read once, patterns compiled, names in maps (so that `__proto__` is a name like any other).
 import { isObject } from '#lib/json.ts'
 import { compileRegex, RegexError, type Regex } from '#lib/regex.ts'
+import type { FieldError } from './field-error.ts'
 import { effectiveFormat, stringFormat } from './formats.ts'
 import type { Schema } from './schema.ts'
+
+/** Visits the parts of a value whose nodes are relevant, and adds what it finds to `out`. */
+export type PartialWalk = (
+  node: SchemaNode,
+  value: unknown,
+  path: string,
+  relevant: ReadonlySet<SchemaNode>,
+  out: FieldError[],
+) => void
 
 export interface SchemaNode {
   /** Empty: any type. int-or-string has two. */

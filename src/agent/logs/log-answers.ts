@@ -9,29 +9,14 @@ export interface LogAnswersDeps extends LogAnswerDeps {
   readonly privateKey: string
 }
 
-export class LogAnswers {
-  readonly #deps: LogAnswersDeps
-  /** By ticket; also those that were answered, as long as the Machine carries them. */
-  readonly #answers = new RunningByName((ticket) => this.#start(ticket))
+/** By ticket; also those that were answered, as long as the Machine carries them. */
+export const logAnswers = (deps: LogAnswersDeps): RunningByName =>
+  new RunningByName((ticket) => answered(deps, ticket), LOG_REQUESTS_OF_MACHINE)
 
-  constructor(deps: LogAnswersDeps) {
-    this.#deps = deps
-  }
-
-  watch(tickets: readonly string[]): void {
-    this.#answers.watch(tickets, LOG_REQUESTS_OF_MACHINE)
-  }
-
-  close(): Promise<void> {
-    return this.#answers.close()
-  }
-
-  #start(ticket: string): Running {
-    const { machine, privateKey } = this.#deps
-    const stop = new AbortController()
-    const name = requestOf(privateKey, machine, ticket)
-    // Not for this agent, such as for the key that it had before. The command reports that no agent answered.
-    const done = name === undefined ? Promise.resolve() : answerLogRequest(this.#deps, name, ticket, stop.signal)
-    return { end: (why) => stop.abort(why), done }
-  }
+function answered(deps: LogAnswersDeps, ticket: string): Running {
+  const stop = new AbortController()
+  const name = requestOf(deps.privateKey, deps.machine, ticket)
+  // Not for this agent, such as for the key that it had before. The command reports that no agent answered.
+  const done = name === undefined ? Promise.resolve() : answerLogRequest(deps, name, ticket, stop.signal)
+  return { end: (why) => stop.abort(why), done }
 }

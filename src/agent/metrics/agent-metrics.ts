@@ -4,7 +4,7 @@ import type { Detection } from '../detect/detection.ts'
 import type { Problem } from '../detect/problems.ts'
 import type { RepairCount } from '../repair/repair-counts.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
-import { exposition, type MetricFamily } from './exposition.ts'
+import { exposition, single, type MetricFamily } from './exposition.ts'
 import { hostMetrics, ownProcess, readHostText, type DiskHistory } from './host-metrics.ts'
 
 export interface MetricsPorts {
@@ -52,12 +52,6 @@ export class AgentMetrics {
   #own(): readonly MetricFamily[] {
     const { detection, problems, components, repairs, version } = this.#ports
     const { monitors, detectors, events } = detection
-    const counter = (name: string, help: string, value: number): MetricFamily => ({
-      name,
-      help,
-      type: 'counter',
-      samples: [{ value }],
-    })
     return [
       {
         name: 'kubenode_agent_info',
@@ -98,12 +92,13 @@ export class AgentMetrics {
         type: 'gauge',
         samples: [{ value: monitors.problems.size }],
       },
-      counter(
+      single(
+        'counter',
         'kubenode_kernel_records_lost_total',
         'Kernel records overwritten before they were read',
         monitors.lostRecords,
       ),
-      counter('kubenode_events_lost_total', 'Node events that were not reported', events.lost),
+      single('counter', 'kubenode_events_lost_total', 'Node events that were not reported', events.lost),
     ]
   }
 }

@@ -11,6 +11,14 @@ export interface Sample {
   readonly value: number
 }
 
+/** One figure without labels. */
+export const single = (type: MetricFamily['type'], name: string, help: string, value: number): MetricFamily => ({
+  name,
+  help,
+  type,
+  samples: [{ value }],
+})
+
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 
 /** "disk/io_time" → "disk_io_time", as OpenCensus makes it for node-problem-detector. */

@@ -6,7 +6,7 @@ import { compileRegex } from '#lib/regex.ts'
 import { parseMounts } from '../detect/builtin/read-only.ts'
 import type { StatsMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { osVersion } from '../detect/npd/os-release.ts'
-import { metricName, type MetricFamily, type Sample } from './exposition.ts'
+import { metricName, single, type MetricFamily, type Sample } from './exposition.ts'
 import { osFeatures } from './os-features.ts'
 import {
   CPU_STATES,
@@ -260,30 +260,20 @@ export function ownProcess(read: ReadText): readonly MetricFamily[] {
   const status = read('/proc/self/smaps_rollup') ?? ''
   const pss = /^Pss:\s+(\d+) kB$/m.exec(status)?.[1]
   const files = countFiles()
-  const gauge = (name: string, help: string, value: number): MetricFamily => ({
-    name,
-    help,
-    type: 'gauge',
-    samples: [{ value }],
-  })
   return [
-    gauge('process_resident_memory_bytes', 'Resident memory of the agent', rss),
+    single('gauge', 'process_resident_memory_bytes', 'Resident memory of the agent', rss),
     ...(pss === undefined
       ? []
       : [
-          gauge(
+          single(
+            'gauge',
             'kubenode_agent_proportional_memory_bytes',
             'Memory of the agent (proportional set size)',
             Number(pss) * 1_024,
           ),
         ]),
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'CPU time used by the agent',
-      type: 'counter',
-      samples: [{ value: (user + system) / 1e6 }],
-    },
-    ...(files === undefined ? [] : [gauge('process_open_fds', 'Files opened by the agent', files)]),
+    single('counter', 'process_cpu_seconds_total', 'CPU time used by the agent', (user + system) / 1e6),
+    ...(files === undefined ? [] : [single('gauge', 'process_open_fds', 'Files opened by the agent', files)]),
   ]
 }
 

@@ -3,7 +3,8 @@ import { componentConfig } from '#api/kinds/component-config.ts'
 import type { AllComponents } from '../components/all-components.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import { secretTexts } from '../components/secrets.ts'
-import { LogAnswers } from '../logs/log-answers.ts'
+import { logAnswers } from '../logs/log-answers.ts'
+import type { RunningByName } from '../running.ts'
 import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Ground } from './ground.ts'
@@ -13,10 +14,10 @@ export interface LogsNeeds {
   readonly components: AllComponents
 }
 
-export function buildLogs(ground: Ground, { supervisor, components }: LogsNeeds): LogAnswers {
+export function buildLogs(ground: Ground, { supervisor, components }: LogsNeeds): RunningByName {
   const { base, client, known, machine, session } = ground
   const recordOf = (component: string) => components.workers.find((w) => w.component === component)?.record
-  return new LogAnswers({
+  return logAnswers({
     ...base,
     client,
     known,

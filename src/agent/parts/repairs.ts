@@ -9,7 +9,8 @@ import type { NodeObject } from '../node/node-object.ts'
 import { restartHostService } from '../repair/host-service.ts'
 import { cleanDisk } from '../repair/clean-disk.ts'
 import { collectEvidence } from '../repair/evidence.ts'
-import { JobWatches } from '../repair/job-watches.ts'
+import { jobWatches } from '../repair/job-watches.ts'
+import type { RunningByName } from '../running.ts'
 import { RepairCounts } from '../repair/repair-counts.ts'
 import { endLeftScripts, runScript } from '../repair/run-script.ts'
 import type { StepPorts } from '../repair/steps.ts'
@@ -26,7 +27,7 @@ export interface RepairsNeeds {
 
 export interface RepairParts {
   readonly repairs: RepairCounts
-  readonly jobs: JobWatches
+  readonly jobs: RunningByName
 }
 
 export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
@@ -35,7 +36,7 @@ export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
   const left = endLeftScripts(dir)
   if (left > 0) log.warn('ended processes left by a previous agent', { processes: left })
   const repairs = new RepairCounts()
-  const jobs = new JobWatches({
+  const jobs = jobWatches({
     ...base,
     client,
     known,

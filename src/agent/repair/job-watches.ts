@@ -7,34 +7,19 @@ import { JobWorker, type JobDeps } from './worker.ts'
 
 export type JobWatchDeps = JobDeps & { readonly random: Random }
 
-export class JobWatches {
-  readonly #deps: JobWatchDeps
-  readonly #watches = new RunningByName((name) => this.#start(name))
+export const jobWatches = (deps: JobWatchDeps): RunningByName => new RunningByName((name) => watched(deps, name))
 
-  constructor(deps: JobWatchDeps) {
-    this.#deps = deps
+function watched(deps: JobWatchDeps, name: string): Running {
+  const stop = new AbortController()
+  const worker = new JobWorker(deps, name)
+  const { client, clock, random, log } = deps
+  const done = watchNamed(
+    { client, clock, random, log, type: remedyOperationJob, name, onObject: (job) => worker.setJob(job) },
+    stop.signal,
+  )
+  const end = (why: Error): void => {
+    stop.abort(why)
+    worker.close()
   }
-
-  watch(names: readonly string[]): void {
-    this.#watches.watch(names)
-  }
-
-  close(): Promise<void> {
-    return this.#watches.close()
-  }
-
-  #start(name: string): Running {
-    const stop = new AbortController()
-    const worker = new JobWorker(this.#deps, name)
-    const { client, clock, random, log } = this.#deps
-    const done = watchNamed(
-      { client, clock, random, log, type: remedyOperationJob, name, onObject: (job) => worker.setJob(job) },
-      stop.signal,
-    )
-    const end = (why: Error): void => {
-      stop.abort(why)
-      worker.close()
-    }
-    return { end, done }
-  }
+  return { end, done }
 }

@@ -2,16 +2,14 @@
 import { numeric, rollingUpdateDefaults, appKind } from './app-kind.ts'
 import { fields, specOf, text } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { podTemplate } from './pod-spec.ts'
 import * as s from './shape.ts'
-import { ageColumn, appCondition, nameColumn, requiredSelector, workloadProblems, templateColumns } from './workload.ts'
+import { ageColumn, appCondition, nameColumn, ownPods, workloadProblems, templateColumns } from './workload.ts'
 
 export const daemonSet: BuiltinKind = {
   ...appKind('DaemonSet', 'daemonsets', 'ds'),
   schema: s.specAndStatus(
     s.struct('DaemonSetSpec', {
-      selector: requiredSelector,
-      template: s.always(podTemplate),
+      ...ownPods,
       updateStrategy: s.always(
         s.struct(
           'DaemonSetUpdateStrategy',

@@ -4,10 +4,9 @@ import { numeric, readyColumn, rollingUpdateDefaults, scaledAppKind } from './ap
 import { forbidden, invalid, notSupported, type FieldProblem } from './field-problem.ts'
 import { fields, number, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { podTemplate } from './pod-spec.ts'
 import * as s from './shape.ts'
 import { replicaCountProblems } from './status-counts.ts'
-import { ageColumn, appCondition, nameColumn, requiredSelector, templateColumns, workloadProblems } from './workload.ts'
+import { ageColumn, appCondition, nameColumn, replicatedPods, templateColumns, workloadProblems } from './workload.ts'
 
 const QUARTER = '25%'
 
@@ -15,9 +14,7 @@ export const deployment: BuiltinKind = {
   ...scaledAppKind('Deployment', 'deployments', 'deploy'),
   schema: s.specAndStatus(
     s.struct('DeploymentSpec', {
-      replicas: s.withDefault(s.pointer(s.int32), 1),
-      selector: requiredSelector,
-      template: s.always(podTemplate),
+      ...replicatedPods,
       strategy: s.always(
         s.struct(
           'DeploymentStrategy',

@@ -2,14 +2,13 @@
 import { numeric, scaledAppKind } from './app-kind.ts'
 import { number, statusOf } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { podTemplate } from './pod-spec.ts'
 import * as s from './shape.ts'
 import {
   ageColumn,
   appCondition,
   defaultTemplate,
   nameColumn,
-  requiredSelector,
+  ownPods,
   workloadProblems,
   templateColumns,
 } from './workload.ts'
@@ -20,8 +19,7 @@ export const replicaSet: BuiltinKind = {
     s.struct('ReplicaSetSpec', {
       replicas: s.withDefault(s.pointer(s.int32), 1),
       minReadySeconds: s.int32,
-      selector: requiredSelector,
-      template: s.always(podTemplate),
+      ...ownPods,
     }),
     s.struct('ReplicaSetStatus', {
       replicas: s.always(s.int32),

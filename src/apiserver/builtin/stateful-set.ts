@@ -5,10 +5,9 @@ import { readyColumn, rollingUpdateDefaults, scaledAppKind } from './app-kind.ts
 import { forbidden, type FieldProblem } from './field-problem.ts'
 import { specOf } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
-import { podTemplate } from './pod-spec.ts'
 import { claimSpec, templateMeta } from './pod-volumes.ts'
 import * as s from './shape.ts'
-import { ageColumn, appCondition, nameColumn, requiredSelector, workloadProblems, templateColumns } from './workload.ts'
+import { ageColumn, appCondition, nameColumn, replicatedPods, workloadProblems, templateColumns } from './workload.ts'
 
 const STATEFUL_SET_MAY_CHANGE = new Set([
   'replicas',
@@ -35,9 +34,7 @@ export const statefulSet: BuiltinKind = {
   ...scaledAppKind('StatefulSet', 'statefulsets', 'sts'),
   schema: s.specAndStatus(
     s.struct('StatefulSetSpec', {
-      replicas: s.withDefault(s.pointer(s.int32), 1),
-      selector: requiredSelector,
-      template: s.always(podTemplate),
+      ...replicatedPods,
       volumeClaimTemplates: s.listOf(
         s.struct('PersistentVolumeClaim', {
           apiVersion: s.withDefault(s.str, 'v1'),

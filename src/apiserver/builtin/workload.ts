@@ -6,7 +6,7 @@ import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
 import type { BuiltinSchema, Column, Draft } from './kind.ts'
-import { templateDefaults } from './pod-spec.ts'
+import { podTemplate, templateDefaults } from './pod-spec.ts'
 import { templateProblems } from './pod-validate.ts'
 import * as s from './shape.ts'
 
@@ -25,7 +25,11 @@ export const appCondition = (goName: string, withUpdateTime = false) =>
   )
 
 /** A pointer that is written even when nil: no selector differs from an empty one. */
-export const requiredSelector: BuiltinSchema = { ...s.labelSelector, 'x-go-field': 'alwaysPointer' }
+const requiredSelector: BuiltinSchema = { ...s.labelSelector, 'x-go-field': 'alwaysPointer' }
+
+/** The pods of a workload: which are its own, and how new ones are made. */
+export const ownPods: s.Fields = { selector: requiredSelector, template: s.always(podTemplate) }
+export const replicatedPods: s.Fields = { replicas: s.withDefault(s.pointer(s.int32), 1), ...ownPods }
 
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })
 

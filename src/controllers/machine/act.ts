@@ -44,6 +44,14 @@ export interface MachineTools {
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
 }
 
+/** Carries out one kind of action on a Machine. */
+type Act<Kind extends MachineAction['kind']> = (
+  tools: MachineTools,
+  machine: Machine,
+  action: Extract<MachineAction, { readonly kind: Kind }>,
+  signal: AbortSignal,
+) => Promise<ActionOutcome>
+
 const fieldManager = FIELD_MANAGERS.machine
 const PERMIT_LEASE_SECONDS = 120
 const applied: ActionOutcome = { kind: 'Applied', object: undefined }
@@ -226,12 +234,12 @@ async function orderToLeave(
  * Right before an order is given, its permit is read from the server: the Defender may have revoked it. The write names the version that the decision was based
  * on, so a release written since then is not overwritten.
  */
-async function writeComponents(
-  { client, permitNow }: MachineTools,
-  machine: Machine,
-  { components, given }: Extract<MachineAction, { readonly kind: 'WriteComponents' }>,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
+const writeComponents: Act<'WriteComponents'> = async (
+  { client, permitNow },
+  machine,
+  { components, given },
+  signal,
+) => {
   for (const { permit } of given) {
     const read = await grantedNow(permitNow, machine, permit, signal)
     if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
@@ -244,12 +252,7 @@ async function writeComponents(
 }
 
 /** The values are read here, sealed and written; nothing else of us ever holds them. */
-async function sealValues(
-  { client, secretValues }: MachineTools,
-  machine: Machine,
-  { config, publicKey }: Extract<MachineAction, { readonly kind: 'Seal' }>,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
+const sealValues: Act<'Seal'> = async ({ client, secretValues }, machine, { config, publicKey }, signal) => {
   const { component, secrets = [] } = config.spec
   const values = await secretValues.valuesAt(component, secrets, signal)
   if (typeof values === 'string') return outdated(values)
@@ -263,12 +266,7 @@ async function sealValues(
 }
 
 /** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */
-async function replacePods(
-  { client, permitNow }: MachineTools,
-  machine: Machine,
-  { pods, permit }: Extract<MachineAction, { readonly kind: 'ReplacePods' }>,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
+const replacePods: Act<'ReplacePods'> = async ({ client, permitNow }, machine, { pods, permit }, signal) => {
   if (permit !== undefined) {
     const read = await grantedNow(permitNow, machine, permit, signal)
     if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
