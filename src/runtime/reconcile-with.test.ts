@@ -18,12 +18,11 @@ function setup(plan: Plan<Step>, outcomes: Readonly<Record<string, ActionOutcome
   const statuses: (readonly ActionResult<Step>[])[] = []
   const abort = new AbortController()
   const context: ReconcileContext = { reconcileId: 'r', signal: abort.signal, failures: 0, log: silentLogger }
-  const reconcile = reconcileWith<{ readonly at: number }, number, Step, string>({
+  const reconcile = reconcileWith<{ readonly at: number }, Step, string>({
     clock: { now: () => 42 },
-    config: () => 7,
     observe: async (key) => (key === 'absent' ? undefined : { at: 1 }),
-    plan: (seen, now, config) => {
-      expect([seen.at, now, config]).toEqual([1, 42, 7])
+    plan: (seen, now) => {
+      expect([seen.at, now]).toEqual([1, 42])
       return plan
     },
     act: async (action) => {

@@ -44,12 +44,11 @@ export interface ActionResult<A extends Action> {
   readonly outcome: ActionOutcome
 }
 
-export interface ReconcileSteps<Seen, Config, A extends Action, S> {
+export interface ReconcileSteps<Seen, A extends Action, S> {
   readonly clock: Pick<Clock, 'now'>
-  readonly config: () => Config
   /** Reads the world once; undefined when there is nothing (left) to decide about. */
   readonly observe: (key: string, context: ReconcileContext) => Promise<Seen | undefined>
-  readonly plan: (seen: Seen, now: number, config: Config) => Plan<A>
+  readonly plan: (seen: Seen, now: number) => Plan<A>
   /** Carries out one action and decides nothing. `outcomeOf` turns refusals into the values wanted here. */
   readonly act: (action: A, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome>
   /** The status that follows; undefined for none. Pure, and computed also when actions failed. */
@@ -60,11 +59,11 @@ export interface ReconcileSteps<Seen, Config, A extends Action, S> {
   readonly onPlan?: (plan: Plan<A>, key: string, context: ReconcileContext) => void
 }
 
-export function reconcileWith<Seen, Config, A extends Action, S>(steps: ReconcileSteps<Seen, Config, A, S>): Reconcile {
+export function reconcileWith<Seen, A extends Action, S>(steps: ReconcileSteps<Seen, A, S>): Reconcile {
   return async (key, context) => {
     const seen = await steps.observe(key, context)
     if (seen === undefined) return doneOrAfter(undefined)
-    const plan = steps.plan(seen, steps.clock.now(), steps.config())
+    const plan = steps.plan(seen, steps.clock.now())
     steps.onPlan?.(plan, key, context)
     const results = await carryOut(steps, plan, seen, context)
     const status = steps.status?.(seen, plan, results)
@@ -75,8 +74,8 @@ export function reconcileWith<Seen, Config, A extends Action, S>(steps: Reconcil
 }
 
 /** In order, and no further than the first that did not succeed: later actions may rest on earlier ones. */
-async function carryOut<Seen, Config, A extends Action, S>(
-  steps: ReconcileSteps<Seen, Config, A, S>,
+async function carryOut<Seen, A extends Action, S>(
+  steps: ReconcileSteps<Seen, A, S>,
   plan: Plan<A>,
   seen: Seen,
   context: ReconcileContext,

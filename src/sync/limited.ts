@@ -14,6 +14,8 @@ export interface LimitedCommand {
   readonly args: readonly string[]
 }
 
+type Limit = (limits: ProgramLimits, program: readonly string[]) => LimitedCommand
+
 const SHELL = '/bin/sh'
 const PRLIMIT = '/usr/bin/prlimit'
 const KIB = 1024
@@ -28,10 +30,7 @@ export const limited = (
 ): LimitedCommand => (hasShell ? byShell(limits, program) : byPrlimit(limits, program))
 
 /** The limit on data may be refused where a lower one is in force already. */
-function byShell(
-  { cpuSeconds, openFiles, fileBytes, dataBytes }: ProgramLimits,
-  program: readonly string[],
-): LimitedCommand {
+const byShell: Limit = ({ cpuSeconds, openFiles, fileBytes, dataBytes }, program) => {
   const lines = [
     'ulimit -c 0',
     `ulimit -f ${fileBytes / SHELL_BLOCK} 2>/dev/null${fileBytes === 0 ? '' : ' || true'}`,
@@ -43,10 +42,7 @@ function byShell(
   return { file: SHELL, args: ['-c', `set -eu\n${lines.join('\n')}\n`, 'limited', ...program] }
 }
 
-function byPrlimit(
-  { cpuSeconds, openFiles, fileBytes, dataBytes }: ProgramLimits,
-  program: readonly string[],
-): LimitedCommand {
+const byPrlimit: Limit = ({ cpuSeconds, openFiles, fileBytes, dataBytes }, program) => {
   const limits = [
     '--core=0',
     `--fsize=${fileBytes}`,

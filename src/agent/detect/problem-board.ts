@@ -5,6 +5,7 @@ import type { Logger } from '#lib/log.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
+import { Saver } from '../files/saver.ts'
 import { cursorsFile, onNode, problemsFile, type NodeDir } from '../node-dir.ts'
 import type { ComponentProblem } from './component-problems.ts'
 import type { LogSource } from '#api/agent-config/log-rules.ts'
@@ -45,15 +46,15 @@ export class ProblemBoard {
   readonly #tails = new Map<string, Tail>()
   #problems: Problems = new Map()
   #timer: { cancel(): void } | undefined
-  #saver: { cancel(): void } | undefined
-  #saved = ''
-  #saving: Promise<void> = Promise.resolve()
+  readonly #saver: Saver
   #isClosed = false
   #expiries: readonly Expiry[] = []
   #foreign: ReadonlySet<string> | 'Unknown' = new Set()
 
   constructor(deps: BoardDeps) {
     this.#deps = deps
+    const { clock, log } = deps
+    this.#saver = new Saver({ clock, log, what: 'the problems', everyMs: SAVE_EVERY_MS, state: () => this.#state() })
   }
 
   /** The conditions to report: without those that other writers report. */
@@ -108,7 +109,7 @@ export class ProblemBoard {
     }
     this.look()
     // Saves findings at once; read positions alone wait for the interval.
-    if (this.#tails.size > 0) this.#saveLater()
+    if (this.#tails.size > 0) this.#saver.saveIn()
   }
 
   /** Records the result of a monitor or a detector at once. */
@@ -159,9 +160,9 @@ export class ProblemBoard {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
-    this.#saver?.cancel()
+    this.#saver.stop()
     for (const tail of this.#tails.values()) tail.close()
-    await this.#save()
+    await this.#saver.save()
   }
 
   #silentInMs(condition: string, clearAfterMs: number | undefined, now: Now): number | undefined {
@@ -184,36 +185,22 @@ export class ProblemBoard {
       const isOthers = this.#foreign !== 'Unknown' && this.#foreign.has(type)
       if ((old?.isTrue ?? false) !== p.isTrue && !isOthers) this.#deps.onTurn?.(p)
     }
-    void this.#save()
+    void this.#saver.save()
     this.#deps.onChange()
     // A new problem may end by itself: schedule its end.
     queueMicrotask(() => this.look())
   }
 
-  #saveLater(): void {
-    this.#saver = this.#deps.clock.after(SAVE_EVERY_MS, () => {
-      void this.#save()
-      this.#saveLater()
-    })
-  }
-
-  #save(): Promise<void> {
-    this.#saving = this.#saving
-      .then(() => this.#write())
-      .catch((error: unknown) => this.#deps.log.warn('cannot save the problems', { error }))
-    return this.#saving
-  }
-
-  async #write(): Promise<void> {
+  #state() {
     const { files, dir, bootId } = this.#deps
     const kept = { bootId, problems: this.#all.filter((p) => p.isKept) }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
-    const text = JSON.stringify([kept, cursors])
-    if (text === this.#saved) return
-    // First the findings, then the read positions: a crash in between reads twice and loses nothing.
-    await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
-    await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
-    this.#saved = text
+    const write = async (): Promise<void> => {
+      // First the findings, then the read positions: a crash in between reads twice and loses nothing.
+      await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
+      await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
+    }
+    return { text: JSON.stringify([kept, cursors]), write }
   }
 
   #now(): Now {

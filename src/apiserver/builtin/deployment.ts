@@ -6,15 +6,14 @@ import { fields, number, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
 import * as s from './shape.ts'
 import { replicaCountProblems } from './status-counts.ts'
-import { ageColumn, appCondition, nameColumn, replicatedPods, templateColumns, workloadProblems } from './workload.ts'
+import { ageColumn, appCondition, nameColumn, replicated, templateColumns, workloadProblems } from './workload.ts'
 
 const QUARTER = '25%'
 
 export const deployment: BuiltinKind = {
   ...scaledAppKind('Deployment', 'deployments', 'deploy'),
   schema: s.specAndStatus(
-    s.struct('DeploymentSpec', {
-      ...replicatedPods,
+    replicated('DeploymentSpec', {
       strategy: s.always(
         s.struct(
           'DeploymentStrategy',

@@ -7,7 +7,7 @@ import { specOf } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
 import { claimSpec, templateMeta } from './pod-volumes.ts'
 import * as s from './shape.ts'
-import { ageColumn, appCondition, nameColumn, replicatedPods, workloadProblems, templateColumns } from './workload.ts'
+import { ageColumn, appCondition, nameColumn, replicated, workloadProblems, templateColumns } from './workload.ts'
 
 const STATEFUL_SET_MAY_CHANGE = new Set([
   'replicas',
@@ -33,8 +33,7 @@ function statefulSetProblems(o: KubeObject, old: KubeObject | undefined): FieldP
 export const statefulSet: BuiltinKind = {
   ...scaledAppKind('StatefulSet', 'statefulsets', 'sts'),
   schema: s.specAndStatus(
-    s.struct('StatefulSetSpec', {
-      ...replicatedPods,
+    replicated('StatefulSetSpec', {
       volumeClaimTemplates: s.listOf(
         s.struct('PersistentVolumeClaim', {
           apiVersion: s.withDefault(s.str, 'v1'),

@@ -29,7 +29,9 @@ const requiredSelector: BuiltinSchema = { ...s.labelSelector, 'x-go-field': 'alw
 
 /** The pods of a workload: which are its own, and how new ones are made. */
 export const ownPods: s.Fields = { selector: requiredSelector, template: s.always(podTemplate) }
-export const replicatedPods: s.Fields = { replicas: s.withDefault(s.pointer(s.int32), 1), ...ownPods }
+/** The spec of a workload with a number of replicas. */
+export const replicated = (goName: string, more: s.Fields): BuiltinSchema =>
+  s.struct(goName, { replicas: s.withDefault(s.pointer(s.int32), 1), ...ownPods, ...more })
 
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })
 

@@ -38,9 +38,8 @@ function setup(context: ControllerContext): RunningModule {
   const controller = controllerIn(context, {
     name: 'canary',
     allKeys: () => caches.canaries.list().map((c) => c.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, undefined, CanaryAction, Verdict>({
+    reconcile: reconcileWith<Seen, CanaryAction, Verdict>({
       clock,
-      config: () => undefined,
       observe: (key, { signal }) => observe(observing, key, signal),
       plan,
       act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),

@@ -83,11 +83,10 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const controller = controllerIn(context, {
     name: 'componentset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, Rules, SetAction, Verdict>({
+    reconcile: reconcileWith<Seen, SetAction, Verdict>({
       clock,
-      config: () => parts.rules ?? rolloutRules,
       observe: (key, { signal }) => observe(observing, key, memoFor(key), signal),
-      plan: planning,
+      plan: (seen, now) => planning(seen, now, parts.rules ?? rolloutRules),
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
       status: (seen, planned, results) => verdictAfter(seen, planned as SetPlan, results, clock.now()),
       writeStatus: async ({ status, notices }, { set, isHeld, edit }, { signal }) => {

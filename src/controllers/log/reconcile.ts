@@ -18,9 +18,8 @@ function setup(context: ControllerContext): RunningModule {
   const controller = controllerIn(context, {
     name: 'log',
     allKeys: () => [ALL],
-    reconcile: reconcileWith<Seen, undefined, LogAction, undefined>({
+    reconcile: reconcileWith<Seen, LogAction, undefined>({
       clock,
-      config: () => undefined,
       observe: () => observe(caches),
       plan,
       act: (action, _, { signal }) => act(client, action, signal),

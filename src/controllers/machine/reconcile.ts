@@ -52,9 +52,8 @@ function setup(context: ControllerContext): RunningModule {
   const pace = new StatusPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
   const quietLooks = new QuietLooks(() => clock.monotonic())
-  const look = reconcileWith<Seen, undefined, MachineAction, OwnStatus>({
+  const look = reconcileWith<Seen, MachineAction, OwnStatus>({
     clock,
-    config: () => undefined,
     observe: (key, { signal }) => observe(observing, key, signal),
     plan,
     act: (action, seen, reconcile) => act(tools, action, seen, reconcile),

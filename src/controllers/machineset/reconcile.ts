@@ -28,9 +28,8 @@ function setup(context: ControllerContext): RunningModule {
   const controller = controllerIn(context, {
     name: 'machineset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, undefined, MachineSetAction, MachineSetStatus>({
+    reconcile: reconcileWith<Seen, MachineSetAction, MachineSetStatus>({
       clock,
-      config: () => undefined,
       observe: async (key) => observe(caches, contents, key, clock.now()),
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),

@@ -119,9 +119,8 @@ export function exampleController(parts: ExampleParts = correctParts): Actor {
     name: 'controller',
     start: (process) => {
       const { client, cacheClient, clock, random, log, signal } = process
-      const reconcile = reconcileWith<Seen, undefined, ExampleAction, ParentStatus>({
+      const reconcile = reconcileWith<Seen, ExampleAction, ParentStatus>({
         clock,
-        config: () => undefined,
         observe: async (key) => {
           if (!tools.parents.isSynced || !tools.children.isSynced) throw new Error('caches are not synced yet')
           return parts.observe(tools, key)

@@ -9,6 +9,7 @@ import type { Logger } from '#lib/log.ts'
 import { DETECTION_INCOMPLETE } from '#api/node-conditions.ts'
 import { readState, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
+import { Saver } from '../../files/saver.ts'
 import { isNodeFrozen } from '../../frozen.ts'
 import { onNode, positionsFile, type NodeDir } from '../../node-dir.ts'
 import type { MonitorEntry } from '#api/agent-config/detect-config.ts'
@@ -62,14 +63,20 @@ export class Monitors {
   readonly #journals = new Map<string, JournalHub>()
   readonly #types = new Set<string>()
   readonly #problems = new Map<string, readonly string[]>()
-  #timer: { cancel(): void } | undefined
-  #saved = ''
-  #saving: Promise<void> = Promise.resolve()
+  readonly #saver: Saver
   /** Records of the kernel's log that were overwritten before they were read. */
   lostRecords = 0
 
   constructor(deps: MonitorsDeps) {
     this.#deps = deps
+    const { clock, log } = deps
+    this.#saver = new Saver({
+      clock,
+      log,
+      what: 'the log positions',
+      everyMs: SAVE_EVERY_MS,
+      state: () => this.#positions(),
+    })
   }
 
   get stats(): readonly StatsMonitorConfig[] {
@@ -99,19 +106,19 @@ export class Monitors {
     for (const plugin of this.#plugins) plugin.start()
     // Conditions kept by a previous agent may be outdated, also because nothing is configured any longer.
     if (entries.length > 0 || this.#deps.conditions.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
-    if (this.#open.length > 0) this.#saveIn(SAVE_EVERY_MS)
+    if (this.#open.length > 0) this.#saver.saveIn()
   }
 
   async close(): Promise<void> {
-    this.#timer?.cancel()
+    this.#saver.stop()
     for (const { feed } of this.#open) feed.close()
     for (const plugin of this.#plugins) plugin.close()
-    if (this.#open.length > 0) await this.#save()
+    if (this.#open.length > 0) await this.#saver.save()
   }
 
   /** An event was sent. */
   soon(): void {
-    if (this.#open.length > 0) this.#saveIn(SAVE_SOON_MS)
+    if (this.#open.length > 0) this.#saver.saveIn(SAVE_SOON_MS)
   }
 
   #load(entry: MonitorEntry, place: string, positions: Readonly<Record<string, Position>>): void {
@@ -232,27 +239,10 @@ export class Monitors {
     this.#deps.conditions.find(DETECTION_INCOMPLETE, finding)
   }
 
-  #saveIn(ms: number): void {
-    this.#timer?.cancel()
-    this.#timer = this.#deps.clock.after(ms, () => {
-      void this.#save()
-      this.#saveIn(SAVE_EVERY_MS)
-    })
-  }
-
-  #save(): Promise<void> {
-    this.#saving = this.#saving
-      .then(() => this.#write())
-      .catch((error: unknown) => this.#deps.log.warn('cannot save the log positions', { error }))
-    return this.#saving
-  }
-
-  async #write(): Promise<void> {
+  #positions() {
     const { files, dir } = this.#deps
     const text = JSON.stringify(Object.fromEntries(this.#open.map(({ name, feed }) => [name, feed.position])))
-    if (text === this.#saved) return
-    await writeDurably(files, positionsFile(dir), text)
-    this.#saved = text
+    return { text, write: () => writeDurably(files, positionsFile(dir), text) }
   }
 }
 

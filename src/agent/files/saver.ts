@@ -1,0 +1,53 @@
+// Saves a state again and again, one save at a time; a state that is on the disk already is not written.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+
+export interface SaverOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  /** As in "cannot save the problems". */
+  readonly what: string
+  readonly everyMs: number
+  /** The state as it is now, and how it is written. */
+  readonly state: () => { readonly text: string; readonly write: () => Promise<void> }
+}
+
+export class Saver {
+  readonly #o: SaverOptions
+  #timer: { cancel(): void } | undefined
+  #saved = ''
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(options: SaverOptions) {
+    this.#o = options
+  }
+
+  /** The next save is due after this time, and then regularly. */
+  saveIn(ms = this.#o.everyMs): void {
+    this.#timer?.cancel()
+    this.#timer = this.#o.clock.after(ms, () => {
+      void this.save()
+      this.saveIn()
+    })
+  }
+
+  /** Never rejects: what cannot be saved is tried again with the next save. */
+  save(): Promise<void> {
+    this.#saving = this.#saving
+      .then(() => this.#write())
+      .catch((error: unknown) => this.#o.log.warn(`cannot save ${this.#o.what}`, { error }))
+    return this.#saving
+  }
+
+  /** No further save is due by time. */
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  async #write(): Promise<void> {
+    const { text, write } = this.#o.state()
+    if (text === this.#saved) return
+    await write()
+    this.#saved = text
+  }
+}
