@@ -7,9 +7,8 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
-import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
+import { MachineFolders } from '../machine-folders.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
-import { Turns } from '../turns.ts'
 import { type ProcessId, isAlive } from '../process/proc.ts'
 import { type NodeRecord, readRecord, readText, writeRecord, writeWhole } from '../process/record.ts'
 import { AGENT_DIR, type MachineLayout, machineLayout } from './layout.ts'
@@ -62,7 +61,7 @@ export async function createNspawnProvider(options: NspawnProviderOptions): Prom
 class Nspawn implements NspawnProvider {
   readonly name = 'nspawn'
   readonly #options: NspawnProviderOptions
-  readonly #turns = new Turns()
+  readonly #folders: MachineFolders<MachineLayout>
   readonly #events = new HostEvents(NSPAWN_SCHEME)
   /** Boot ids already reported, to notice reboots from inside. */
   readonly #boots = new Map<string, string>()
@@ -72,46 +71,40 @@ class Nspawn implements NspawnProvider {
   constructor(options: NspawnProviderOptions) {
     this.#options = options
     this.#configs = new ConfigFiles(options.agentConfig)
+    this.#folders = new MachineFolders({ scheme: NSPAWN_SCHEME, dir: options.dir, layout: machineLayout })
   }
 
-  async create(request: HostRequest): Promise<CreateResult> {
-    const { machine, clientToken } = request
-    const bad = badName(machine)
-    if (bad !== undefined) return bad
-    return this.#inTurn(machine, async (at): Promise<CreateResult> => {
-      const known = await readRecord(at)
-      const taken = takenName(known, clientToken, at.dir)
-      if (taken !== undefined) return taken
+  create(request: HostRequest): Promise<CreateResult> {
+    return this.#folders.create(request, async (at, known) => {
       const record = known ?? (await this.#make(at, request))
       await this.#refreshJoin(at, request)
-      return { kind: 'Host', host: await this.#host(at, await this.#ensureUp(at, record, request.params)) }
+      return this.#host(at, await this.#ensureUp(at, record, request.params))
     })
   }
 
   async get(providerID: string): Promise<Host | undefined> {
-    const machine = machineOf(providerID)
+    const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return undefined
-    const at = machineLayout(this.#options.dir, machine)
+    const at = this.#folders.at(machine)
     const record = await readRecord(at)
     return record && this.#host(at, record)
   }
 
-  async list(): Promise<readonly Host[]> {
-    const hosts = await Promise.all((await this.#machines()).map((m) => this.get(NSPAWN_SCHEME + m)))
-    return hosts.filter((h) => h !== undefined)
+  list(): Promise<readonly Host[]> {
+    return this.#folders.hosts((id) => this.get(id))
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
-    const machine = machineOf(providerID)
+    const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
-    return this.#inTurn(machine, (at) => this.#remove(at, machine))
+    return this.#folders.inTurn(machine, (at) => this.#remove(at, machine))
   }
 
   /** A power cycle. The intent is on disk before anything is switched off; a crash in between ends in one reboot. */
   async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
-    const machine = machineOf(providerID)
+    const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
-    const ordered = await this.#inTurn(machine, async (at) => {
+    const ordered = await this.#folders.inTurn(machine, async (at) => {
       const record = await readRecord(at)
       if (record === undefined || record.state === 'Deleting') return 'Gone' as const
       await writeRecord(at, { ...record, state: 'Rebooting' })
@@ -122,8 +115,8 @@ class Nspawn implements NspawnProvider {
   }
 
   async exec(providerID: string, argv: readonly string[]): Promise<string> {
-    const machine = machineOf(providerID) ?? ''
-    const at = machineLayout(this.#options.dir, machine)
+    const machine = this.#folders.machineOf(providerID) ?? ''
+    const at = this.#folders.at(machine)
     const supervisor = await findSupervisor(at, undefined)
     const leader = supervisor && (await leaderOf(supervisor))
     if (leader === undefined) throw notUp(at)
@@ -139,9 +132,9 @@ class Nspawn implements NspawnProvider {
     const { clock, log } = this.#options
     while (!signal.aborted) {
       try {
-        for (const machine of await this.#machines()) {
+        for (const machine of await this.#folders.names()) {
           this.#keep(machine)
-          await this.#turns.of(machine).catch(() => undefined)
+          await this.#folders.idle(machine).catch(() => undefined)
         }
       } catch (error) {
         log.warn('cannot reconcile the machines', { error })
@@ -151,7 +144,7 @@ class Nspawn implements NspawnProvider {
   }
 
   #keep(machine: string): void {
-    const work = this.#inTurn(machine, async (at) => {
+    const work = this.#folders.inTurn(machine, async (at) => {
       const record = await readRecord(at)
       if (record?.state === 'Deleting') return void (await this.#remove(at, machine))
       if (record?.state === 'Rebooting') return this.#restart(at, record)
@@ -281,25 +274,14 @@ class Nspawn implements NspawnProvider {
     return (await findSupervisor(at, agent)) === undefined ? 'Stopped' : 'Running'
   }
 
-  async #machines(): Promise<readonly string[]> {
-    const entries = await readdir(this.#options.dir, { withFileTypes: true })
-    return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
-  }
-
   #tell(machine: string, kind: HostEvent['kind'], message: string): void {
     this.#options.log.info('machine changed', { machine, reason: kind })
     this.#events.tell(machine, kind, message)
-  }
-
-  #inTurn<T>(machine: string, work: (at: MachineLayout) => Promise<T>): Promise<T> {
-    return this.#turns.run(machine, () => work(machineLayout(this.#options.dir, machine)))
   }
 }
 
 const PRIVILEGED = 'privileged'
 const isPrivileged = (params: HostRequest['params']): boolean => params['privileged'] === 'true'
-
-const machineOf = (providerID: string): string | undefined => machineIn(NSPAWN_SCHEME, providerID)
 
 const notUp = (at: MachineLayout): KubeNodeError =>
   new KubeNodeError(providersErrors.KN11025({ dir: at.dir, console: at.console }), { retry: 'later' })

@@ -1,14 +1,13 @@
 // Nodes without a cloud: a directory and processes on this machine. The provider keeps all its state on disk, so after a restart it continues where it stopped.
 import { randomUUID } from 'node:crypto'
-import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises'
+import { access, mkdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
-import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
+import { MachineFolders } from '../machine-folders.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
-import { Turns } from '../turns.ts'
 import { type AgentCommand, findAgent, startAgent } from './agent-process.ts'
 import { endAll } from './end.ts'
 import { type Crashes, needOf } from './keeper.ts'
@@ -44,26 +43,21 @@ class ProcessProvider implements Provider {
   readonly name = 'process'
   readonly #options: ProcessProviderOptions
   readonly #crashes = new Map<string, Crashes>()
-  readonly #turns = new Turns()
+  readonly #folders: MachineFolders<NodeLayout>
   readonly #events = new HostEvents(PROCESS_SCHEME)
   readonly #configs: ConfigFiles
 
   constructor(options: ProcessProviderOptions) {
     this.#options = options
     this.#configs = new ConfigFiles(options.agentConfig)
+    this.#folders = new MachineFolders({ scheme: PROCESS_SCHEME, dir: options.dir, layout: nodeLayout })
   }
 
-  async create(request: HostRequest): Promise<CreateResult> {
-    const { machine, clientToken } = request
-    const bad = badName(machine)
-    if (bad !== undefined) return bad
-    return this.#inTurn(machine, async (node): Promise<CreateResult> => {
-      const known = await readRecord(node)
-      const taken = takenName(known, clientToken, node.dir)
-      if (taken !== undefined) return taken
+  create(request: HostRequest): Promise<CreateResult> {
+    return this.#folders.create(request, async (node, known) => {
       const record =
         known === undefined ? await this.#make(node, request) : await this.#refreshJoin(node, known, request)
-      return { kind: 'Host', host: await this.#host(node, await this.#ensureAgent(node, record)) }
+      return this.#host(node, await this.#ensureAgent(node, record))
     })
   }
 
@@ -73,14 +67,13 @@ class ProcessProvider implements Provider {
     return node && record && this.#host(node, record)
   }
 
-  async list(): Promise<readonly Host[]> {
-    const hosts = await Promise.all((await this.#machines()).map((m) => this.get(PROCESS_SCHEME + m)))
-    return hosts.filter((h) => h !== undefined)
+  list(): Promise<readonly Host[]> {
+    return this.#folders.hosts((id) => this.get(id))
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
-    const machine = machineIn(PROCESS_SCHEME, providerID)
-    return machine === undefined ? 'Gone' : this.#inTurn(machine, (node) => this.#remove(node, machine))
+    const machine = this.#folders.machineOf(providerID)
+    return machine === undefined ? 'Gone' : this.#folders.inTurn(machine, (node) => this.#remove(node, machine))
   }
 
   async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
@@ -98,7 +91,7 @@ class ProcessProvider implements Provider {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
-      const looked = this.#machines().then((all) => Promise.all(all.map((machine) => this.#look(machine))))
+      const looked = this.#folders.names().then((all) => Promise.all(all.map((machine) => this.#look(machine))))
       await looked.catch((error: unknown) => log.warn('cannot reconcile the nodes', { error }))
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
@@ -106,7 +99,7 @@ class ProcessProvider implements Provider {
 
   async #look(machine: string): Promise<void> {
     const { log } = this.#options
-    const work = this.#inTurn(machine, (node) => this.#keep(node, machine))
+    const work = this.#folders.inTurn(machine, (node) => this.#keep(node, machine))
     await work.catch((error: unknown) => log.warn('cannot reconcile a node', { machine, error }))
   }
 
@@ -228,23 +221,14 @@ class ProcessProvider implements Provider {
     return this.#options.newBootId?.() ?? randomUUID()
   }
 
-  async #machines(): Promise<readonly string[]> {
-    const entries = await readdir(this.#options.dir, { withFileTypes: true })
-    return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
-  }
-
   #nodeOf(providerID: string): NodeLayout | undefined {
-    const machine = machineIn(PROCESS_SCHEME, providerID)
-    return machine === undefined ? undefined : nodeLayout(this.#options.dir, machine)
+    const machine = this.#folders.machineOf(providerID)
+    return machine === undefined ? undefined : this.#folders.at(machine)
   }
 
   #tell(machine: string, kind: HostEvent['kind'], message: string): void {
     this.#options.log.info('node changed', { machine, reason: kind })
     this.#events.tell(machine, kind, message)
-  }
-
-  #inTurn<T>(machine: string, work: (node: NodeLayout) => Promise<T>): Promise<T> {
-    return this.#turns.run(machine, () => work(nodeLayout(this.#options.dir, machine)))
   }
 }
 

@@ -1,0 +1,70 @@
+// Machines that each have a folder of their own below one: how they are found and listed, and one thing at a time for each.
+import { readdir } from 'node:fs/promises'
+import { badName, isMachineName, machineIn, takenName } from './machine-name.ts'
+import type { CreateResult, Host, HostRequest } from './port.ts'
+import { type NodeRecord, readRecord } from './process/record.ts'
+import { Turns } from './turns.ts'
+
+interface Folder {
+  readonly dir: string
+  /** The file with the machine's record. */
+  readonly record: string
+}
+
+export interface MachineFoldersOptions<At extends Folder> {
+  readonly scheme: string
+  readonly dir: string
+  readonly layout: (dir: string, machine: string) => At
+}
+
+export class MachineFolders<At extends Folder> {
+  readonly #o: MachineFoldersOptions<At>
+  readonly #turns = new Turns()
+
+  constructor(options: MachineFoldersOptions<At>) {
+    this.#o = options
+  }
+
+  /** Undefined for ids of other providers, and for names that our machines cannot have. */
+  machineOf(providerID: string): string | undefined {
+    return machineIn(this.#o.scheme, providerID)
+  }
+
+  at(machine: string): At {
+    return this.#o.layout(this.#o.dir, machine)
+  }
+
+  async names(): Promise<readonly string[]> {
+    const entries = await readdir(this.#o.dir, { withFileTypes: true })
+    return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
+  }
+
+  /** Those that `get` finds. */
+  async hosts(get: (providerID: string) => Promise<Host | undefined>): Promise<readonly Host[]> {
+    const hosts = await Promise.all((await this.names()).map((machine) => get(this.#o.scheme + machine)))
+    return hosts.filter((h) => h !== undefined)
+  }
+
+  /** Runs after all earlier calls for the machine, however they ended. */
+  inTurn<T>(machine: string, work: (at: At) => Promise<T>): Promise<T> {
+    return this.#turns.run(machine, () => work(this.at(machine)))
+  }
+
+  /** Resolves or rejects with the latest call for the machine. */
+  idle(machine: string): Promise<void> {
+    return this.#turns.of(machine)
+  }
+
+  /** Refused when the name is bad or of another host; a host that is there already is passed on as known. */
+  async create(
+    { machine, clientToken }: HostRequest,
+    make: (at: At, known: NodeRecord | undefined) => Promise<Host>,
+  ): Promise<CreateResult> {
+    const bad = badName(machine)
+    if (bad !== undefined) return bad
+    return this.inTurn(machine, async (at): Promise<CreateResult> => {
+      const known = await readRecord(at)
+      return takenName(known, clientToken, at.dir) ?? { kind: 'Host', host: await make(at, known) }
+    })
+  }
+}
