@@ -16,7 +16,7 @@ const KINDS = {
   release: 'Release',
 } as const satisfies Readonly<Record<string, HoldTarget['kind']>>
 
-export type HoldNoun = keyof typeof KINDS
+type HoldNoun = keyof typeof KINDS
 
 export interface HoldTargets {
   /** Those that the command takes, in the order of its message. */
