@@ -257,6 +257,7 @@ export const REASONS = {
   ),
   HistoryRewritten: because('sync', 'The branch no longer contains the commit that was followed before.'),
   ApprovalsMissing: because('sync', 'The commit changes something that more than one person must agree to.'),
+  PlanExceeded: because('sync', 'The commit does something else than the plan that its message names.'),
   RenderFailed: because('sync', 'The fleet code failed; the message contains its error.'),
   ApplyFailed: because('sync', 'Some objects were rejected; the message names the first.'),
   PruneGuard: because('sync', 'The commit deletes more than the guard allows; approve the digest of the deletions.'),

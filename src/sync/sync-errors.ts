@@ -210,6 +210,14 @@ export const syncErrors = errorTable({
     text: 'cannot fetch {url}: the repository there is a shallow clone, without the history that tells what a commit follows',
     next: 'run git fetch --unshallow in it, or name the repository that it was cloned from; the commit fetched before stays in force',
   },
+  KN7060: {
+    text: 'cannot follow {commit}: it changes objects and names no plan, which spec.requirePlan demands',
+    next: 'add the digest of kubenode plan --base {before} -o json to its message: git commit --amend --trailer "Kubenode-Plan: sha256:…"',
+  },
+  KN7061: {
+    text: 'cannot follow {commit}: its message names plan {named}, and from {before} on it is plan {actual}',
+    next: 'read kubenode plan --base {before} again: another commit came in between, or the fleet was changed after the plan; then name the new digest',
+  },
   KN7101: {
     text: 'cannot render {what}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',

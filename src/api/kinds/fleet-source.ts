@@ -141,6 +141,11 @@ const spec = s.obj('The repository to follow, and how.', {
       },
     ),
   ),
+  requirePlan: s.optional(
+    s.bool(
+      'Every commit that changes objects must name the digest of its plan in a trailer Kubenode-Plan. A commit that names one is refused when it renders anything else, also without this.',
+    ),
+  ),
   push: s.optional(
     s.obj('How sync writes to the repository: only reverts, and only where a pipeline asks for them.', {
       secretRef: f.secretRef(
@@ -196,6 +201,7 @@ const spec = s.obj('The repository to follow, and how.', {
 
 const status = f.waitingStatus('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
+  rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   signer: s.optional(f.sentence('Who signed it, with the fingerprint of the key.', 512)),
   verified: s.optional(

@@ -133,7 +133,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/written-for.ts'),
     import('./plan-signature.ts'),
     import('../plan/text.ts'),
-    import('../plan/digest.ts'),
+    import('#sync/plan-digest.ts'),
     import('../plan/spans.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
@@ -166,7 +166,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   const signature = isDirty ? undefined : signatureOf(repository, commit)
-  const digest = planDigest(base, commit, after.targets)
+  const digest = planDigest(before?.targets ?? new Map(), after.targets)
   const outlook =
     inventories === undefined
       ? undefined

@@ -14,6 +14,7 @@ import { NewObjects, signedCommit } from '../revert/commit.ts'
 import { decideRevert, isRevertDue, type RevertDecision } from '../revert/decide.ts'
 import { revertMessage } from '../revert/message.ts'
 import { putBack } from '../revert/put-back.ts'
+import { planDigest, planTrailer } from '../plan-digest.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { parseLinks } from '../trust/signed-object.ts'
@@ -98,7 +99,11 @@ async function write(
   })
   if (made.kind === 'Problem') return { problem: made.why }
   const subject = (await repository.commit(reverts)).message.split('\n')[0] ?? ''
-  const message = revertMessage({ release, status, subject, reverts, restores, paths: made.paths })
+  // With other commits in between, what a revert renders to is not known yet.
+  if (source.spec.requirePlan === true && parent !== reverts)
+    return { problem: 'the source requires plans, and other commits came since: revert it with a plan' }
+  const plan = source.spec.requirePlan === true ? await planOf(parts, source, reverts, restores) : undefined
+  const message = revertMessage({ release, status, subject, reverts, restores, paths: made.paths, plan })
   const id = objects.add('commit', signedCommit({ tree: made.tree, parent, at, message }, key))
   const refusal = isDirect ? await refusalOf(parts, source, { repository, objects, id, signal }) : undefined
   if (refusal !== undefined) return { problem: refusal }
@@ -116,6 +121,11 @@ async function write(
     { cacheDir, ...(gitEnv !== undefined && { env: gitEnv }) },
   )
   return id
+}
+
+async function planOf({ renders }: HubParts, source: FleetSource, from: string, to: string): Promise<string> {
+  const [before, after] = [await renders.render(source, from), await renders.render(source, to)]
+  return planTrailer(planDigest(before.targets, after.targets))
 }
 
 interface Made {

@@ -10,6 +10,8 @@ export interface RevertMessage {
   readonly reverts: string
   readonly restores: string
   readonly paths: readonly string[]
+  /** A trailer more. */
+  readonly plan?: string | undefined
 }
 
 const MAX_SUBJECT = 72
@@ -17,7 +19,7 @@ const MOST_CLUSTERS = 10
 const MOST_PATHS = 20
 const MAX_LINE = 200
 
-export function revertMessage({ release, status, subject, reverts, restores, paths }: RevertMessage): string {
+export function revertMessage({ release, status, subject, reverts, restores, paths, plan }: RevertMessage): string {
   const name = `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`
   const stage = status.stages?.find((s) => s.phase === 'Failed')
   const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed')
@@ -33,7 +35,12 @@ export function revertMessage({ release, status, subject, reverts, restores, pat
   ]
   const title = `Revert "${oneLine(subject)}"`
   const short = title.length <= MAX_SUBJECT ? title : `${title.slice(0, MAX_SUBJECT - 2)}…"`
-  return `${short}\n\n${lines.join('\n')}\n\n${revertTrailers({ reverts, restores })}\nKubenode-Release: ${name}\n`
+  const trailers = [
+    revertTrailers({ reverts, restores }),
+    `Kubenode-Release: ${name}`,
+    ...(plan === undefined ? [] : [plan]),
+  ]
+  return `${short}\n\n${lines.join('\n')}\n\n${trailers.join('\n')}\n`
 }
 
 /** Indented, so that no line of a server or a commit is taken for a trailer. */

@@ -1,11 +1,13 @@
 // Reads what a FleetSource is decided from: fetches and renders its commit, and finds the tracks that it no longer has.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
-import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import type { Targets } from '#delivery/desired.ts'
 import { listAll } from '#kube/list-all.ts'
 import { placedText } from '#delivery/desired.ts'
 import type { LocalRepository } from '../../git/local-repository.ts'
 import { revertedCommit } from '../../git/revision.ts'
+import { isSameContent, planDigest, plansIn } from '../../plan-digest.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
 import { splitByTrack } from '../../release/tracks.ts'
 import { versionNote } from '../../render/written-for.ts'
@@ -89,16 +91,25 @@ interface FetchedCommit {
 async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
   try {
     const { repository, commit: id } = await parts.renders.fetch(source)
-    const revertOf = revertedCommit((await repository.commit(id)).message)
+    const messages = await messagesOf(repository, id)
+    const revertOf = messages.map(revertedCommit).find((reverted) => reverted !== undefined)
+    const plans = messages.map(plansIn).find((named) => named.length > 0) ?? []
     const rewritten = await rewrittenFrom(source, repository, id)
     return {
       repository,
-      commit: { id, ...(revertOf !== undefined && { revertOf }), ...(rewritten !== undefined && { rewritten }) },
+      commit: { id, plans, ...(revertOf !== undefined && { revertOf }), ...(rewritten !== undefined && { rewritten }) },
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     return failure('Fetched', FETCH_REASONS[error.code] ?? 'FetchError', messageOf(error))
   }
+}
+
+/** Of a merge also that of the commit it brings: forges write messages of their own. */
+async function messagesOf(repository: LocalRepository, id: string): Promise<readonly string[]> {
+  const { message, parents } = await repository.commit(id)
+  const merged = parents.length === 2 ? parents[1] : undefined
+  return merged === undefined ? [message] : [message, (await repository.commit(merged)).message]
 }
 
 /** Undefined where commits are not verified. */
@@ -126,6 +137,7 @@ async function render(
     const result = await parts.renders.renderNewest(source, commit.id)
     refuseImpossible(commit.id, result)
     const { targets: all, cage, writtenFor } = result
+    await refuseOtherPlan(parts, source, commit, all)
     const own = parts.context.config.version
     const isOther = own !== undefined && writtenFor !== undefined && writtenFor !== own
     const targets = withinScope(all, source)
@@ -149,8 +161,31 @@ async function render(
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    return failure('Rendered', 'RenderFailed', messageOf(error))
+    const isPlan = error.code === 'KN7060' || error.code === 'KN7061'
+    return failure('Rendered', isPlan ? 'PlanExceeded' : 'RenderFailed', messageOf(error))
   }
+}
+
+/** Judged against the commit that was followed before, until this one is. */
+async function refuseOtherPlan(
+  { renders }: HubParts,
+  source: FleetSource,
+  { id, plans = [] }: Commit,
+  targets: Targets,
+): Promise<void> {
+  const { requirePlan = false } = source.spec
+  const before = source.status?.rendered
+  if (before === undefined || before === id || (plans.length === 0 && !requirePlan)) return
+  const { targets: old } = await renders.render(source, before)
+  const values = { commit: `commit ${id.slice(0, 12)}`, before: before.slice(0, 12) }
+  if (plans.length === 0) {
+    if (!isSameContent(old, targets)) throw new KubeNodeError(syncErrors.KN7060(values))
+    return
+  }
+  const actual = planDigest(old, targets)
+  const [named = '', ...others] = plans
+  if (others.length > 0 || named !== actual)
+    throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.join(', ').slice(0, 200), actual }))
 }
 
 /** The declared tracks do not wait for a hub that does not list what earlier tracks left. */

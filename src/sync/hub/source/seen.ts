@@ -24,6 +24,8 @@ export interface Commit {
   readonly revertOf?: string
   /** The commit that was followed before, and that this one does not contain. */
   readonly rewritten?: string
+  /** Digests of the plans that its message names; one, normally. */
+  readonly plans?: readonly string[]
 }
 
 /** What a commit declares. */

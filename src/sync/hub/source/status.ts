@@ -149,6 +149,7 @@ export function statusOf(
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(commit === undefined ? {} : { commit }),
+    ...renderedOf(seen),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     ...trustStatus(seen),
     ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten, to: fetched.id } }),
@@ -158,6 +159,12 @@ export function statusOf(
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
+}
+
+/** A commit that is refused or does not render is none that the next one starts from. */
+function renderedOf({ source, declared }: Seen): { readonly rendered?: string } {
+  const rendered = declared?.kind === 'Declared' ? declared.commit.id : source.status?.rendered
+  return rendered === undefined ? {} : { rendered }
 }
 
 /** Kept while nothing is known about the newest commit, such as when the server is away. */

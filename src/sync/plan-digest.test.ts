@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Targets } from '#delivery/desired.ts'
+import { isSameContent, planDigest, plansIn, planTrailer } from './plan-digest.ts'
+
+type World = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+const targetsOf = (world: World): Targets =>
+  new Map(
+    Object.entries(world).map(([cluster, objects]) => [
+      cluster,
+      {
+        objects: Object.entries(objects).map(([name, digest]) => ({
+          ref: { group: '', kind: 'ConfigMap', namespace: 'default', name },
+          digest,
+          object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+        })),
+        rejected: [],
+      },
+    ]),
+  )
+
+const words = fc.constantFrom('a', 'b', 'c')
+const worlds: fc.Arbitrary<World> = fc.dictionary(words, fc.dictionary(words, words))
+
+test('two plans have one digest when all objects are equal before and after, in whatever order', () => {
+  fc.assert(
+    fc.property(worlds, worlds, worlds, (a, b, c) => {
+      const backwards = (w: World) => targetsOf(Object.fromEntries(Object.entries(w).toReversed()))
+      const digest = planDigest(targetsOf(a), targetsOf(b))
+      expect(planDigest(backwards(a), backwards(b))).toBe(digest)
+      const isSame = isSameContent(targetsOf(b), targetsOf(c))
+      expect(planDigest(targetsOf(a), targetsOf(c)) === digest).toBe(isSame)
+      expect(planDigest(targetsOf(c), targetsOf(b)) === digest).toBe(isSameContent(targetsOf(a), targetsOf(c)))
+    }),
+  )
+})
+
+test('the plans that a message names', () => {
+  expect(plansIn(`a\n\n${planTrailer('sha256:1')}\nSigned-off-by: Ada`)).toEqual(['sha256:1'])
+  expect(plansIn('kubenode-plan: sha256:1 \nKubenode-Plan: sha256:1')).toEqual(['sha256:1'])
+  expect(plansIn('Kubenode-Plan: sha256:1\nKubenode-Plan: sha256:2')).toHaveLength(2)
+  expect(plansIn('see Kubenode-Plan: sha256:1')).toEqual([])
+})

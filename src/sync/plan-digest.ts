@@ -1,0 +1,28 @@
+// One name for what a plan promises: what every cluster has before and after it. No commit is part of it, so that a commit can name the digest of its own plan.
+import { canonicalJson } from '#lib/json.ts'
+import { digestOfText, type Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+
+export const planDigest = (before: Targets, after: Targets): string =>
+  `sha256:${digestOfText(canonicalJson({ before: contentOf(before), after: contentOf(after) }))}`
+
+const contentOf = (targets: Targets) =>
+  Object.fromEntries(
+    [...targets].map(([name, { objects }]) => [
+      name,
+      Object.fromEntries(objects.map((o) => [refText(o.ref), o.digest])),
+    ]),
+  )
+
+/** Equal objects everywhere: nothing to plan. */
+export const isSameContent = (a: Targets, b: Targets): boolean =>
+  canonicalJson(contentOf(a)) === canonicalJson(contentOf(b))
+
+const TRAILER = /^Kubenode-Plan:[ \t]*(\S+)[ \t]*$/gim
+
+/** The plans that a message names; a reader must not choose between two. */
+export const plansIn = (message: string): readonly string[] => [
+  ...new Set([...message.matchAll(TRAILER)].flatMap(([, digest]) => digest ?? [])),
+]
+
+export const planTrailer = (digest: string): string => `Kubenode-Plan: ${digest}`
