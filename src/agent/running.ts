@@ -1,4 +1,4 @@
-// One thing that runs for each name in a list: started when the name appears, ended when it is gone.
+// Runs one thing for each name in a list: starts it when the name appears, and ends it when the name disappears.
 
 export interface Running {
   readonly end: (why: Error) => void
@@ -11,7 +11,7 @@ export class RunningByName {
   readonly #most: number
   readonly #running = new Map<string, Running>()
 
-  /** Of more than `most` names the first ones are started; what was started stays as long as it is listed. */
+  /** Of more than `most` names only the first ones are started. A name that leaves the first ones while it is listed keeps running. */
   constructor(start: (name: string) => Running, most = Infinity) {
     this.#start = start
     this.#most = most

@@ -1,4 +1,4 @@
-// Looks again and again until it is stopped, with a pause before each time.
+// Repeats one check until it is stopped, with a pause before each.
 import type { Clock } from '#lib/clock.ts'
 
 export class Looking {
@@ -15,12 +15,12 @@ export class Looking {
     return this.#end.signal
   }
 
-  /** `look` does not reject: what goes wrong is its own to report. */
+  /** `look` must not reject: it reports its own failures. */
   start(pauseMs: () => number, look: () => Promise<unknown>): void {
     this.#running = this.#run(pauseMs, look)
   }
 
-  /** A pause ends at once, a look that has begun ends by itself. */
+  /** A pause ends at once; a check that has begun is waited for. */
   async stop(): Promise<void> {
     this.#end.abort()
     await this.#running

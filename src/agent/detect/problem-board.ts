@@ -54,7 +54,13 @@ export class ProblemBoard {
   constructor(deps: BoardDeps) {
     this.#deps = deps
     const { clock, log } = deps
-    this.#saver = new Saver({ clock, log, what: 'the problems', everyMs: SAVE_EVERY_MS, state: () => this.#state() })
+    this.#saver = new Saver({
+      clock,
+      log,
+      failure: 'cannot save the problems',
+      everyMs: SAVE_EVERY_MS,
+      state: () => this.#state(),
+    })
   }
 
   /** The conditions to report: without those that other writers report. */

@@ -5,8 +5,8 @@ import type { Logger } from '#lib/log.ts'
 export interface SaverOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** As in "cannot save the problems". */
-  readonly what: string
+  /** Logged when a save fails. */
+  readonly failure: string
   readonly everyMs: number
   /** The state as it is now, and how it is written. */
   readonly state: () => { readonly text: string; readonly write: () => Promise<void> }
@@ -31,11 +31,11 @@ export class Saver {
     })
   }
 
-  /** Never rejects: what cannot be saved is tried again with the next save. */
+  /** Never rejects: after a failure the next save tries again. */
   save(): Promise<void> {
     this.#saving = this.#saving
       .then(() => this.#write())
-      .catch((error: unknown) => this.#o.log.warn(`cannot save ${this.#o.what}`, { error }))
+      .catch((error: unknown) => this.#o.log.warn(this.#o.failure, { error }))
     return this.#saving
   }
 

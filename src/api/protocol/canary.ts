@@ -29,12 +29,8 @@ export const canaryTable = defineTable({
     ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'fail', to: 'Failed', when: ['failuresAbove'] }),
     ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'promote', to: 'Promoted', when: ['setDeclares'] }),
     { from: 'Passed', event: 'lapse', to: 'Lapsed', when: ['promotionOverdue'] },
-    ...rowsFrom(['Pending', 'Rolling', 'Observing', 'Passed'], {
-      event: 'abort',
-      to: 'Aborted',
-      when: ['abortWanted'],
-    }),
   ],
+  fromOpen: [{ event: 'abort', to: 'Aborted', when: ['abortWanted'] }],
 })
 
 export type CanaryPhase = StateOf<typeof canaryTable>

@@ -2,7 +2,7 @@
 // written down before it is done, so that a crash never does it a second time unseen.
 import { PHASES } from '../phases.ts'
 import type { FieldManager } from './managers.ts'
-import { defineTable, nextIn, nextState, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
+import { defineTable, nextIn, nextState, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
 export const jobTable = defineTable({
   name: 'job',
@@ -24,12 +24,8 @@ export const jobTable = defineTable({
     { from: 'Pending', event: 'ask', to: 'AwaitingPermit', when: ['faultPresent', 'sameNode', 'mayAct'] },
     { from: 'AwaitingPermit', event: 'start', to: 'Running', when: ['permitGrantedNow', 'faultPresent', 'sameNode'] },
     { from: 'Running', event: 'verify', to: 'Verifying', when: ['stepsSucceeded'] },
-    ...rowsFrom(['Pending', 'AwaitingPermit', 'Running', 'Verifying'], {
-      event: 'finish',
-      to: 'Done',
-      when: ['outcomeKnown', 'noStepStarted'],
-    }),
   ],
+  fromOpen: [{ event: 'finish', to: 'Done', when: ['outcomeKnown', 'noStepStarted'] }],
 })
 
 export type JobPhase = StateOf<typeof jobTable>

@@ -51,12 +51,8 @@ export const sliceTable = defineTable({
     { from: 'Inspecting', event: 'soak', to: 'Soaking', when: ['stepSettled', 'inspectionsHold'] },
     { from: 'Soaking', event: 'pass', to: 'Passed', when: ['soakOver', 'inspectionsHold'] },
     ...rowsFrom(['Inspecting', 'Soaking'], { event: 'fail', to: 'Failed', when: ['inspectionFailed'] }),
-    ...rowsFrom(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'], {
-      event: 'abort',
-      to: 'Aborted',
-      when: ['givenUp', 'noMachineSwitching'],
-    }),
   ],
+  fromOpen: [{ event: 'abort', to: 'Aborted', when: ['givenUp', 'noMachineSwitching'] }],
 })
 
 export type SlicePhase = StateOf<typeof sliceTable>

@@ -42,9 +42,18 @@ export type Step<State extends string, Event extends string, Pre extends string>
   | { readonly ok: true; readonly state: State }
   | { readonly ok: false; readonly refusal: Refusal<State, Event, Pre> }
 
-export const defineTable = <const State extends string, const Event extends string, const Pre extends string>(
-  table: Table<State, Event, Pre>,
-): Table<State, Event, Pre> => table
+type TableDefinition<State extends string, Event extends string, Pre extends string> = Table<State, Event, Pre> & {
+  /** Rows from every state that is not terminal; they come last. */
+  readonly fromOpen?: readonly Omit<Row<State, Event, Pre>, 'from'>[]
+}
+
+export function defineTable<const State extends string, const Event extends string, const Pre extends string>({
+  fromOpen = [],
+  ...table
+}: TableDefinition<State, Event, Pre>): Table<State, Event, Pre> {
+  const open = (Object.keys(table.states) as State[]).filter((state) => !table.terminal.includes(state))
+  return { ...table, rows: [...table.rows, ...fromOpen.flatMap((row) => rowsFrom(open, row))] }
+}
 
 export interface Attempt<State extends string, Event extends string, Pre extends string> {
   readonly state: State

@@ -32,7 +32,7 @@ export const specAndStatus = (spec: BuiltinSchema, status: BuiltinSchema): Built
   type: 'object',
   properties: { spec: always(spec), status: always(status) },
 })
-/** Of an object that nobody reports on. */
+/** Of an object without a status. */
 export const specOnly = (spec: BuiltinSchema): BuiltinSchema => ({ type: 'object', properties: { spec: always(spec) } })
 export const listOf = (items: BuiltinSchema, more: Partial<BuiltinSchema> = {}): BuiltinSchema => ({
   type: 'array',

@@ -73,7 +73,7 @@ export class Monitors {
     this.#saver = new Saver({
       clock,
       log,
-      what: 'the log positions',
+      failure: 'cannot save the log positions',
       everyMs: SAVE_EVERY_MS,
       state: () => this.#positions(),
     })
