@@ -1,6 +1,6 @@
-// Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Validators
-// are compiled on first use, once per kind.
-import type { Ajv, ValidateFunction } from 'ajv'
+// Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Each kind is
+// compiled on first use, once in a process.
+import type { ValidateFunction } from 'ajv'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
@@ -34,18 +34,19 @@ interface Compiled {
   readonly validate: ValidateFunction
 }
 
+/** Of a kind the same is always compiled, and it takes longer than everything else here: all validators of a process share it. */
+const COMPILED = new WeakMap<ApiKind, Compiled>()
+
+function compile(kind: ApiKind): Compiled {
+  const known = COMPILED.get(kind)
+  if (known !== undefined) return known
+  const schema = objectSchema(kind)
+  const made = { schema, validate: createAjv().compile(ajvSchemaOf(schema)) }
+  COMPILED.set(kind, made)
+  return made
+}
+
 export function createValidator(): Validator {
-  let ajv: Ajv | undefined
-  const compiled = new Map<string, Compiled>()
-  const compile = (kind: ApiKind): Compiled => {
-    const known = compiled.get(kind.kind)
-    if (known !== undefined) return known
-    ajv ??= createAjv()
-    const schema = objectSchema(kind)
-    const made = { schema, validate: ajv.compile(ajvSchemaOf(schema)) }
-    compiled.set(kind.kind, made)
-    return made
-  }
   const problems = (kind: ApiKind, value: unknown): readonly Problem[] => {
     const blunt = bluntProblem(kind, value)
     if (blunt !== undefined) return [blunt]
