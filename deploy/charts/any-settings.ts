@@ -73,6 +73,7 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     metrics: fc.record({ insecure: fc.boolean() }),
     networkPolicies: fc.record({ enabled: fc.boolean(), apiServers: reach, git: reach, more: reach }),
     webhook: fc.record({ enabled: fc.boolean() }),
+    gitWebhooks: fc.constantFrom({}, { enabled: true }, { enabled: true, from: ['10.0.0.0/8'] }),
   })
   .map((values) => JSON.parse(JSON.stringify({ ...wholeValues, ...values })) as InstallValues)
   .map(settingsOf)

@@ -253,6 +253,20 @@ test('without network policies there is none of ours but the one of renders', ()
   expect(policies.map((o) => o.metadata.namespace)).toEqual(['kubenode-render'])
 })
 
+test('webhooks of git servers have a port, a Service and a way in only where they are asked for', () => {
+  const traces = (gitWebhooks: object) =>
+    installObjects(settingsOf({ ...wholeValues, gitWebhooks }))
+      .filter((o) => /kubenode-hooks|--hooks-listen|8445/.test(JSON.stringify(o)))
+      .map((o) => `${o.kind} ${o.metadata.name ?? ''}`)
+      .toSorted()
+  expect(traces({})).toEqual([])
+  expect(traces({ enabled: true, from: ['10.1.0.0/16'] })).toEqual([
+    'Deployment kubenode-sync',
+    'NetworkPolicy kubenode-sync',
+    'Service kubenode-hooks',
+  ])
+})
+
 test('a change of the providers replaces the pods that read them', () => {
   const digest = (providers: object) =>
     installObjects(settingsOf({ ...wholeValues, providers } as typeof wholeValues))

@@ -54,12 +54,19 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
   defender: () => [],
 }
 
+const ingressAt = (port: number, cidrs: readonly string[]): k8s.NetworkPolicyIngressRule => {
+  const from = cidrs.map((cidr) => ({ ipBlock: { cidr } }))
+  return { ports: tcp([port]), ...(from.length > 0 && { from }) }
+}
+
 /** What reaches a program beside the scraping of its metrics. The kubelet of its node always does. */
-function ingressOf(workload: Workload, { webhook, artifacts }: InstallSettings): k8s.NetworkPolicyIngressRule[] {
+function ingressOf(
+  workload: Workload,
+  { webhook, artifacts, gitWebhooks }: InstallSettings,
+): k8s.NetworkPolicyIngressRule[] {
   if (workload === 'defender' && webhook.enabled) return [{ ports: tcp([PORTS.webhook]) }]
-  if (workload !== 'artifacts') return []
-  const from = (artifacts?.from ?? []).map((cidr) => ({ ipBlock: { cidr } }))
-  return [{ ports: tcp([PORTS.artifacts]), ...(from.length > 0 && { from }) }]
+  if (workload === 'sync' && gitWebhooks.enabled) return [ingressAt(PORTS.hooks, gitWebhooks.from)]
+  return workload === 'artifacts' ? [ingressAt(PORTS.artifacts, artifacts?.from ?? [])] : []
 }
 
 export class NetworkChart extends Chart {

@@ -2,11 +2,12 @@
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
 
-export const PORTS = { health: 8081, metrics: 8443, webhook: 9443, artifacts: 8444 } as const
+export const PORTS = { health: 8081, metrics: 8443, webhook: 9443, artifacts: 8444, hooks: 8445 } as const
 export type PortName = keyof typeof PORTS
 
 export const WEBHOOK_SERVICE = 'kubenode-webhook'
 export const ARTIFACTS_SERVICE = 'kubenode-artifacts'
+export const HOOKS_SERVICE = 'kubenode-hooks'
 
 /** One Secret with the files that settings hold, each mounted by itself: a folder of a volume is writable for all as far as its mode says. */
 export const CONFIG_SECRET = 'kubenode-config'
@@ -61,6 +62,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     '--render-image',
     imageOf(s),
     ...renderPlacementOf(s),
+    ...(s.gitWebhooks.enabled ? ['--hooks-listen', listen(PORTS.hooks)] : []),
   ],
   controllers: (s) => {
     const files = configFilesOf('controllers', s)
@@ -129,9 +131,10 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
   ...ofWorkload[workload](settings),
 ]
 
-export const portsOf = (workload: Workload, { webhook }: InstallSettings): readonly PortName[] => [
+export const portsOf = (workload: Workload, { webhook, gitWebhooks }: InstallSettings): readonly PortName[] => [
   'health',
   'metrics',
   ...(workload === 'defender' && webhook.enabled ? (['webhook'] as const) : []),
   ...(workload === 'artifacts' ? (['artifacts'] as const) : []),
+  ...(workload === 'sync' && gitWebhooks.enabled ? (['hooks'] as const) : []),
 ]

@@ -280,6 +280,16 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     }),
     {},
   ),
+  gitWebhooks: fallback(
+    obj('Webhooks of git servers, which make sync read a repository at once: Service kubenode-hooks for an ingress.', {
+      enabled: fallback(bool('Whether they are received.'), false),
+      from: fallback(
+        setOf('Addresses of the ingress; everybody when empty.', cidr('A range of addresses.'), { max: MAX_LIST }),
+        [],
+      ),
+    }),
+    {},
+  ),
   logLevel: fallback(choice('Lowest level that is logged.', ['debug', 'info', 'warn', 'error']), 'info'),
 })
 

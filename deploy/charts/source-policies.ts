@@ -33,6 +33,14 @@ const sources: AdmissionPolicy = {
       ),
       message: 'who names the Secret of a FleetSource, or its url beside one, needs the right to read that Secret',
     },
+    ...(['webhook', 'push'] as const).map((field) => ({
+      expression: any(
+        `${nameIn('object', `spec.?${field}.?secretRef`)} == ''`,
+        all('oldObject != null', isSame(field), ...(field === 'push' ? [isSame('url')] : [])),
+        mayRead(nameIn('object', `spec.?${field}.?secretRef`)),
+      ),
+      message: `who names the Secret of spec.${field} of a FleetSource needs the right to read that Secret`,
+    })),
     {
       // Without it sync acts with its own rights: who says which repository, branch and folder it follows, past which stages and limits, acts as sync.
       expression: any(

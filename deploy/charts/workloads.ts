@@ -29,6 +29,7 @@ import {
   argsOf,
   ARTIFACTS_FOLDER,
   ARTIFACTS_SERVICE,
+  HOOKS_SERVICE,
   CACHE_FOLDER,
   CONFIG_FOLDER,
   CONFIG_SECRET,
@@ -102,12 +103,19 @@ export class WorkloadsChart extends Chart {
   }
 
   #services(workload: Workload, settings: InstallSettings): void {
-    const { webhook, artifacts, version } = settings
+    const { webhook, artifacts, gitWebhooks, version } = settings
     const service = (name: string, type: ServiceType, port: number, target: number, nodePort?: number) => {
       const made = new Service(this, name, {
         metadata: { name, namespace: NAMESPACE, labels: labelsOf(workload, version) },
         type,
-        ports: [{ name: 'https', port, targetPort: target, ...(nodePort !== undefined && { nodePort }) }],
+        ports: [
+          {
+            name: port === HTTP ? 'http' : 'https',
+            port,
+            targetPort: target,
+            ...(nodePort !== undefined && { nodePort }),
+          },
+        ],
       })
       for (const [key, value] of Object.entries(selectorOf(workload))) made.selectLabel(key, value)
       amend(made, [[['spec', 'externalIPs'], undefined]])
@@ -115,6 +123,7 @@ export class WorkloadsChart extends Chart {
     }
     if (workload === 'defender' && webhook.enabled)
       service(WEBHOOK_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.webhook)
+    if (workload === 'sync' && gitWebhooks.enabled) service(HOOKS_SERVICE, ServiceType.CLUSTER_IP, HTTP, PORTS.hooks)
     if (workload === 'artifacts' && artifacts !== undefined) {
       const { exposure, port, from } = artifacts
       const isBalanced = exposure === 'LoadBalancer'
@@ -185,6 +194,8 @@ export class WorkloadsChart extends Chart {
 }
 
 const HTTPS = 443
+/** Behind an ingress, which has the certificate. */
+const HTTP = 80
 
 const probe = (path: string, { period, failures }: { readonly period: number; readonly failures: number }): Probe =>
   Probe.fromHttpGet(path, {

@@ -161,7 +161,7 @@ export const ANNOTATIONS = {
   replacesKey: 'kubenode.io/replaces-key',
   /** On a certificate request that the door made: the proof that its host holds the key on record, as JSON. */
   doorProof: 'kubenode.io/door-proof',
-  /** On a FleetSource: when a person asked sync to read its repository at once. Any change of the object makes sync do so. */
+  /** On a FleetSource: when a person, or a webhook of its git server, asked sync to read its repository at once. */
   reconcile: 'kubenode.io/reconcile-requested',
   /** On a Machine: until when, and for which uid of it, a person lets an agent with a certificate of an earlier Machine of the name come back. */
   readmit: 'kubenode.io/readmit',

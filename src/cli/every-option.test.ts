@@ -66,6 +66,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--from <file>': 'a.file',
   '--git <url>': 'https://example.org/a',
   '--health-listen <address:port>': '127.0.0.1:1',
+  '--hooks-listen <address:port>': '127.0.0.1:1',
   '--host': true,
   '--host <address>': '127.0.0.1',
   '--host-ca <file>': 'a.file',

@@ -1,4 +1,6 @@
 // The sync role: two loops on the hub, one per FleetSource and one per Release, and a fast check of local repositories so that a commit is noticed at once.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
@@ -48,7 +50,7 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     if (old === undefined || now === undefined) {
       everySource()
       openReleases()
-    } else if (specChanged(old, now)) sources.enqueue(keyOf(now))
+    } else if (specChanged(old, now) || isAsked(old, now)) sources.enqueue(keyOf(now))
   })
   parts.pipelines.onChange((old, now) => {
     if (!specChanged(old, now)) return
@@ -75,6 +77,12 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     everySource()
     openReleases()
   })
+}
+
+/** By a person, or a webhook of a git server. */
+const isAsked = (old: FleetSource, now: FleetSource): boolean => {
+  const asked = now.metadata.annotations?.[ANNOTATIONS.reconcile]
+  return asked !== undefined && asked !== old.metadata.annotations?.[ANNOTATIONS.reconcile]
 }
 
 /** Reading a ref of a local repository costs a tenth of a millisecond: it is polled often, and only a change wakes the loop. */

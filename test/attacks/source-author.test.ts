@@ -74,6 +74,16 @@ const FLEET_SOURCES: readonly Attempt[] = [
     { url: 'https://evil.example.org/a' },
     /right to read that Secret/,
   ),
+  sourceAttempt(
+    'has sync push with the Secret of another source',
+    { push: { secretRef: { name: 'other-git' } } },
+    /Secret of spec.push .*right to read that Secret/,
+  ),
+  sourceAttempt(
+    'finds out the webhook token of another source by trying',
+    { webhook: { secretRef: { name: 'other-hook' } } },
+    /Secret of spec.webhook .*right to read that Secret/,
+  ),
   sourceAttempt('writes with all rights of sync', { writes: null }, BEYOND),
   sourceAttempt('takes over what another source wrote', { replaces: ['kubenode-system/other'] }, BEYOND),
   {

@@ -146,6 +146,16 @@ const spec = s.obj('The repository to follow, and how.', {
       'Every commit that changes objects must name the digest of its plan in a trailer Kubenode-Plan. A commit that names one is refused when it renders anything else, also without this.',
     ),
   ),
+  webhook: s.optional(
+    s.obj(
+      'A webhook of the git server, at /hooks/NAMESPACE/NAME of the address that sync listens on: an authentic request makes sync read the repository at once. Between them it is read at each interval.',
+      {
+        secretRef: f.secretRef(
+          'Secret with token, of at least 16 characters: the secret of a webhook of GitHub, Gitea or Forgejo, or the secret token of GitLab. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
+        ),
+      },
+    ),
+  ),
   push: s.optional(
     s.obj('How sync writes to the repository: only reverts, and only where a pipeline asks for them.', {
       secretRef: f.secretRef(

@@ -160,6 +160,10 @@ function forSync(command: Command): void {
         '1024',
       ),
     )
+    .option(
+      '--hooks-listen <address:port>',
+      'where webhooks of git servers arrive, as plain HTTP behind an ingress; nowhere when left out (role sync)',
+    )
     .addOption(weakCageOption())
     .addOption(
       new Option(

@@ -55,6 +55,7 @@ export interface RolesConfig {
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly maxRepositoryBytes: number
+  readonly hooks?: { readonly host: string; readonly port: number }
   readonly weakCage: 'allow' | 'refuse'
   /** Sync renders in Jobs of this image; in a process without it. */
   readonly renderImage?: string
@@ -192,9 +193,22 @@ async function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity: 
   }
 }
 
+/** On every replica: a Service leads to any of them. */
+const hooksOf =
+  (at: NonNullable<RolesConfig['hooks']>): NonNullable<Role['standing']> =>
+  async ({ client, informers, clock, log }) => {
+    const [{ HooksServer }, { fleetSource }] = await Promise.all([
+      import('#sync/hooks/server.ts'),
+      import('#api/kinds/fleet-source.ts'),
+    ])
+    const server = new HooksServer({ ...at, client, sources: informers.of(fleetSource), clock, log })
+    return { parts: [server], problem: () => undefined }
+  }
+
 const syncRole = (config: RolesConfig): Role => ({
   name: 'sync',
   needs: NEEDS.sync,
+  ...(config.hooks !== undefined && { standing: hooksOf(config.hooks) }),
   async setup(context) {
     const [{ syncModule }, { parseLocalRepositories }] = await Promise.all([
       import('#sync/role.ts'),

@@ -10,7 +10,7 @@ import { parsePlaces } from '#runtime/outbound/places.ts'
 import { readText } from '../artifact/statement-file.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifacts-options.ts'
-import type { ListenOptions } from './listeners.ts'
+import { addressIn, type ListenOptions } from './listeners.ts'
 import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-place.ts'
 import { ROLE_NAMES, type RoleName, type RolesConfig, entryBeside } from './roles.ts'
 import { runErrors } from './run-errors.ts'
@@ -39,6 +39,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly agentIdentity?: AgentIdentity
   readonly cache: string
   readonly maxRepository: string
+  readonly hooksListen?: string
   readonly localRepository?: readonly string[]
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
@@ -91,6 +92,7 @@ export function configOf(
     isHub: roles.includes('sync') || options.hub === true,
     cache: options.cache,
     maxRepositoryBytes: maxRepositoryBytes(options),
+    ...(options.hooksListen !== undefined && { hooks: addressIn('--hooks-listen', options.hooksListen) }),
     weakCage: options.weakCage,
     ...(renderImage !== undefined && { renderImage }),
     ...(renderPlacement !== undefined && { renderPlacement }),

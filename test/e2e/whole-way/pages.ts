@@ -18,8 +18,8 @@ export const PAGES = [
   'budget',
   'going-back',
 ] as const
-/** One needs a second cluster that KubeNode is installed in; the other a hub that follows a repository of signed commits. */
-export const NOT_TYPED = ['new-cluster', 'signed-commits']
+/** One needs a second cluster that KubeNode is installed in; the others a hub that follows a repository of a git server, or of signed commits. */
+export const NOT_TYPED = ['new-cluster', 'private-repository', 'signed-commits']
 
 /** A shell in the folder and with the variables that the index of the pages gives to a reader. */
 async function reader(fleet: TestFleet, patienceMs: number): Promise<Typist> {

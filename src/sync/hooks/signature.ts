@@ -1,0 +1,24 @@
+// Whether a request of a git server is authentic. Decided from the raw body, before anything of it is parsed: nothing of it ever is. Pure.
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Shorter ones can be guessed by trying. */
+export const MIN_TOKEN_CHARS = 16
+const SIGNATURE = /^sha256=([0-9a-f]{64})$/
+
+/** GitHub, Gitea, Forgejo and scripts sign the body (X-Hub-Signature-256); GitLab sends the token itself (X-Gitlab-Token). Of several, each must be right. */
+export function isAuthentic(headers: IncomingHttpHeaders, body: Uint8Array, token: string | undefined): boolean {
+  // Without a token, as much work as with one: an answer tells nothing of the sources that there are.
+  const key = token ?? 'x'.repeat(MIN_TOKEN_CHARS)
+  const [signature, plain] = [headers['x-hub-signature-256'], headers['x-gitlab-token']]
+  const expected = createHmac('sha256', key).update(body).digest()
+  const verdicts = [
+    ...(signature === undefined ? [] : [isEqual(hexIn(String(signature)), expected)]),
+    ...(plain === undefined ? [] : [isEqual(sha256(String(plain)), sha256(key))]),
+  ]
+  return verdicts.length > 0 && verdicts.every(Boolean) && token !== undefined && token.length >= MIN_TOKEN_CHARS
+}
+
+const hexIn = (text: string): Buffer => Buffer.from(SIGNATURE.exec(text)?.[1] ?? '', 'hex')
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
