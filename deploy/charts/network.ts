@@ -42,13 +42,14 @@ const portsOf = (urls: readonly string[]): readonly number[] => [...new Set(urls
 const registriesOf = (reference: string | undefined): readonly string[] =>
   reference === undefined ? [] : [`https://${reference.split('/', 1)[0] ?? ''}`]
 
+/** Inspections, repairs and gates. */
+const egressToCalls = ({ prometheus = '', inspectionAllow, callAllow }: InstallSettings) =>
+  egressTo([], portsOf([prometheus, ...inspectionAllow, ...callAllow]))
+
 /** What a program reaches beside DNS and the API server. */
 const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.NetworkPolicyEgressRule[]>> = {
-  sync: ({ networkPolicies }) => egressTo(networkPolicies.git, GIT),
-  controllers: ({ networkPolicies, prometheus = '', inspectionAllow, callAllow }) => [
-    ...egressTo(networkPolicies.more, []),
-    ...egressTo([], portsOf([prometheus, ...inspectionAllow, ...callAllow])),
-  ],
+  sync: (settings) => [...egressTo(settings.networkPolicies.git, GIT), ...egressToCalls(settings)],
+  controllers: (settings) => [...egressTo(settings.networkPolicies.more, []), ...egressToCalls(settings)],
   artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
   approver: () => [],
   defender: () => [],

@@ -63,6 +63,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     imageOf(s),
     ...renderPlacementOf(s),
     ...(s.gitWebhooks.enabled ? ['--hooks-listen', listen(PORTS.hooks)] : []),
+    ...callsOf(s),
   ],
   controllers: (s) => {
     const files = configFilesOf('controllers', s)
@@ -74,9 +75,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
       ...file('--host-ca', HOST_CA_FILE),
       ...given('--artifact-base', artifactBaseOf(s)),
       ...given('--join-script', s.artifacts?.joinScript),
-      ...given('--prometheus-url', s.prometheus),
-      ...joined('--inspection-allow', s.inspectionAllow),
-      ...joined('--call-allow', s.callAllow),
+      ...callsOf(s),
     ]
   },
   approver: (s) => [
@@ -105,6 +104,13 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     ...joined('--artifacts-host', artifacts === undefined ? [] : [artifacts.address]),
   ],
 }
+
+/** Of inspections, repairs and gates. */
+const callsOf = (s: InstallSettings): readonly string[] => [
+  ...given('--prometheus-url', s.prometheus),
+  ...joined('--inspection-allow', s.inspectionAllow),
+  ...joined('--call-allow', s.callAllow),
+]
 
 const artifactBaseOf = ({ artifacts }: InstallSettings): string | undefined =>
   artifacts === undefined ? undefined : `https://${artifacts.address}/`

@@ -271,6 +271,7 @@ export const REASONS = {
   // releases
   StageWaiting: because('releases', 'An earlier stage is not done.'),
   GateClosed: because('releases', 'A gate does not pass; the message has the observed value.'),
+  GateFailed: because('releases', 'A gate did not pass within its timeout; the message has the last observed value.'),
   MinSuccessTime: because('releases', 'The stage is healthy, but its minimum success time is not over yet.'),
   StageFailed: because('releases', 'More clusters failed than the stage allows.'),
   RevertedBefore: because('releases', 'The same objects failed before, and a commit reverted them.'),

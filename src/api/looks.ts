@@ -1,12 +1,28 @@
 // Requests and queries to other systems that users may declare as conditions for the next step. Sets and pipelines share them.
 import { fallback, int, obj, optional, str } from './build.ts'
-import { url } from './fields.ts'
+import { secretRef, url } from './fields.ts'
 
-/** `by` is the program that calls. */
-export const httpLook = (by: string) =>
+const request = {
+  url: url('URL to call. Addresses of this host, of its link and of the credentials of clouds are refused.'),
+  expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
+}
+
+export const httpLook = () => obj('A request that must return this status.', request)
+
+const OF_GATES = 'A Secret in kubenode-clusters, labeled kubenode.io/for-gates=true'
+
+/** With what only sync can read. */
+export const httpGate = () =>
   obj('A request that must return this status.', {
-    url: url(`URL to call; only hosts that ${by} is configured to reach.`),
-    expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
+    ...request,
+    tokenSecretRef: optional(
+      secretRef(
+        `${OF_GATES}, with the bearer token (key token, if absent). It is sent only to places that sync is started with (--call-allow).`,
+      ),
+    ),
+    caSecretRef: optional(
+      secretRef(`${OF_GATES}, with the authority of the certificate of the server as PEM (key ca.crt, if absent).`),
+    ),
   })
 
 const decimal = (doc: string) =>

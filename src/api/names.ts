@@ -130,6 +130,8 @@ export const LABELS = {
   forComponents: 'kubenode.io/for-components',
   /** On a Secret, with the value `true`: webhooks of repairs may send its token. */
   forWebhooks: 'kubenode.io/for-webhooks',
+  /** On a Secret of kubenode-clusters, with the value `true`: gates of pipelines may use its token or authority. */
+  forGates: 'kubenode.io/for-gates',
 } as const
 
 export const ANNOTATIONS = {

@@ -111,8 +111,13 @@ export const PHASES = {
     Progressing: 'Clusters of the stage are being changed.',
     Soaking: 'All clusters are healthy; the minimum success time is running.',
     Succeeded: 'The stage is done.',
-    Failed: 'More clusters failed than the stage allows.',
+    Failed: 'More clusters failed than the stage allows, or a gate did not pass within its timeout.',
     Skipped: 'Nothing in this stage changed.',
+  },
+  Gate: {
+    Waiting: 'It does not pass yet; the message has the observed value.',
+    Passed: 'It passed.',
+    Failed: 'It did not pass within its timeout.',
   },
   ClusterRelease: {
     Waiting: 'The cluster is queued.',

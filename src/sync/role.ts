@@ -20,7 +20,7 @@ const DEFAULT_LOCAL_POLL_MS = 500
 export const syncModule: Module<SyncContext> = { name: 'sync', setup }
 
 function setup(context: SyncContext): RunningModule {
-  const parts = hubParts(context)
+  const parts = hubParts(context, (key) => releases.enqueue(key))
   const sources = controllerIn(context, {
     name: 'fleetsource',
     timeoutMs: SOURCE_TIMEOUT_MS,
@@ -114,6 +114,7 @@ function localWatch(parts: HubParts, sources: Controller): Part {
     stop: () => {
       isStopped = true
       timer?.cancel()
+      parts.gateReads.stop()
       parts.connections.close()
       parts.hub.close()
     },

@@ -13,7 +13,6 @@ import { manifests } from '#test/support/servers/installed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 
-const stage = { name: 'test', clusters: { names: ['a'] } }
 const secret = { name: 'a' }
 const ssh = { host: 'a', secretRef: secret, hostKey: 'ssh-ed25519 AAAAC3NzaC1' }
 
@@ -42,20 +41,6 @@ const USES: Readonly<Record<string, object>> = {
   'NodeRemedier spec.ladder[].verify.probe.name': {
     ladder: [{ operations: [{ cordon: {} }], verify: { probe: { component: 'a', name: 'http' } } }],
   },
-  ...Object.fromEntries(
-    [
-      ['before', 'machinesReady', {}],
-      ['before', 'componentsConsistent', {}],
-      ['before', 'noNewRepairs', {}],
-      ...['before', 'gates', 'after'].flatMap((when) => [
-        [when, 'http', { url: 'https://a' }],
-        [when, 'prometheus', { query: 'up' }],
-      ]),
-    ].map(([when, gate, value]) => [
-      `ReleasePipeline spec.stages[].${String(when)}[].${String(gate)}`,
-      { stages: [{ ...stage, [String(when)]: [{ name: 'g', [String(gate)]: value }] }] },
-    ]),
-  ),
 }
 
 const named = (path: readonly string[]): string => path.join('.').replaceAll(`.${EACH}`, EACH)

@@ -16,15 +16,6 @@ export const UNSERVED_SPEC = [
   'MachineComponent spec.type OS',
   'MaintenanceEvent spec',
   'NodeRemedier spec.ladder[].verify.probe.name',
-  'ReleasePipeline spec.stages[].before[].machinesReady',
-  'ReleasePipeline spec.stages[].before[].componentsConsistent',
-  'ReleasePipeline spec.stages[].before[].noNewRepairs',
-  'ReleasePipeline spec.stages[].before[].http',
-  'ReleasePipeline spec.stages[].before[].prometheus',
-  'ReleasePipeline spec.stages[].gates[].http',
-  'ReleasePipeline spec.stages[].gates[].prometheus',
-  'ReleasePipeline spec.stages[].after[].http',
-  'ReleasePipeline spec.stages[].after[].prometheus',
 ] as const
 
 /** No part writes them. The folder is the kind's file, and includes everything below it. */

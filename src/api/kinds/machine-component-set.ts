@@ -55,7 +55,7 @@ const inspection = s.union(
         status: s.fallback(s.choice('The bad status.', ['True', 'False', 'Unknown']), 'True'),
       }),
     ),
-    http: s.optional(httpLook('the controller')),
+    http: s.optional(httpLook()),
     prometheus: s.optional(queryLook()),
     podProbe: s.optional(
       s.obj('A pod that runs on a machine of the step and must succeed.', {

@@ -3,63 +3,54 @@ import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
-import { httpLook, queryLook } from '../looks.ts'
+import { httpGate, queryLook } from '../looks.ts'
 
 export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
-const MAX_GATES = 16
+export const MAX_GATES = 16
 
 /** What a revert can be exempted from. Budgets are the Defender's, and trust binds always. */
 const EXEMPTIONS = ['Windows', 'Approvals', 'Holds'] as const
 
 const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)
 
-const READINGS = 'no readings are taken before the first cluster is changed'
-
-/** Before a stage opens nothing of its clusters is read, so only approvals can hold there. */
-const gateOf = (readings: <F extends s.Field<unknown>>(f: F) => F) =>
-  s.union(
-    s.obj('One gate.', {
-      name: f.dnsLabel('Name of the gate.'),
-      machinesReady: s.optional(
-        readings(
-          s.obj('Enough machines of the clusters are Ready.', {
-            minPercent: share('Percentage of the machines that count.', 98),
-          }),
-        ),
-      ),
-      componentsConsistent: s.optional(
-        readings(
-          s.obj('Enough machines run the declared components; skipped machines do not count.', {
-            minPercent: share('Percentage of the machines that count.', 98),
-          }),
-        ),
-      ),
-      noNewRepairs: s.optional(
-        readings(
-          s.obj('No repair was started recently.', { within: s.fallback(f.duration('Length of the period.'), '15m') }),
-        ),
-      ),
-      approval: s.optional(
-        s.obj('The digest of the release must be approved.', {
-          from: s.list('Users, or groups with the prefix "group:".', s.str('A user or group.', { min: 1, max: 253 }), {
-            min: 1,
-            max: 32,
-          }),
-          count: s.fallback(s.int('Number of different approvers.', { min: 1, max: 5 }), 1),
+const gate = s.union(
+  s.obj('One gate.', {
+    name: f.dnsLabel('Name of the gate.'),
+    machinesReady: s.optional(
+      s.obj('Enough machines of the clusters are Ready.', {
+        minPercent: share('Percentage of the machines that count.', 98),
+      }),
+    ),
+    componentsConsistent: s.optional(
+      s.obj('Enough machines run the declared components; skipped machines do not count.', {
+        minPercent: share('Percentage of the machines that count.', 98),
+      }),
+    ),
+    noNewRepairs: s.optional(
+      s.obj('No repair was started recently.', { within: s.fallback(f.duration('Length of the period.'), '15m') }),
+    ),
+    approval: s.optional(
+      s.obj('The digest of the release must be approved.', {
+        from: s.list('Users, or groups with the prefix "group:".', s.str('A user or group.', { min: 1, max: 253 }), {
+          min: 1,
+          max: 32,
         }),
+        count: s.fallback(s.int('Number of different approvers.', { min: 1, max: 5 }), 1),
+      }),
+    ),
+    http: s.optional(httpGate()),
+    prometheus: s.optional(queryLook()),
+    timeout: s.optional(
+      f.duration(
+        'Time from the first check after which a gate that does not pass fails the stage. If absent: 1h, and 168h for an approval.',
       ),
-      http: s.optional(s.unserved(httpLook('sync'), 'requests are not made')),
-      prometheus: s.optional(s.unserved(queryLook(), 'queries are not made')),
-      timeout: s.fallback(f.duration('Timeout after which a closed gate fails the stage.'), '1h'),
-    }),
-    ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
-  )
+    ),
+  }),
+  ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
+)
 
-const gate = gateOf((f) => f)
-const earlyGate = gateOf((f) => s.unserved(f, READINGS))
-
-const gates = (doc: string, of = gate) => s.mapList(doc, of, { keys: ['name'], max: MAX_GATES })
+const gates = (doc: string) => s.mapList(doc, gate, { keys: ['name'], max: MAX_GATES })
 
 const stage = s.obj('One stage.', {
   name: f.dnsLabel('Name of the stage.'),
@@ -93,7 +84,9 @@ const stage = s.obj('One stage.', {
   minSuccessTime: s.fallback(f.duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
   progressDeadline: s.fallback(f.duration('How long one cluster may take to become healthy.'), '1h'),
   offlineDeadline: s.fallback(f.duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
-  before: s.optional(gates('Gates that must pass before the stage opens.', earlyGate)),
+  before: s.optional(
+    gates('Gates that must all pass at the same time before the stage opens; readings are those of its clusters.'),
+  ),
   gates: s.optional(gates('Gates that must pass for a cluster to count as healthy.')),
   after: s.optional(gates('Gates that must pass before the stage counts as done.')),
   windows: s.optional(f.windows('Clusters are started only within one of these windows.')),

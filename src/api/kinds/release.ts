@@ -3,7 +3,7 @@ import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
-import { MAX_CLUSTERS, MAX_STAGES } from './release-pipeline.ts'
+import { MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipeline.ts'
 
 /** Retry holds on one Release at a time; they end by themselves. */
 export const MAX_RETRIES = 16
@@ -26,6 +26,18 @@ const spec = s.immutable(
   'a Release is immutable; another commit creates another Release',
 )
 
+const gate = s.obj('One gate, and the evidence for it.', {
+  when: s.choice('Before the stage opens, for each of its clusters, or before it counts as done.', [
+    'Before',
+    'During',
+    'After',
+  ]),
+  name: f.dnsLabel('Name of the gate.'),
+  phase: f.phase('Gate', 'Whether it passed.'),
+  since: s.time('When it was first checked; its timeout starts then.'),
+  seen: s.optional(f.sentence('What was last observed.')),
+})
+
 const stage = s.obj('One stage.', {
   name: f.dnsLabel('Name of the stage.'),
   phase: f.phase('Stage', 'Phase of the stage.'),
@@ -36,6 +48,9 @@ const stage = s.obj('One stage.', {
   failed: s.optional(f.count('Clusters that failed.', MAX_CLUSTERS)),
   offline: s.optional(f.count('Clusters that did not answer.', MAX_CLUSTERS)),
   total: s.optional(f.count('Clusters of the stage.', MAX_CLUSTERS)),
+  gates: s.optional(
+    s.mapList('Gates that were checked, and what was observed.', gate, { keys: ['when', 'name'], max: 3 * MAX_GATES }),
+  ),
   waitingFor: s.optional(f.waitingFor()),
 })
 

@@ -117,17 +117,20 @@ function forWebhook(command: Command): void {
     .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
 }
 
-/** Where rollout inspections and repairs may call. */
+/** Where rollout inspections, repairs and gates may call. */
 function forCalls(command: Command): void {
   command
-    .option('--prometheus-url <url>', 'Prometheus for rollout inspections; disabled when left out')
+    .option(
+      '--prometheus-url <url>',
+      'Prometheus for rollout inspections and for gates of pipelines; disabled when left out',
+    )
     .option(
       '--inspection-allow <origins>',
-      'origins, joined by commas, that inspections may query although they resolve to this host or a link-local address',
+      'origins, joined by commas, that inspections and gates may query although they resolve to this host or a link-local address',
     )
     .option(
       '--call-allow <places>',
-      'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
+      'URL prefixes, joined by commas, that repair webhooks may call and that tokens of gates are sent to, such as https://hooks.example.org/repairs; none when left out',
     )
 }
 

@@ -13,7 +13,7 @@ import { holdFor } from '../rollout/holds.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { authorOf } from '../who-am-i.ts'
 import { nameIn, releaseCalled } from './find-release.ts'
-import { canBeRetried, isOver } from './status.ts'
+import { canBeRetried, failedGates, isOver } from './status.ts'
 
 export interface RequestOptions extends ServerOptions {
   readonly reason: string
@@ -47,7 +47,8 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
   const { status = {} } = release
   if (!canBeRetried(status)) throw new KubeNodeError(rolloutErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
   const hold = await place({ effect: 'Retry' })
-  const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
+  const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
+  const failed = [...clusters, ...failedGates(status.stages ?? [])]
   io.out(shownLine(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`))
   io.err(shownLine(`kubenode release status ${name}`))
 }

@@ -16,6 +16,9 @@ export function releaseLines(release: Release, now: number): readonly string[] {
     ...stages.flatMap((stage) => [
       `stage ${stage.name}: ${stage.phase}, ${stage.healthy ?? 0} of ${counted(stage.total ?? 0, 'cluster')} healthy`,
       ...waitLines(stage.waitingFor, now),
+      ...(stage.gates ?? []).map(
+        (g) => `  gate ${g.name} (${g.when.toLowerCase()}): ${g.phase}${g.seen === undefined ? '' : `, ${g.seen}`}`,
+      ),
       ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
     ]),
     ...revertLines(status),
@@ -70,7 +73,9 @@ function commands(name: string, { clusters = [], stages = [], phase }: Status): 
   if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
     return [`to end the soak: kubenode release promote ${name} --reason WHY`]
   if (clusters.some((c) => c.prune !== undefined)) return [`kubenode approve release/${name} --reason WHY`]
-  return canBeRetried({ clusters, ...(phase && { phase }) }) ? [`kubenode release retry ${name} --reason WHY`] : []
+  return canBeRetried({ clusters, stages, ...(phase && { phase }) })
+    ? [`kubenode release retry ${name} --reason WHY`]
+    : []
 }
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
@@ -78,9 +83,18 @@ const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
 /** Nothing of it can be stopped any more. */
 export const isOver = ({ phase }: Pick<Status, 'phase'>): boolean => ENDED.has(phase ?? '') || phase === 'Succeeded'
 
-/** Only failed clusters are retried. */
-export const canBeRetried = ({ clusters = [], phase }: Pick<Status, 'clusters' | 'phase'>): boolean =>
-  !ENDED.has(phase ?? '') && clusters.some((c) => c.phase === 'Failed')
+/** Only failed clusters and gates are retried. */
+export const canBeRetried = ({
+  clusters = [],
+  stages = [],
+  phase,
+}: Pick<Status, 'clusters' | 'stages' | 'phase'>): boolean =>
+  !ENDED.has(phase ?? '') && (clusters.some((c) => c.phase === 'Failed') || failedGates(stages).length > 0)
+
+export const failedGates = (stages: NonNullable<Status['stages']>): readonly string[] =>
+  stages.flatMap(({ name, gates = [] }) =>
+    gates.filter((g) => g.phase === 'Failed').map((g) => `gate ${g.name} of stage ${name}`),
+  )
 
 /** The newest Release of each track. */
 export function newestReleases(all: readonly Release[]): readonly Release[] {

@@ -44,9 +44,9 @@ export interface RolesConfig {
   readonly isHub: boolean
   /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
   readonly webhook?: WebhookOptions
-  /** Allowed targets of rollout inspections. */
+  /** Allowed targets of rollout inspections, and of gates. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
-  /** Allowed targets of repair webhooks; none without it. */
+  /** Allowed targets of repair webhooks, and of tokens of gates; none without it. */
   readonly outbound?: OutboundPlaces
   /** Lifetime of agents' certificates; a week without it. */
   readonly certificateSeconds?: number
@@ -239,6 +239,8 @@ const syncRole = (config: RolesConfig): Role => ({
         gitEnv: config.gitEnv,
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
+        ...(config.inspections !== undefined && { looks: config.inspections }),
+        ...(config.outbound !== undefined && { outbound: config.outbound }),
       },
     })
     return partsOf(running, supervision)

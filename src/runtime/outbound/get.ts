@@ -12,6 +12,10 @@ export interface HttpLimits {
   readonly deadlineMs: number
   readonly maxBytes: number
   readonly signal?: AbortSignal
+  /** Sent as a bearer token; redirects stay at the origin that it was meant for. */
+  readonly token?: string
+  /** PEM: the only authority that is trusted for this request. */
+  readonly ca?: string
   /** How names become addresses; the system's way when absent. */
   readonly resolve?: LookupFunction
 }
@@ -67,7 +71,13 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       // Connections are not shared: a kept-alive one would skip the check of the address.
       agent: false,
       lookup: checkedLookup({ isTrusted: limits.allow.has(url.origin), lookup: limits.resolve }),
-      headers: { accept: 'application/json, */*', 'accept-encoding': 'identity', 'user-agent': 'kubenode' },
+      headers: {
+        accept: 'application/json, */*',
+        'accept-encoding': 'identity',
+        'user-agent': 'kubenode',
+        ...(limits.token !== undefined && { authorization: `Bearer ${limits.token}` }),
+      },
+      ...(limits.ca !== undefined && { ca: limits.ca }),
     }
     const onResponse = (response: http.IncomingMessage): void => {
       const { statusCode: status = 0, headers } = response
@@ -77,10 +87,16 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       }
       done(bodyOf(response, status, limits.maxBytes))
     }
-    const request =
-      url.protocol === 'https:' ? https.request(url, options, onResponse) : nodeHttp.request(url, options, onResponse)
+    let request: http.ClientRequest
+    try {
+      request =
+        url.protocol === 'https:' ? https.request(url, options, onResponse) : nodeHttp.request(url, options, onResponse)
+    } catch {
+      // A token that no header can carry, or an authority that is none. The error may quote it.
+      return done({ kind: 'Refused', message: 'the token or the authority of its Secret cannot be used' })
+    }
     request.on('error', (e) => done(failureOf(e, url, signal, limits)))
-    request.end()
+    return request.end()
   })
 }
 

@@ -15,6 +15,22 @@ export interface ReadingNeeds {
   readonly repairs: boolean
 }
 
+/** Before anything is applied. Fails when the cluster does not answer, instead of leaving values out. */
+export async function surveyOf(
+  { program: client }: ClusterConnection,
+  needs: ReadingNeeds,
+  signal: AbortSignal,
+): Promise<ClusterReadings> {
+  const [machines, jobs] = await Promise.all([
+    needs.machines ? machinesOf(client, { signal }) : undefined,
+    needs.repairs ? listAll(client, remedyOperationJob, { signal }) : undefined,
+  ])
+  return {
+    ...(machines === undefined ? {} : { machines }),
+    ...(jobs === undefined ? {} : { repairs: jobs.flatMap(repairOf) }),
+  }
+}
+
 export async function readingsOf(
   { program: client }: ClusterConnection,
   needs: ReadingNeeds,
@@ -29,7 +45,7 @@ export async function readingsOf(
   }
 }
 
-/** Without the sets nobody knows what is declared: then nothing is known of the machines. */
+/** Without the sets it is unknown what is declared, and so are the machines. */
 async function machinesOf(
   client: ClusterConnection['program'],
   call: CallOptions,

@@ -3,6 +3,8 @@ import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { ModuleContext } from '#runtime/module.ts'
+import type { LooksConfig } from '#runtime/outbound/looks.ts'
+import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import type { LocalRepositories } from '../git/access.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { Placement } from '../render/job/job-spec.ts'
@@ -26,6 +28,10 @@ export interface SyncConfig {
   /** How often a local repository is checked for a new commit. */
   readonly localPollMs?: number
   readonly renderLimits?: CageLimits
+  /** What gates of pipelines may ask. */
+  readonly looks?: LooksConfig
+  /** Where their tokens may be sent; nowhere without. */
+  readonly outbound?: OutboundPlaces
 }
 
 export interface SyncContext extends ModuleContext {

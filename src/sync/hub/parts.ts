@@ -16,6 +16,7 @@ import type { Promotion } from '../release/stages.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
+import { GateReads } from './gate-reads.ts'
 import { rendererOf } from './renderer-of.ts'
 import { createTrustMetrics, type TrustMetrics } from './metrics.ts'
 import { Renders } from './renders.ts'
@@ -34,13 +35,16 @@ export interface HubParts {
   readonly trustMetrics: TrustMetrics
   readonly connections: Connections
   readonly locks: ClusterLocks
+  /** What gates ask other systems and clusters. */
+  readonly gateReads: GateReads
   /** By source and track: the last completed state of the hub. */
   readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
   /** The hub itself, as a target; with a user, objects are read and written as that user. */
   readonly hub: HubConnections
 }
 
-export function hubParts(context: SyncContext): HubParts {
+/** `wakeRelease` is called with the key of a Release for which something new was read. */
+export function hubParts(context: SyncContext, wakeRelease: (key: string) => void = () => undefined): HubParts {
   const { informers, clock } = context
   return {
     context,
@@ -58,6 +62,7 @@ export function hubParts(context: SyncContext): HubParts {
     }),
     connections: new Connections(context),
     locks: new ClusterLocks(),
+    gateReads: new GateReads(context, wakeRelease),
     hubDone: new Map(),
     hub: new HubConnections(context),
   }

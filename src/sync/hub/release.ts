@@ -63,7 +63,10 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   const source = parts.sources.get({ namespace, name: sourceName })
   const pipeline = parts.pipelines.get({ namespace, name: pipelineName })
   const isNewest = newerThan(parts, release) === undefined
-  if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) return done
+  if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) {
+    parts.gateReads.forget(release.metadata.uid ?? key)
+    return done
+  }
   if (source === undefined || pipeline === undefined) {
     const missing = source === undefined ? `FleetSource ${sourceName}` : `ReleasePipeline ${pipelineName}`
     await report(
@@ -76,7 +79,10 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
     return requeueAfter(MISSING_MS)
   }
   const work: Work = { parts, release, source, pipeline, signal: context.signal }
-  if (isOver(release)) return keepFromDrifting(work)
+  if (isOver(release)) {
+    parts.gateReads.forget(release.metadata.uid ?? key)
+    return keepFromDrifting(work)
+  }
   return advance(work, context)
 }
 
@@ -98,6 +104,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     await report(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
+  const asked = parts.gateReads.read(release, keyOf(release), pipeline, (name, signal) => connectTo(work, name, signal))
   const isStill =
     isReverted(release.status ?? {}) && !isRetried({ release, retries: retriesOf(parts, release, clock.now()) })
   const looks = rendered === undefined || isStill ? new Map<string, LookReport>() : await lookAround(work, rendered)
@@ -123,7 +130,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       exempt,
       revertedBy: revertedBy(chain, release),
       revertedBefore: revertedBefore(chain, release),
-      approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [],
+      sight: { approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [], ...asked },
       retries: retriesOf(parts, release, now),
       promotions: promotionsOf(parts, release, now),
     },
@@ -226,6 +233,12 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     if (!isKubeNodeError(error)) throw error
     return { problem: printableLine(messageOf(error)) }
   }
+}
+
+async function connectTo({ parts, release, source }: Work, name: string, signal: AbortSignal) {
+  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
+  if (cluster === undefined) throw new Error(`Cluster ${name} not found on the hub`)
+  return parts.connections.to(cluster, actingUser(source), signal)
 }
 
 async function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
@@ -366,13 +379,13 @@ function conditionsOf({ status }: ReleasePlan, newer: string | undefined): reado
     newer === undefined
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
       : 'NewerRelease'
-  const isGate = waitingFor?.predicate === 'GateClosed'
+  const isGate = waitingFor?.predicate === 'GateClosed' || waitingFor?.predicate === 'GateFailed'
   const needsPerson = phase === 'Paused' || waitingFor?.predicate === 'PruneGuard'
   return [
     is('Ready', phase === 'Succeeded', reason, progress),
     is('Reconciling', phase === 'Progressing', reason, progress),
     is('Stalled', needsPerson, reason, needsPerson ? waits : 'no manual intervention needed'),
-    is('GatesPassed', !isGate, isGate ? 'GateClosed' : 'AsDeclared', isGate ? waits : 'all gates open'),
+    is('GatesPassed', !isGate, isGate ? waitingFor.predicate : 'AsDeclared', isGate ? waits : 'all gates open'),
     is(
       'Superseded',
       newer !== undefined,

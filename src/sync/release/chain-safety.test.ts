@@ -8,6 +8,9 @@ import { applyDefaults } from '#schema/default.ts'
 import { chainOf, previousOf } from './chain.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver, planRelease } from './stages.ts'
+import type { GateSight } from './stage-gates.ts'
+
+const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
 
 const S = 1_000
 const SOAK_S = 10
@@ -98,7 +101,7 @@ class Chain {
       return [name, { name, labels: {}, digest, look, previous: previousOf(this.chain, release, name) }]
     })
     const seen = { release, pipeline, clusters: new Map(clusters), newer, paused: undefined }
-    const { status } = planRelease({ ...seen, approvedBy: [], retries: [], promotions: [] }, this.now)
+    const { status } = planRelease({ ...seen, sight: NO_SIGHT, retries: [], promotions: [] }, this.now)
     this.all = this.all.map((r) => (r === release ? { ...release, status } : r))
     const hadSucceeded = (stage: string) =>
       release.status?.stages?.some((s) => s.name === stage && s.phase === 'Succeeded')
@@ -209,7 +212,7 @@ describe('a Release after one that was superseded midway', () => {
         clusters,
         newer: undefined,
         paused: undefined,
-        approvedBy: [],
+        sight: NO_SIGHT,
         retries: [],
         promotions: [],
       },

@@ -10,7 +10,9 @@ import type { Failure } from '#delivery/failures.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeFailures, type Judgement } from './baseline.ts'
-import { judgeGate, type Approver, type ClusterReadings, type Stage } from './gates.ts'
+import type { Taken } from '#runtime/background-reads.ts'
+import type { Look } from '#runtime/outbound/looks.ts'
+import { isRemote, judgeGate, unblockOf, type Approver, type ClusterReadings, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
@@ -57,8 +59,12 @@ export interface AdvanceInput {
   /** Why the stage may not begin with any cluster. */
   readonly blocked: Blocked | undefined
   readonly approvedBy: readonly Approver[]
+  /** By gate, the answers of other systems. */
+  readonly looks: ReadonlyMap<string, Taken<Look>>
   /** A user requests a retry of what failed. */
   readonly isRetried: boolean
+  /** Its name, for commands. */
+  readonly release: string
 }
 
 export const isAtWork = (c: Pick<ClusterStatus, 'phase'> | undefined): boolean =>
@@ -225,6 +231,8 @@ const waitForAnswer = (
   { offlineDeadline }: Stage,
 ): Blocked => wait(old, now, because, message, `${UNBLOCKS[because]}, or ${offlineDeadline} pass and it is skipped`)
 
+const MAX_SEEN = 200
+
 interface Trouble {
   readonly predicate: Reason
   readonly seen: string
@@ -240,7 +248,7 @@ function judgementOf({ stage, member: { look } }: Pick<AdvanceInput, 'stage' | '
 }
 
 function isWell(input: AdvanceInput): Trouble | undefined {
-  const { stage, member, now, approvedBy } = input
+  const { stage, member, now, approvedBy, looks, before } = input
   const { look } = member
   const health = judgementOf(input)
   if (look?.kind !== 'Seen' || health === undefined) return undefined
@@ -261,12 +269,18 @@ function isWell(input: AdvanceInput): Trouble | undefined {
       timeoutMs: Number.POSITIVE_INFINITY,
     }
   for (const gate of stage.gates ?? []) {
-    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, { now, approvedBy, baseline: look.baseline })
+    const answer = looks.get(gate.name)
+    // After a restart nothing was asked yet: a cluster that passed keeps its soak until the answer is there.
+    if (isRemote(gate) && answer === undefined && before?.phase === 'Healthy') continue
+    // An answer from before the change says nothing about it.
+    const isFresh = before?.phase === 'Healthy' || (answer?.at ?? 0) >= Date.parse(before?.since ?? '')
+    const facts = { now, approvedBy, baseline: look.baseline, look: isFresh ? answer?.value : undefined }
+    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, facts)
     if (!holds)
       return {
         predicate: 'GateClosed',
-        seen: `${gate.name}: ${seen}`,
-        unblock: `gate ${gate.name} opens`,
+        seen: `${gate.name}: ${seen}`.slice(0, MAX_SEEN),
+        unblock: unblockOf(gate, input.release).slice(0, MAX_SEEN),
         isFinal: false,
         timeoutMs,
       }

@@ -72,7 +72,7 @@ function after(passes: number, { returns = NAMES, stage = {}, look = WELL, ...mo
       clusters: new Map(NAMES.map((n) => [n, cluster(n)])),
       newer: undefined,
       paused: undefined,
-      approvedBy: [],
+      sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
       retries: [],
       promotions: [],
       ...more,

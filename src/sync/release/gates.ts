@@ -2,6 +2,7 @@
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import type { Look } from '#runtime/outbound/looks.ts'
 import { machinesBefore, namesBefore } from './baseline.ts'
 
 export type Stage = ReleasePipelineSpec['stages'][number]
@@ -42,11 +43,26 @@ export interface GateFacts {
   readonly approvedBy: readonly Approver[]
   /** What was failing before the release; absent: nothing is known to have failed before. */
   readonly baseline?: Baseline | undefined
+  /** The latest answer of the other system that the gate asks; absent before the first. */
+  readonly look?: Look | undefined
 }
+
+/** A machine needs minutes, a person may be asleep. */
+const TIMEOUT = '1h'
+const TIMEOUT_OF_APPROVAL = '168h'
+
+export const timeoutOf = ({ timeout, approval: asked }: Gate): string =>
+  timeout ?? (asked === undefined ? TIMEOUT : TIMEOUT_OF_APPROVAL)
+
+/** It asks another system, once for all clusters. */
+export const isRemote = ({ http, prometheus }: Gate): boolean => http !== undefined || prometheus !== undefined
+
+/** It is judged by what the clusters report. */
+export const isOfClusters = (gate: Gate): boolean => !isRemote(gate) && gate.approval === undefined
 
 export function judgeGate(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): GateResult {
   const [holds, seen] = verdict(gate, readings, facts)
-  return { name: gate.name, holds, seen, timeoutMs: parseDuration(gate.timeout) }
+  return { name: gate.name, holds, seen, timeoutMs: parseDuration(timeoutOf(gate)) }
 }
 
 function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): [boolean, string] {
@@ -71,7 +87,24 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
     if (readings?.repairs === undefined) return [false, 'cannot read the repairs']
     return newRepairs(readings.repairs, parseDuration(gate.noNewRepairs.within), facts)
   }
-  return [false, 'this kind of gate is not supported yet']
+  if (isRemote(gate)) return facts.look === undefined ? [false, NOT_ASKED] : [facts.look.holds, facts.look.seen]
+  return [false, 'this kind of gate is unknown to this version']
+}
+
+const NOT_ASKED = 'no answer yet'
+
+/** What has to happen, for people. */
+export function unblockOf(gate: Gate, release: string): string {
+  const { machinesReady, componentsConsistent, noNewRepairs, approval: asked, http, prometheus } = gate
+  if (asked !== undefined) return `run kubenode approve release/${release} as one of: ${namesOf(asked.from)}`
+  if (machinesReady !== undefined) return `${machinesReady.minPercent}% of the machines are Ready`
+  if (componentsConsistent !== undefined)
+    return `${componentsConsistent.minPercent}% of the machines run what is declared`
+  if (noNewRepairs !== undefined) return `no repair starts for ${noNewRepairs.within}`
+  if (http !== undefined) return `${URL.parse(http.url)?.host ?? 'the URL'} answers ${http.expectedStatus}`
+  if (prometheus !== undefined)
+    return `the query returns a value between ${prometheus.min ?? 'any'} and ${prometheus.max ?? 'any'}`
+  return `gate ${gate.name} passes`
 }
 
 function share(what: string, good: number, of: number, old: number, minPercent: number): [boolean, string] {
@@ -103,6 +136,8 @@ const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
 /** A person counts once, however many Approvals and groups. */
 function approval({ from, count }: NonNullable<Gate['approval']>, approvers: readonly Approver[]): [boolean, string] {
   const people = new Set(approvers.filter((a) => isFrom(a, from)).map((a) => a.by))
-  const asked = from.map((f) => (f.startsWith(GROUP) ? `group ${f.slice(GROUP.length)}` : f)).join(', ')
-  return [people.size >= count, `approved by ${people.size} of ${count} (${asked})`]
+  return [people.size >= count, `approved by ${people.size} of ${count} (${namesOf(from)})`]
 }
+
+const namesOf = (from: readonly string[]): string =>
+  from.map((f) => (f.startsWith(GROUP) ? `group ${f.slice(GROUP.length)}` : f)).join(', ')

@@ -6,6 +6,9 @@ import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleaseSeen } from './stages.ts'
+import type { GateSight } from './stage-gates.ts'
+
+const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const S = 1_000
@@ -98,7 +101,7 @@ class Story {
       clusters: new Map(clusters),
       newer: undefined,
       paused: undefined,
-      approvedBy: [],
+      sight: NO_SIGHT,
       retries: [],
       promotions: [],
       ...more,
@@ -396,9 +399,9 @@ describe('gates and windows', () => {
 
   test('an approval opens the stage that wants it', () => {
     const story = new Story(two({ before: [{ name: 'board', approval: { from: ['ada', 'bob'], count: 2 } }] }))
-    story.steps(3, { a: well, b: well }, { approvedBy: by('ada', 'eve') })
+    story.steps(3, { a: well, b: well }, { sight: { ...NO_SIGHT, approvedBy: by('ada', 'eve') } })
     expect(story.status?.stages?.[0]?.waitingFor?.seen).toBe('board: approved by 1 of 2 (ada, bob)')
-    story.step({ a: well, b: well }, { approvedBy: by('ada', 'bob') })
+    story.step({ a: well, b: well }, { sight: { ...NO_SIGHT, approvedBy: by('ada', 'bob') } })
     expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
   })
 

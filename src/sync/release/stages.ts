@@ -15,9 +15,20 @@ import {
   type ClusterStatus,
   type SeenCluster,
 } from './cluster-phase.ts'
-import { judgeGate, type Approver, type Stage } from './gates.ts'
+import type { Stage } from './gates.ts'
 import { mayHaveTouched } from './history.ts'
 import { type Exemption, isReverted, type RevertedBefore } from '../revert/policy.ts'
+import { type GateRecord, havePassed } from './gate-machine.ts'
+import {
+  closedText,
+  failedText,
+  type GateSight,
+  gatesAfter,
+  gatesBefore,
+  gatesDuring,
+  keptRecords,
+  lookKey,
+} from './stage-gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { openingOf } from '#windows/windows.ts'
 
@@ -32,7 +43,8 @@ export interface ReleaseSeen {
   readonly newer: string | undefined
   /** Why a hold pauses it. */
   readonly paused: string | undefined
-  readonly approvedBy: readonly Approver[]
+  /** What gates judge by. */
+  readonly sight: GateSight
   /** UIDs of the holds that request a retry, at most as many as the status keeps. */
   readonly retries: readonly string[]
   /** Soaks that users end. */
@@ -56,11 +68,6 @@ export interface ReleasePlan {
   readonly isOver: boolean
   /** Milliseconds until the next pass, even without an event. */
   readonly requeueAfter?: number
-}
-
-const lookOf = ({ clusters }: ReleaseSeen, name: string) => {
-  const look = clusters.get(name)?.look
-  return look?.kind === 'Seen' ? look : undefined
 }
 
 /** A hold that is not in the status yet. */
@@ -237,45 +244,54 @@ function planStage(input: StageInput): StagePlan {
   const old = seen.release.status?.stages?.find((s) => s.name === stage.name)
   const olds = new Map((seen.release.status?.clusters ?? []).map((c) => [c.name, c]))
   const isFast = members.length > 0 && members.every((m) => m.isReturn === true)
-  const strict = isFinished(old) ? undefined : closedBecause(input, old)
-  const lenient = strict === undefined ? undefined : closedBecause(withExemptions(input), old)
-  const blocked = isFast ? lenient : strict
+  const strict = entryOf(input, old)
+  const lenient = strict.blocked === undefined ? strict : entryOf(withExemptions(input), old)
+  const entry = isFast ? lenient : strict
   const config = configOf(stage, members.length)
-  let room = strict === undefined ? config.concurrency : 0
+  let room = strict.blocked === undefined ? config.concurrency : 0
   const clusters: ClusterStatus[] = []
   let failures = members.filter((m) => olds.get(m.name)?.phase === 'Failed').length
   // Active clusters come first, so that they keep their place.
   room -= members.filter((m) => isAtWork(olds.get(m.name))).length
+  const looks = new Map(
+    (stage.gates ?? []).flatMap(({ name }) => {
+      const look = seen.sight.looks.get(lookKey(stage.name, 'During', name))
+      return look === undefined ? [] : [[name, look] as const]
+    }),
+  )
   for (const member of members) {
     const before = olds.get(member.name)
     const isBack = member.isReturn === true
     const mayStart = (room > 0 || isBack) && failures <= config.maxFailures
-    const { approvedBy } = seen
     const next = advanceCluster({
       stage: isBack ? withoutApprovals(stage, seen) : stage,
       member,
       before,
       now,
       mayStart,
-      blocked: isBack ? lenient : strict,
-      approvedBy,
+      blocked: (isBack ? lenient : strict).blocked,
+      approvedBy: seen.sight.approvedBy,
+      looks,
       isRetried: isRetried(seen),
+      release: seen.release.metadata.name ?? '',
     })
     if (!isAtWork(before) && isAtWork(next)) room--
     if (before?.phase !== 'Failed' && next.phase === 'Failed') failures++
     clusters.push(next)
   }
   const shown = isFast ? withExemptions(input) : input
-  return { clusters, status: stageStatus(shown, old, clusters, config, blocked) }
+  return { clusters, status: stageStatus(shown, { old, clusters, config, entry }) }
 }
 
 /** As the stage is for a revert that brings back what was healthy, where its pipeline exempts it from something by name. */
 function withExemptions(input: StageInput): StageInput {
   const { stage, seen } = input
-  const { windows, ...rest } = withoutApprovals(stage, seen)
+  const { windows, before = [], ...rest } = withoutApprovals(stage, seen)
+  // Readings before it would hold the very change that mends them.
+  const kept = { ...rest, before: before.filter((gate) => gate.approval !== undefined) }
   return {
     ...input,
-    stage: windows === undefined || seen.exempt?.has('Windows') === true ? rest : { ...rest, windows },
+    stage: windows === undefined || seen.exempt?.has('Windows') === true ? kept : { ...kept, windows },
   }
 }
 
@@ -302,34 +318,72 @@ function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageCo
 
 const hasStarted = ({ status }: Release): boolean => status?.stages?.some((s) => s.startedAt !== undefined) === true
 
-/** Why the stage may not start any cluster; undefined when it is open. */
-function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
+interface Entry {
+  /** Why the stage may not start any cluster; undefined when it is open. */
+  readonly blocked: Blocked | undefined
+  /** A gate before it did not pass in time. */
+  readonly isFailed: boolean
+  /** Of the gates before it. */
+  readonly records: readonly GateRecord[]
+}
+
+function entryOf(input: StageInput, old: StageStatus | undefined): Entry {
+  const { stage, members, seen, now, isOpen } = input
   const why = (predicate: Reason, seenValue: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, seenValue, unblock)
-  if (!isOpen) return why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds')
-  if (seen.paused !== undefined) return why('HoldPause', seen.paused, 'the hold ends or is deleted')
+  const closed = (blocked: Blocked, records: readonly GateRecord[], isFailed = false) => ({
+    blocked,
+    isFailed,
+    records,
+  })
+  const kept = isRetried(seen) ? [] : keptRecords(old, 'Before')
+  if (isFinished(old)) return { blocked: undefined, isFailed: false, records: [] }
+  if (!isOpen) return closed(why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds'), [])
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const held = seen.paused === undefined ? undefined : why('HoldPause', seen.paused, 'the hold ends or is deleted')
+  // The time of a gate does not run while a hold pauses the release.
+  if (held !== undefined && !havePassed(stage.before ?? [], 'Before', old?.gates ?? []))
+    return closed(held, kept, kept.length > 0)
   const again = seen.revertedBefore
   if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
     const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
-    return why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`)
+    return closed(
+      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`),
+      kept,
+      kept.length > 0,
+    )
   }
-  for (const gate of stage.before ?? []) {
-    const result = judgeGate(gate, undefined, { now, approvedBy: seen.approvedBy })
-    if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} opens`)
+  const { state, records, closed: first } = gatesBefore(moment, members)
+  const name = seen.release.metadata.name ?? ''
+  if (first !== undefined && state === 'Failed') {
+    const text = failedText(first, name)
+    return closed(why('GateFailed', text.seen, text.unblock), records, true)
+  }
+  if (held !== undefined) return closed(held, records)
+  if (first !== undefined) {
+    const text = closedText(first, name)
+    return closed(why('GateClosed', text.seen, text.unblock), records)
   }
   const { isOpen: isWindowOpen, problem } = openingOf(stage.windows, now)
-  if (problem !== undefined) return why('WaitingForWindow', problem, 'the windows of the stage are corrected')
-  if (!isWindowOpen) return why('WaitingForWindow', 'no maintenance window is open', 'the next window opens')
-  return undefined
+  if (problem !== undefined)
+    return closed(why('WaitingForWindow', problem, 'the windows of the stage are corrected'), records)
+  if (!isWindowOpen)
+    return closed(why('WaitingForWindow', 'no maintenance window is open', 'the next window opens'), records)
+  return { blocked: undefined, isFailed: false, records }
+}
+
+interface StageOutcome {
+  readonly old: StageStatus | undefined
+  readonly clusters: readonly ClusterStatus[]
+  readonly config: StageConfig
+  readonly entry: Entry
 }
 
 function stageStatus(
   { stage, members, seen, now, isOpen }: StageInput,
-  old: StageStatus | undefined,
-  clusters: readonly ClusterStatus[],
-  { maxFailures }: StageConfig,
-  blocked: Blocked | undefined,
+  { old, clusters, config: { maxFailures }, entry }: StageOutcome,
 ): StageStatus {
+  const { blocked } = entry
   const count = (...phases: readonly string[]) => clusters.filter((c) => phases.includes(c.phase)).length
   const counts = {
     healthy: count('Healthy', 'Unchanged'),
@@ -337,12 +391,19 @@ function stageStatus(
     offline: count('Offline'),
     total: clusters.length,
   }
-  const base = { name: stage.name, ...counts }
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const gates = [
+    ...entry.records,
+    ...gatesDuring(moment, members, clusters),
+    ...(isRetried(seen) ? [] : keptRecords(old, 'After')),
+  ]
+  const base = { name: stage.name, ...counts, ...(gates.length === 0 ? {} : { gates }) }
   // A finished stage stays finished; clusters that return are caught up without reopening it.
   if (old !== undefined && isFinished(old)) return { ...old, ...counts }
   const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
   if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
-  if (members.length === 0) return { ...base, phase: 'Skipped', finishedAt: timestamp(now) }
+  if (members.length === 0) return { name: stage.name, ...counts, phase: 'Skipped', finishedAt: timestamp(now) }
+  if (entry.isFailed && blocked !== undefined) return { ...base, ...started, phase: 'Failed', waitingFor: blocked }
   if (counts.failed > maxFailures) {
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
@@ -433,19 +494,20 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
     const seenText = `${silent.name}: ${silent.waitingFor.seen ?? ''}`.slice(0, 200)
     return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
   }
-  for (const gate of stage.after ?? []) {
-    const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map(({ name }) => {
-      const look = lookOf(seen, name)
-      return judgeGate(gate, look?.readings, { now, approvedBy: seen.approvedBy, baseline: look?.baseline })
-    })
-    const closed = results.find((r) => !r.holds)
-    if (closed !== undefined)
-      return {
-        ...base,
-        phase: 'Soaking',
-        soakUntil: soaksUntil,
-        waitingFor: why('GateClosed', `${gate.name}: ${closed.seen}`, `gate ${gate.name} opens`),
-      }
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const { state, records, closed } = gatesAfter(
+    moment,
+    well.map((c) => seen.clusters.get(c.name)),
+  )
+  const gates = [...(base.gates ?? []).filter((r) => r.when !== 'After'), ...records]
+  const done = { ...base, ...(gates.length === 0 ? {} : { gates }), soakUntil: soaksUntil }
+  if (closed === undefined) return { ...done, phase: 'Succeeded', finishedAt: timestamp(now) }
+  const name = seen.release.metadata.name ?? ''
+  const text = state === 'Failed' ? failedText(closed, name) : closedText(closed, name)
+  const predicate = state === 'Failed' ? 'GateFailed' : 'GateClosed'
+  return {
+    ...done,
+    phase: state === 'Failed' ? 'Failed' : 'Soaking',
+    waitingFor: why(predicate, text.seen, text.unblock),
   }
-  return { ...base, phase: 'Succeeded', soakUntil: soaksUntil, finishedAt: timestamp(now) }
 }

@@ -11,6 +11,9 @@ import { previousOf } from '#sync/release/chain.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
 import { clustersToLookAt, isOver, planRelease } from '#sync/release/stages.ts'
+import type { GateSight } from '#sync/release/stage-gates.ts'
+
+const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
 
 const SEEDS = inFull(300, 8)
 const STEPS = 40
@@ -132,7 +135,7 @@ class World {
         clusters: new Map(clusters),
         newer: isOld ? 'newer' : undefined,
         paused: undefined,
-        approvedBy: [],
+        sight: NO_SIGHT,
         retries: this.retries.slice(-16),
         promotions: [],
       },

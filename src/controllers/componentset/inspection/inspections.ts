@@ -1,13 +1,11 @@
 // The port to inspections of things outside the cluster, and their results. An inspection that was not run does not hold.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Look } from '#runtime/outbound/looks.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
 type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
-export interface Look {
-  readonly holds: boolean
-  readonly seen: string
-}
+export type { Look }
 
 export interface Inspector {
   /** Kinds of inspection that can be done here. */

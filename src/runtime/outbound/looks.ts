@@ -1,0 +1,127 @@
+// Checks other systems that a declaration names: a URL that must return a status, a query to Prometheus that must return a number within bounds.
+// Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status or its number.
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import { type HttpAnswer, type HttpLimits, ask } from './get.ts'
+
+export interface Look {
+  readonly holds: boolean
+  readonly seen: string
+}
+
+export interface PageWish {
+  readonly url: string
+  readonly expectedStatus: number
+  /** Sent as a bearer token. */
+  readonly token?: string
+  /** PEM: who signs the certificate of the server, instead of the authorities of this host. */
+  readonly ca?: string
+}
+
+export interface QueryWish {
+  readonly query: string
+  readonly min?: string | undefined
+  readonly max?: string | undefined
+}
+
+export interface LooksConfig {
+  /** Base URL of the Prometheus that queries go to. */
+  readonly prometheus?: string
+  /** Origins that may be asked although they lead to this host or its link. */
+  readonly allow?: readonly string[]
+}
+
+export interface Looks {
+  readonly hasPrometheus: boolean
+  page(wish: PageWish, signal: AbortSignal): Promise<Look>
+  query(wish: QueryWish, signal: AbortSignal): Promise<Look>
+}
+
+const DEADLINE_MS = 5_000
+/** A page that says that all is well is short. */
+const MAX_PAGE_BYTES = 64 * 1024
+const MAX_QUERY_BYTES = 1024 * 1024
+/** Part of a status; the name of a host may be long. */
+const MAX_SEEN_CHARS = 160
+
+export function createLooks(config: LooksConfig, resolve?: HttpLimits['resolve']): Looks {
+  const allow = new Set((config.allow ?? []).map(originOf))
+  const limits = { deadlineMs: DEADLINE_MS, ...(resolve && { resolve }) }
+  const { prometheus } = config
+  return {
+    hasPrometheus: prometheus !== undefined,
+    async page({ token, ca, ...wish }, signal) {
+      const secrets = { ...(token !== undefined && { token }), ...(ca !== undefined && { ca }) }
+      return shown(
+        pageLook(await ask(wish.url, { ...limits, ...secrets, allow, maxBytes: MAX_PAGE_BYTES, signal }), wish),
+      )
+    },
+    async query(wish, signal) {
+      if (prometheus === undefined)
+        return { holds: false, seen: 'no Prometheus is configured: start with --prometheus-url' }
+      const url = queryUrl(prometheus, wish.query)
+      // The operator who configures the program names the address of Prometheus.
+      const trusted = new Set([new URL(url).origin])
+      return shown(queryLook(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), wish))
+    },
+  }
+}
+
+const shown = ({ holds, seen }: Look): Look => ({ holds, seen: printableLine(seen).slice(0, MAX_SEEN_CHARS) })
+
+const originOf = (url: string): string => new URL(url).origin
+
+function queryUrl(base: string, query: string): string {
+  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1/query`)
+  url.searchParams.set('query', query)
+  return url.href
+}
+
+function pageLook(answer: HttpAnswer, { url, expectedStatus }: PageWish): Look {
+  const { host } = URL.parse(url) ?? { host: 'the URL' }
+  if (answer.kind !== 'Answered') return { holds: false, seen: `${host}: ${answer.message}` }
+  return {
+    holds: answer.status === expectedStatus,
+    seen: `${host} answers ${answer.status}, ${expectedStatus} is expected`,
+  }
+}
+
+function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
+  if (answer.kind !== 'Answered') return { holds: false, seen: `Prometheus: ${answer.message}` }
+  if (answer.status !== 200) return { holds: false, seen: `Prometheus returned HTTP ${answer.status}` }
+  const value = valueOf(answer.text)
+  if (typeof value === 'string') return { holds: false, seen: value }
+  const isAbove = min !== undefined && !(value >= Number(min))
+  const isBelow = max !== undefined && !(value <= Number(max))
+  const bounds = `between ${min ?? 'any'} and ${max ?? 'any'}`
+  return { holds: !Number.isNaN(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
+}
+
+/** One number, or why there is none. */
+function valueOf(text: string): number | string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch (e) {
+    return `Prometheus returned invalid JSON: ${messageOf(e)}`.slice(0, 120)
+  }
+  const data = isObject(body) ? body['data'] : undefined
+  // Answers that say `error` may have partial data.
+  if (!isObject(body) || body['status'] === 'error' || !isObject(data) || !Array.isArray(data['result']))
+    return 'Prometheus returned no result'
+  const { resultType, result } = data as { resultType?: unknown; result: readonly unknown[] }
+  if (resultType === 'scalar') return numberIn(result)
+  if (resultType !== 'vector') return 'the query must return a scalar or a vector'
+  if (result.length !== 1) return `the query returned ${result.length} values (1 expected)`
+  const [only] = result
+  return isObject(only) && Array.isArray(only['value']) ? numberIn(only['value']) : 'the query returned no value'
+}
+
+const NUMBER = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?Inf|NaN)$/i
+
+/** A sample is a time and a number as text; what JavaScript makes of other text, such as an empty one, is no value. */
+const numberIn = ([, text]: readonly unknown[]): number | string =>
+  typeof text === 'string' && NUMBER.test(text)
+    ? Number(text.replace(/inf$/i, 'Infinity').replace(/^nan$/i, 'NaN'))
+    : 'the query returned no value'

@@ -1,0 +1,145 @@
+// Asks other systems and clusters for the gates of a Release, in the background. A Secret is used only where its owner meant it for gates, and a token is sent only
+// to places that the operator allowed; neither is ever shown.
+import type { Release } from '#api/kinds/release.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { LABELS, syncSecretsNamespace } from '#api/names.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import { BackgroundReads, type Taken, type WantedRead } from '#runtime/background-reads.ts'
+import { createLooks, type Look, type Looks, type PageWish } from '#runtime/outbound/looks.ts'
+import { judgeUrl } from '#runtime/outbound/places.ts'
+import type { ClusterConnection } from '#delivery/connection.ts'
+import { surveyOf } from '../cluster/readings.ts'
+import { unreachableReason } from '../cluster/unreachable.ts'
+import { isOfClusters, type Gate } from '../release/gates.ts'
+import { clustersToSurvey, looksFor, type Survey } from '../release/stage-gates.ts'
+import { SECRET } from './connections.ts'
+import type { SyncContext } from './context.ts'
+
+type HttpGate = NonNullable<Gate['http']>
+type SecretRef = NonNullable<HttpGate['tokenSecretRef']>
+
+/** PEM of a few authorities. */
+const MAX_SECRET_CHARS = 64 * 1024
+const DEFAULT_KEYS = { token: 'token', ca: 'ca.crt' } as const
+
+export type ConnectTo = (cluster: string, signal: AbortSignal) => Promise<ClusterConnection>
+
+export class GateReads {
+  readonly #context: SyncContext
+  readonly #tools: Looks
+  readonly #looks: BackgroundReads<Look>
+  readonly #surveys: BackgroundReads<Survey>
+
+  /** `wake` is called with the key of a Release for which something new was read. */
+  constructor(context: SyncContext, wake: (release: string) => void) {
+    const { clock, config } = context
+    this.#context = context
+    this.#tools = createLooks(config.looks ?? {})
+    this.#looks = new BackgroundReads({
+      clock,
+      wake,
+      failed: (e) => ({ holds: false, seen: printableLine(messageOf(e)).slice(0, MAX_SEEN) }),
+    })
+    this.#surveys = new BackgroundReads({ clock, wake, failed: surveyFailed })
+  }
+
+  /** What is known now of what the gates of the Release ask. */
+  read(release: Release, key: string, { spec }: ReleasePipeline, connect: ConnectTo) {
+    const owner = { name: key, uid: release.metadata.uid ?? key }
+    const status = release.status ?? {}
+    const namespace = release.metadata.namespace ?? ''
+    const looks = looksFor(status, spec).map((asked): WantedRead<Look> => ({
+      key: asked.key,
+      take: (signal) => this.#ask(asked.gate, namespace, signal),
+    }))
+    const gates = spec.stages.flatMap((s) => s.before ?? []).filter(isOfClusters)
+    const needs = {
+      machines: gates.some((g) => g.noNewRepairs === undefined),
+      repairs: gates.some((g) => g.noNewRepairs !== undefined),
+    }
+    const surveys = clustersToSurvey(status, spec).map((name): WantedRead<Survey> => ({
+      key: name,
+      take: async (signal) => ({
+        kind: 'Read',
+        readings: await surveyOf(await connect(name, signal), needs, signal),
+      }),
+    }))
+    const valuesOf = (taken: ReadonlyMap<string, Taken<Survey>>) =>
+      new Map([...taken].map(([name, { value }]) => [name, value]))
+    return { looks: this.#looks.read(owner, looks), surveys: valuesOf(this.#surveys.read(owner, surveys)) }
+  }
+
+  forget(uid: string): void {
+    this.#looks.forget(uid)
+    this.#surveys.forget(uid)
+  }
+
+  stop(): void {
+    this.#looks.stop()
+    this.#surveys.stop()
+  }
+
+  async #ask({ http, prometheus }: Gate, namespace: string, signal: AbortSignal): Promise<Look> {
+    if (prometheus !== undefined) return this.#tools.query(prometheus, signal)
+    if (http === undefined) return { holds: false, seen: 'nothing to ask' }
+    const wish = await this.#wishOf(http, namespace, signal)
+    return typeof wish === 'string' ? { holds: false, seen: wish.slice(0, MAX_SEEN) } : this.#tools.page(wish, signal)
+  }
+
+  /** Or why it is not asked. */
+  async #wishOf(
+    { url, expectedStatus, tokenSecretRef, caSecretRef }: HttpGate,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<PageWish | string> {
+    const secret = (ref: SecretRef | undefined, key: string) =>
+      ref === undefined ? undefined : this.#secretOf(ref, { namespace: syncSecretsNamespace(namespace), key }, signal)
+    if (tokenSecretRef !== undefined) {
+      const place = judgeUrl(url, this.#context.config.outbound ?? { places: [] })
+      if (place.kind === 'Refused') return `the token is not sent: ${place.why}; allow it with --call-allow of sync`
+      if (place.url.protocol === 'http:' && !place.place.isLiteral) return 'a token is never sent over http'
+    }
+    const [token, ca] = await Promise.all([
+      secret(tokenSecretRef, DEFAULT_KEYS.token),
+      secret(caSecretRef, DEFAULT_KEYS.ca),
+    ])
+    for (const found of [token, ca]) if (found !== undefined && 'why' in found) return found.why
+    return {
+      url,
+      expectedStatus,
+      ...(token !== undefined && 'text' in token && { token: token.text }),
+      ...(ca !== undefined && 'text' in ca && { ca: ca.text }),
+    }
+  }
+
+  async #secretOf(
+    { name, key }: SecretRef,
+    { namespace, key: usual }: { readonly namespace: string; readonly key: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string } | { readonly why: string }> {
+    const found = await this.#context.client.get(SECRET, { namespace, name }, { signal })
+    const of = `Secret ${namespace}/${name}`
+    if (found === undefined) return { why: `${of} not found` }
+    // The author of a pipeline must not be able to send out a kubeconfig.
+    if (found.metadata.labels?.[LABELS.forGates] !== 'true')
+      return { why: `${of} is not labeled ${LABELS.forGates}=true, which allows its use in gates` }
+    const data: unknown = found['data']
+    const wanted = key ?? usual
+    const value = isObject(data) && Object.hasOwn(data, wanted) ? data[wanted] : undefined
+    const text = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8').trim() : ''
+    if (text === '' || text.length > MAX_SECRET_CHARS) return { why: `${of} has no usable key ${wanted}` }
+    return { text }
+  }
+}
+
+const MAX_SEEN = 160
+
+/** One that refuses us answers: what it would say is unknown, and so it is not away. */
+function surveyFailed(error: unknown): Survey {
+  const message = printableLine(isKubeNodeError(error) || error instanceof Error ? messageOf(error) : String(error))
+  return unreachableReason(error) === 'ApiServerDown'
+    ? { kind: 'Unreachable', message: message.slice(0, MAX_SEEN) }
+    : { kind: 'Read', readings: {} }
+}

@@ -1,0 +1,209 @@
+// What the gates of a stage see, before it opens, for each of its clusters, and before it counts as done; and what has to be asked of others for them. Pure.
+import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import type { ReleaseStatus } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import type { Taken } from '#runtime/background-reads.ts'
+import type { Look } from '#runtime/outbound/looks.ts'
+import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
+import {
+  type Finding,
+  type GateMoment,
+  type GateRecord,
+  type GatesResult,
+  havePassed,
+  passGates,
+} from './gate-machine.ts'
+import {
+  type Approver,
+  type ClusterReadings,
+  type Gate,
+  isOfClusters,
+  isRemote,
+  judgeGate,
+  type Stage,
+  timeoutOf,
+  unblockOf,
+} from './gates.ts'
+
+type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
+
+/** What a cluster reports before anything of the release is applied there. */
+export type Survey =
+  | { readonly kind: 'Read'; readonly readings: ClusterReadings }
+  | { readonly kind: 'Unreachable'; readonly message: string }
+
+export interface GateSight {
+  readonly approvedBy: readonly Approver[]
+  /** By `lookKey`, the answers of other systems. */
+  readonly looks: ReadonlyMap<string, Taken<Look>>
+  /** By cluster. */
+  readonly surveys: ReadonlyMap<string, Survey>
+}
+
+export const lookKey = (stage: string, when: GateMoment, gate: string): string => `${stage}/${when}/${gate}`
+
+export interface MomentInput {
+  readonly stage: Stage
+  readonly old: Pick<StageStatus, 'gates'> | undefined
+  readonly sight: GateSight
+  readonly now: number
+  readonly isRetried: boolean
+}
+
+const recordsOf = ({ old }: Pick<MomentInput, 'old'>): readonly GateRecord[] => old?.gates ?? []
+
+/** A failed gate stays failed whatever happens meanwhile; the time of one that waits starts again with its next check. */
+export const keptRecords = (old: Pick<StageStatus, 'gates'> | undefined, when: GateMoment): readonly GateRecord[] => {
+  const own = (old?.gates ?? []).filter((r) => r.when === when)
+  return own.some((r) => r.phase === 'Failed') ? own : []
+}
+
+/** Before the stage opens; once it did, its gates are not asked again. */
+export function gatesBefore(input: MomentInput, members: readonly SeenCluster[]): GatesResult {
+  const { stage, now, sight, isRetried } = input
+  const gates = stage.before ?? []
+  const records = recordsOf(input)
+  if (havePassed(gates, 'Before', records))
+    return { state: 'Passed', records: records.filter((r) => r.when === 'Before') }
+  const find = (gate: Gate): Finding =>
+    isOfClusters(gate) ? surveyed(gate, input, members) : judge(gate, undefined, input, 'Before')
+  return passGates({ when: 'Before', gates, records, find, now, isRetried })
+}
+
+/** A cluster that does not answer is not changed now either; one at least has to answer. */
+function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[]): Finding {
+  const found: Finding[] = []
+  let away = 0
+  for (const { name } of members) {
+    const survey = input.sight.surveys.get(name)
+    if (survey === undefined) return { holds: false, seen: `reading cluster ${name}` }
+    if (survey.kind === 'Unreachable') {
+      away++
+      continue
+    }
+    const { holds, seen } = judge(gate, survey.readings, input, 'Before')
+    if (!holds) return { holds, seen: `${name}: ${seen}` }
+    found.push({ holds, seen: `${name}: ${seen}` })
+  }
+  const [first] = found
+  if (first === undefined) return { holds: false, seen: `none of ${counted(members.length, 'cluster')} responds` }
+  const left = away === 0 ? '' : `; ${counted(away, 'cluster')} not responding`
+  return { holds: true, seen: `${first.seen}${found.length > 1 ? ` (and ${found.length - 1} more)` : ''}${left}` }
+}
+
+function judge(
+  gate: Gate,
+  readings: ClusterReadings | undefined,
+  { stage, sight: { approvedBy, looks }, now }: MomentInput,
+  when: GateMoment,
+): Finding {
+  return judgeGate(gate, readings, { now, approvedBy, look: looks.get(lookKey(stage.name, when, gate.name))?.value })
+}
+
+/** After the soak, for the clusters that went through it. */
+export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster | undefined)[]): GatesResult {
+  const { stage, now, sight, isRetried } = input
+  const find = (gate: Gate): Finding => {
+    if (!isOfClusters(gate)) return judge(gate, undefined, input, 'After')
+    const found = clusters.map((c) => {
+      const look = c?.look?.kind === 'Seen' ? c.look : undefined
+      const facts = { now, approvedBy: sight.approvedBy, baseline: look?.baseline }
+      const { holds, seen } = judgeGate(gate, look?.readings, facts)
+      return { holds, seen: `${c?.name ?? ''}: ${seen}` }
+    })
+    return found.find((f) => !f.holds) ?? found[0] ?? { holds: false, seen: 'no healthy cluster' }
+  }
+  return passGates({ when: 'After', gates: stage.after ?? [], records: recordsOf(input), find, now, isRetried })
+}
+
+const JUDGED: ReadonlySet<string> = new Set(['Verifying', 'Healthy', 'Failed'])
+
+/** The evidence of gates that each cluster passes by itself: the first that does not hold, or that all do. */
+export function gatesDuring(
+  { stage, old, sight, now }: MomentInput,
+  members: readonly SeenCluster[],
+  clusters: readonly ClusterStatus[],
+): readonly GateRecord[] {
+  const phases = new Map(clusters.map((c) => [c.name, c.phase]))
+  return (stage.gates ?? []).flatMap((gate): readonly GateRecord[] => {
+    const before = old?.gates?.find((r) => r.when === 'During' && r.name === gate.name)
+    const found = members.flatMap(({ name, look }) => {
+      if (look?.kind !== 'Seen' || !JUDGED.has(phases.get(name) ?? '')) return []
+      const remote = sight.looks.get(lookKey(stage.name, 'During', gate.name))?.value
+      const facts = { now, approvedBy: sight.approvedBy, baseline: look.baseline, look: remote }
+      return [{ ...judgeGate(gate, look.readings, facts), cluster: name }]
+    })
+    const shown = found.find((f) => !f.holds) ?? found[0]
+    if (shown === undefined) return before === undefined ? [] : [before]
+    const { holds, seen, cluster } = shown
+    return [
+      {
+        when: 'During',
+        name: gate.name,
+        phase: holds ? 'Passed' : 'Waiting',
+        since: before?.since ?? timestamp(now),
+        seen: `${cluster}: ${seen}`.slice(0, MAX_SEEN),
+      },
+    ]
+  })
+}
+
+const MAX_SEEN = 200
+
+/** What a stage that waits for a gate says, within the length of a sentence. */
+export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['closed']>, release: string) {
+  const end = `; the stage fails at ${timestamp(failsAt)}`
+  return {
+    seen: `${gate.name}: ${seen}`.slice(0, MAX_SEEN),
+    unblock: `${unblockOf(gate, release).slice(0, MAX_SEEN - end.length)}${end}`,
+  }
+}
+
+export const failedText = ({ gate, seen }: NonNullable<GatesResult['closed']>, release: string) => ({
+  seen: `gate ${gate.name} did not pass within ${timeoutOf(gate)}: ${seen}`.slice(0, MAX_SEEN),
+  unblock:
+    `a commit corrects or reverts the change; to check the gate again, run kubenode release retry ${release}`.slice(
+      0,
+      MAX_SEEN,
+    ),
+})
+
+export interface AskedLook {
+  readonly key: string
+  readonly gate: Gate
+}
+
+type Known = Pick<ReleaseStatus, 'stages' | 'clusters'>
+
+const openStages = ({ stages = [] }: Known, pipeline: ReleasePipelineSpec) =>
+  pipeline.stages.flatMap((stage) => {
+    const status = stages.find((s) => s.name === stage.name)
+    return status === undefined || status.phase === 'Succeeded' || status.phase === 'Skipped' ? [] : [{ stage, status }]
+  })
+
+const isAsked = (gates: readonly Gate[] | undefined, when: GateMoment, { gates: records = [] }: StageStatus): boolean =>
+  records.some((r) => r.when === when) && !havePassed(gates ?? [], when, records)
+
+/** Other systems that are asked now: for gates that were checked once, and for clusters that have what is judged. */
+export function looksFor(status: Known, pipeline: ReleasePipelineSpec): readonly AskedLook[] {
+  return openStages(status, pipeline).flatMap(({ stage, status: its }) => {
+    const remote = (when: GateMoment, gates: readonly Gate[] = []) =>
+      gates.filter(isRemote).map((gate) => ({ key: lookKey(stage.name, when, gate.name), gate }))
+    const isDuring = (status.clusters ?? []).some((c) => c.stage === stage.name && JUDGED.has(c.phase))
+    return [
+      ...(isAsked(stage.before, 'Before', its) ? remote('Before', stage.before) : []),
+      ...(isDuring ? remote('During', stage.gates) : []),
+      ...(isAsked(stage.after, 'After', its) ? remote('After', stage.after) : []),
+    ]
+  })
+}
+
+/** Clusters that are read before anything is applied there. */
+export function clustersToSurvey(status: Known, pipeline: ReleasePipelineSpec): readonly string[] {
+  return openStages(status, pipeline).flatMap(({ stage, status: its }) =>
+    isAsked(stage.before, 'Before', its) && (stage.before ?? []).some(isOfClusters)
+      ? (status.clusters ?? []).filter((c) => c.stage === stage.name).map((c) => c.name)
+      : [],
+  )
+}
