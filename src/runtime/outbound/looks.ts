@@ -19,7 +19,7 @@ export interface PageWish {
   readonly ca?: string
 }
 
-export interface QueryWish {
+interface QueryWish {
   readonly query: string
   readonly min?: string | undefined
   readonly max?: string | undefined

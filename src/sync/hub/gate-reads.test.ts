@@ -215,7 +215,7 @@ describe('a query', () => {
 })
 
 describe('a cluster that is read before its stage opens', () => {
-  const survey = async (error: unknown) => {
+  const survey = async (reason: unknown) => {
     const woken = Promise.withResolvers<void>()
     const context = { clock: { now: () => 0 }, config: {}, client: {} } as unknown as SyncContext
     const reads = new GateReads(context, () => woken.resolve())
@@ -226,7 +226,7 @@ describe('a cluster that is read before its stage opens', () => {
       status: { stages: [{ name: 'test', phase: 'Waiting', gates }], clusters: [{ name: 'a', stage: 'test' }] },
     } as unknown as Release
     const pipeline = { spec: { stages: [stage] } } as unknown as ReleasePipeline
-    const read = () => reads.read(release, 'n/r', pipeline, async () => Promise.reject(error)).surveys.get('a')
+    const read = () => reads.read(release, 'n/r', pipeline, async () => Promise.reject(reason)).surveys.get('a')
     expect(read()).toBeUndefined()
     await woken.promise
     reads.stop()

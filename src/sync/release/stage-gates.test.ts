@@ -55,7 +55,7 @@ class Story {
       ...releaseKind.example,
       metadata: { name: 'r', namespace: 'n', uid: 'u' },
       ...(this.status === undefined ? {} : { status: this.status }),
-    } as Release
+    }
   }
 
   step(more: Partial<ReleaseSeen> = {}, readings: ClusterReadings = READY, forMs = SECOND): ReleaseStatus {

@@ -61,7 +61,7 @@ export const keptRecords = (old: Pick<StageStatus, 'gates'> | undefined, when: G
 
 /** Before the stage opens; once it did, its gates are not asked again. */
 export function gatesBefore(input: MomentInput, members: readonly SeenCluster[]): GatesResult {
-  const { stage, now, sight, isRetried } = input
+  const { stage, now, isRetried } = input
   const gates = stage.before ?? []
   const records = recordsOf(input)
   if (havePassed(gates, 'Before', records))

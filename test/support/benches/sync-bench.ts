@@ -16,7 +16,7 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import { syncModule } from '#sync/role.ts'
+import { syncModule, type SyncConfig } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 
@@ -110,6 +110,7 @@ export interface SyncBench {
 export async function syncBench(
   names: readonly string[],
   source: Partial<FleetSourceInput['spec']> = {},
+  more: Pick<SyncConfig, 'looks' | 'outbound'> = {},
 ): Promise<SyncBench> {
   const repository = new GitFolder()
   const [hub, ...business] = await Promise.all([startCluster(), ...names.map(startCluster)])
@@ -169,6 +170,7 @@ export async function syncBench(
         localPollMs: 50,
         localRepositories: [{ folder: tmpdir() }],
         renderLimits: { deadlineMs: RENDER_MS },
+        ...more,
       },
     })
     informers.start()

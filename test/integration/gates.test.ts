@@ -1,0 +1,132 @@
+// Gates of a pipeline on real servers: a request before the first stage, readings and a group between the stages, and what people see of them.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { approval } from '#api/kinds/approval.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { approvalOf } from '#cli/approve/approval.ts'
+import { requestsOf } from '#cli/approve/requests.ts'
+import { whyLines } from '#cli/inspect/why.ts'
+import { releaseLines } from '#cli/release/status.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+
+let bench: SyncBench | undefined
+let page: Server | undefined
+afterEach(async () => {
+  await bench?.close()
+  page?.close()
+  page?.closeAllConnections()
+})
+
+const fleet = (url: string) => ({
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+const stage = (name: string, more: object) => ({ name, clusters: { names: [name] }, minSuccessTime: '0s', ...more })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [
+  stage('test', { before: [{ name: 'page', http: { url: '${url}/deploy' } }] }),
+  stage('prod', { before: [
+    { name: 'board', approval: { from: ['group:release'], count: 2 } },
+    { name: 'declared', componentsConsistent: { minPercent: 100 } },
+  ] }),
+] } })
+for (const name of ['test', 'prod']) {
+  new Cluster(hub, name, { spec: { kubeconfigSecretRef: { name: \`cluster-\${name}\`, key: 'kubeconfig' }, stage: name } })
+  const chart = new ClusterChart(app, name)
+  new ApiObject(chart, 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { version: '1' } })
+}
+app.synth()
+`,
+})
+
+test('a stage opens when its gates do; until then nothing is applied, and the release says what it waits for', async () => {
+  let status = 503
+  page = createServer((_, r) => void r.writeHead(status).end())
+  await new Promise<void>((done) => page?.listen(0, '127.0.0.1', done))
+  const origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`
+  bench = await syncBench(['test', 'prod'], {}, { looks: { allow: [origin] } })
+  const b = bench
+  const has = async (cluster: string) =>
+    (await b.client(cluster).get(CONFIG_MAP, { namespace: 'default', name: 'settings' })) !== undefined
+  const newest = async (): Promise<Release | undefined> => (await b.releases())[0]
+  const waits = async () => (await newest())?.status?.waitingFor?.seen ?? ''
+
+  // A machine in prod that its set has not ordered the declared version.
+  const base = machineComponentSet.example
+  await b.client('prod').apply(
+    machineComponentSet,
+    {
+      ...base,
+      spec: {
+        ...base.spec,
+        selector: { matchLabels: { pool: 'w' } },
+        components: [{ name: 'kubelet', version: '2.0.0' }],
+      },
+    },
+    { fieldManager: 't', force: true },
+  )
+  const aMachine = (labels: object) =>
+    b
+      .client('prod')
+      .apply(machine, { ...machine.example, metadata: { name: 'm1', labels }, spec: { components: [] } } as never, {
+        fieldManager: 't',
+        force: true,
+      })
+  await aMachine({ pool: 'w' })
+
+  b.repository.commit(fleet(origin))
+  await b.start()
+  await eventually(waits, (seen) => seen.includes('answers 503, 200 is expected'))
+  expect([await has('test'), await has('prod')]).toEqual([false, false])
+  expect(whyLines((await newest()) as Release, [], Date.now()).join('\n')).toMatch(
+    /GateClosed\n.*page: .* answers 503, 200 is expected\n.*answers 200; the stage fails at/,
+  )
+
+  status = 200
+  b.pass(11_000)
+  await eventually(() => has('test'), Boolean)
+  await eventually(waits, (seen) => seen === 'board: approved by 0 of 2 (group release)')
+
+  const asking = (await newest()) as Release
+  const [request] = requestsOf(asking)
+  for (const [name, groups] of [
+    ['ada', ['release']],
+    ['bob', ['other']],
+  ] as const) {
+    const made = approvalOf(
+      { object: asking, digest: request?.digest ?? '' },
+      { name, groups },
+      { reason: 'seen', for: '1h' },
+      Date.now(),
+    )
+    await b.hub.client.create(approval, made)
+  }
+  await eventually(waits, (seen) => seen === 'board: approved by 1 of 2 (group release)')
+  const cleo = { name: 'cleo', groups: ['release'] }
+  const wish = { reason: 'seen', for: '1h' }
+  await b.hub.client.create(
+    approval,
+    approvalOf({ object: asking, digest: request?.digest ?? '' }, cleo, wish, Date.now()),
+  )
+  await eventually(waits, (seen) => seen.startsWith('declared: prod: 0 of 1 machines are consistent'))
+  expect(await has('prod')).toBe(false)
+
+  await aMachine({ pool: 'other' })
+  b.pass(11_000)
+  await eventually(newest, (r) => r?.status?.phase === 'Succeeded')
+  expect(await has('prod')).toBe(true)
+  const lines = releaseLines((await newest()) as Release, Date.now())
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^ {2}gate page \(before\): Passed, 127\.0\.0\.1:\d+ answers 200/),
+      '  gate board (before): Passed, approved by 2 of 2 (group release)',
+      '  gate declared (before): Passed, prod: 1 of 1 machines are consistent, 100% are needed',
+    ]),
+  )
+})
