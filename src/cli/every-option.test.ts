@@ -254,6 +254,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'release retry': ['a'],
   'release promote': ['a'],
   'release abort': ['a'],
+  'release diff': ['a', 'b'],
   'release history': ['a'],
   'render-job': ['a-folder'],
   pause: ['set/a'],

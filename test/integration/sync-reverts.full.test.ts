@@ -1,9 +1,10 @@
 // onFailure: Revert, with real git and real signatures: sync reverts a failed commit, once, to the branch that the pipeline names, and follows its own commit like any other.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { run } from '#cli/program.ts'
 import { releaseLines } from '#cli/release/status.ts'
 import { systemClock } from '#lib/clock.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
@@ -156,6 +157,16 @@ test('Branch: the commit waits for review; what failed goes no further, and a se
   expect(repository.inBare(['rev-parse', branch])).toBe(paused?.status?.revertCommit)
   expect(repository.inBare(['rev-parse', 'main'])).toBe(bad)
   expect(releaseLines(paused ?? fail(), systemClock.now()).join('\n')).toContain(`revert: on branch ${branch}`)
+
+  const file = join(repository.folder, 'hub.kubeconfig')
+  writeFileSync(file, b.hub.server.adminKubeconfig(), { mode: 0o600 })
+  let out = ''
+  const io = { out: (text: string) => void (out += text), err: () => undefined, env: {}, isTerminal: false, cwd: '/' }
+  expect(await run(['trace', bad.slice(0, 10), '--kubeconfig', file], io)).toBe(0)
+  expect(out).toContain(`commit ${bad}, after ${first.slice(0, 12)}`)
+  expect(out).toMatch(/ {2}reverted by [0-9a-f]{12}, by sync on branch revert\/[0-9a-f]{12}, which is not followed yet/)
+  // The subject had a character that turns the reading direction.
+  expect(repository.inBare(['log', '-1', '--format=%s', branch])).toBe('Revert "beacon 2\ufffd"')
 
   // A later commit fails, too: the release before it did not succeed, so there is nothing to go back to.
   const worse = repository.commit(

@@ -103,8 +103,8 @@ export function register(program: Command, io: Io): void {
     .action((words: string[], options: ShowOptions) => why(words, options, io))
 
   withNamespace(withServer(program.command('trace')))
-    .description('show which commit an object comes from, and who wrote which of its fields')
-    .argument('<what...>', 'kind/name')
+    .description('show which commit an object comes from and who wrote its fields, or what became of a commit')
+    .argument('<what...>', 'kind/name, or a commit on the hub')
     .action((words: string[], options: ShowOptions) => trace(words, options, io))
 }
 
@@ -167,7 +167,21 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
 }
 
 async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
-  const { traceLines } = await import('../inspect/trace.ts')
+  const [{ traceLines }, { commitLines, isCommit }] = await Promise.all([
+    import('../inspect/trace.ts'),
+    import('../release/commit-trace.ts'),
+  ])
+  const [commit = '', ...others] = words
+  if (others.length === 0 && isCommit(commit)) {
+    const [{ approvalsOn, releasesOn }, { targetsDigest }, { client }] = await Promise.all([
+      import('../release/find-release.ts'),
+      import('#sync/hub/release.ts'),
+      connectionTo(options, io),
+    ])
+    const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
+    io.out(shownLines(commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
+    return
+  }
   const { object } = await find(words, options, io)
   io.out(shownLines(traceLines(object)))
 }

@@ -1,7 +1,7 @@
 // `kubenode release status | retry | promote | history | abort`: how far a commit has come through the stages, and what users ask of it.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { printableLine, shownLines } from '#lib/printable.ts'
+import { printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
 import type { RequestOptions } from './requests.ts'
@@ -39,6 +39,11 @@ export function register(program: Command, io: Io): void {
     .description('list the releases of each track, the newest first')
     .argument('[name]', 'a release whose track is listed; every track when left out')
     .action((name: string | undefined, options: ServerOptions) => showHistory(name, options, io))
+
+  withRelease(release.command('diff'))
+    .description('show the clusters to which two releases give different objects, and the plan between them')
+    .argument('[other]', 'the release to compare with; the one before when left out')
+    .action((name: string, other: string | undefined, options: ServerOptions) => showDiff(name, other, options, io))
 
   withRelease(release.command('abort'))
     .description(
@@ -82,4 +87,19 @@ async function showHistory(name: string | undefined, options: ServerOptions, io:
       io.width?.(),
     )}\n`,
   )
+}
+
+async function showDiff(name: string, other: string | undefined, options: ServerOptions, io: Io): Promise<void> {
+  const [{ differenceLines }, { releaseCalled }] = await Promise.all([
+    import('./commit-trace.ts'),
+    import('./find-release.ts'),
+  ])
+  const client = await connect(options, io)
+  const to = await releaseCalled(client, name)
+  const from = other ?? to.spec.previous
+  if (from === undefined) {
+    io.err(shownLine(`release/${name} is the first of its track; give another one to compare with`))
+    return
+  }
+  io.out(shownLines(differenceLines(await releaseCalled(client, from), to)))
 }

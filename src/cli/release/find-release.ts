@@ -1,4 +1,5 @@
 // Finds the Releases of a hub, which live in our own namespace.
+import { approval, type Approval } from '#api/kinds/approval.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -10,6 +11,8 @@ export const nameIn = (word: string): string => word.replace(/^release\//, '')
 
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
+
+export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> => listAll(client, approval)
 
 export const releaseCalled = (client: KubeClient, word: string): Promise<Release> =>
   findObject(client, release, nameIn(word), 'release')

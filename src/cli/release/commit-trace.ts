@@ -1,0 +1,100 @@
+// What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
+import type { Approval } from '#api/kinds/approval.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { counted } from '#lib/counted.ts'
+
+type Status = NonNullable<Release['status']>
+type Stage = NonNullable<Status['stages']>[number]
+type Cluster = NonNullable<Status['clusters']>[number]
+
+/** Whole or abbreviated, as git shows it. */
+export const isCommit = (word: string): boolean => /^[0-9a-f]{7,40}$/.test(word)
+
+export interface CommitTrace {
+  readonly commit: string
+  readonly releases: readonly Release[]
+  readonly approvals: readonly Approval[]
+  /** The digest that an Approval of the Release names. */
+  readonly digestOf: (release: Release) => string
+}
+
+export function commitLines({ commit, releases, approvals, digestOf }: CommitTrace): readonly string[] {
+  const own = releases.filter((r) => r.spec.commit.startsWith(commit))
+  const reverting = releases.filter((r) => r.spec.revertOf?.startsWith(commit) === true)
+  if (own.length === 0)
+    return [
+      `commit ${commit} has no release: it changed no objects of a cluster, was not followed, or its releases were deleted`,
+    ]
+  const commits = [...new Set(own.map((r) => r.spec.commit))]
+  if (commits.length > 1) return [`commit ${commit} is the start of ${counted(commits.length, 'commit')}:`, ...commits]
+  return own.flatMap((release) => [
+    ...headLines(release),
+    ...approvals.filter((a) => a.spec.digest === digestOf(release)).map(approvalLine),
+    ...stageLines(release),
+    ...revertLines(release, reverting),
+  ])
+}
+
+const SHOWN = 12
+const short = (id: string): string => id.slice(0, SHOWN)
+
+function headLines({ metadata, spec, status }: Release): readonly string[] {
+  const { phase = 'Pending', startedAt, finishedAt } = status ?? {}
+  return [
+    `release/${metadata.name ?? ''} of track ${spec.track}: ${phase}`,
+    `  commit ${spec.commit}${spec.after === undefined ? '' : `, after ${short(spec.after)}`}`,
+    ...(spec.signer === undefined ? [] : [`  signed by ${spec.signer}`]),
+    ...(spec.revertOf === undefined ? [] : [`  reverts ${short(spec.revertOf)}`]),
+    ...(startedAt === undefined ? [] : [`  ${spanOf(startedAt, finishedAt)}`]),
+  ]
+}
+
+const spanOf = (from: string, to: string | undefined): string => `${from} to ${to ?? 'now'}`
+
+const approvalLine = ({ metadata, spec }: Approval): string =>
+  `  approved by ${spec.by} at ${metadata.creationTimestamp ?? 'an unknown time'}${spec.reason === undefined ? '' : `: ${spec.reason}`}`
+
+const stageLines = ({ spec, status }: Release): readonly string[] =>
+  (status?.stages ?? []).flatMap((stage) => [
+    `  stage ${stage.name}: ${stage.phase}${stage.startedAt === undefined ? '' : `, ${spanOf(stage.startedAt, stage.finishedAt)}`}`,
+    ...waitLines(stage),
+    ...(status?.clusters ?? []).filter((c) => c.stage === stage.name).map((c) => clusterLine(c, spec.digests[c.name])),
+  ])
+
+const waitLines = ({ waitingFor }: Stage): readonly string[] =>
+  waitingFor === undefined ? [] : [`    ${waitingFor.predicate} since ${waitingFor.since}: ${waitingFor.seen ?? ''}`]
+
+function clusterLine(
+  { name, phase, since, digest, healthySince, message }: Cluster,
+  declared: string | undefined,
+): string {
+  const content = digest ?? declared
+  return [
+    `    ${name}: ${phase} since ${healthySince ?? since}`,
+    ...(content === undefined ? [] : [`digest ${short(content)}${digest === undefined ? ' declared' : ''}`]),
+    ...(message === undefined ? [] : [message]),
+  ].join(', ')
+}
+
+function revertLines({ spec, status }: Release, reverting: readonly Release[]): readonly string[] {
+  const { revertCommit, revert } = status ?? {}
+  const followed = reverting.find((r) => r.spec.track === spec.track)
+  const by = revertCommit ?? followed?.spec.commit
+  if (by === undefined) return revert?.problem === undefined ? [] : [`  not reverted: ${revert.problem}`]
+  const branch = revert?.branch === undefined ? '' : `, by sync on branch ${revert.branch}`
+  const release = followed === undefined ? ', which is not followed yet' : `, release/${followed.metadata.name ?? ''}`
+  return [`  reverted by ${short(by)}${branch}${release}`]
+}
+
+/** Clusters that two Releases give different objects, and the plan that shows which. */
+export function differenceLines(from: Release, to: Release): readonly string[] {
+  const names = [...new Set([...Object.keys(from.spec.digests), ...Object.keys(to.spec.digests)])].toSorted()
+  const digest = (id: string | undefined) => (id === undefined ? 'nothing' : short(id))
+  const changed = names.filter((name) => from.spec.digests[name] !== to.spec.digests[name])
+  const rows = changed.map((name) => `  ${name}: ${digest(from.spec.digests[name])} → ${digest(to.spec.digests[name])}`)
+  return [
+    `${changed.length} of ${counted(names.length, 'cluster')} ${changed.length === 1 ? 'differs' : 'differ'} between release/${from.metadata.name ?? ''} and release/${to.metadata.name ?? ''}`,
+    ...rows,
+    ...(changed.length === 0 ? [] : [`kubenode plan ${short(from.spec.commit)}..${short(to.spec.commit)}`]),
+  ]
+}
