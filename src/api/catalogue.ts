@@ -245,7 +245,7 @@ export const REASONS = {
   ClusterOffline: because('clusters', 'The cluster did not answer for longer than the deadline.'),
   // sync
   FetchError: because('sync', 'The repository cannot be read.'),
-  RefMissing: because('sync', 'The branch or tag is gone from the repository; the message says what it has instead.'),
+  RefMissing: because('sync', 'The repository no longer has the branch or tag; the message names what it has instead.'),
   ShallowRepository: because('sync', 'The repository lacks the history of its commits.'),
   RepositoryTooLarge: because('sync', 'The copy of the repository would exceed its bound.'),
   CommitVerified: because('sync', 'The commit is signed as the source requires.'),

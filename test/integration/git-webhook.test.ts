@@ -1,4 +1,4 @@
-// A webhook of a git server makes sync read at once, on a listener of its own; whoever does not know its token learns nothing and causes nothing.
+// A webhook of a git server makes sync read at once, on a listener of its own; a client without its token learns nothing and causes nothing.
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -105,7 +105,7 @@ test('S19 without the token nothing is learned and nothing is caused: not which 
     await send({ headers: { 'x-gitlab-token': 'nothing of the kind' } }),
     await send({ path: '/hooks/kubenode-system/nope', headers: forged }),
     await send({ path: '/hooks/other/fleet', headers: { 'x-hub-signature-256': sign('{}') } }),
-    // What is signed is the body as it was sent, not what it means.
+    // The signature is of the body as it was sent, not of its meaning.
     await send({ body: '{ }', headers: { 'x-hub-signature-256': sign('{}') } }),
     ...(await Promise.all(Array.from({ length: 40 }, () => send({ headers: forged })))),
   ])

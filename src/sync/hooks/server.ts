@@ -128,7 +128,7 @@ export class HooksServer {
     return token
   }
 
-  /** Of sources that are gone, and tokens that are read again anyway. */
+  /** Of deleted sources, and tokens that are read again anyway. */
   #forget(): void {
     const { clock, sources } = this.#options
     const now = clock.monotonic()

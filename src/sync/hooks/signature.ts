@@ -8,7 +8,7 @@ const SIGNATURE = /^sha256=([0-9a-f]{64})$/
 
 /** GitHub, Gitea, Forgejo and scripts sign the body (X-Hub-Signature-256); GitLab sends the token itself (X-Gitlab-Token). Of several, each must be right. */
 export function isAuthentic(headers: IncomingHttpHeaders, body: Uint8Array, token: string | undefined): boolean {
-  // Without a token, as much work as with one: an answer tells nothing of the sources that there are.
+  // Without a token, as much work as with one: the time of an answer does not tell which sources exist.
   const key = token ?? 'x'.repeat(MIN_TOKEN_CHARS)
   const [signature, plain] = [headers['x-hub-signature-256'], headers['x-gitlab-token']]
   const expected = createHmac('sha256', key).update(body).digest()
