@@ -1,6 +1,5 @@
 // `node src/cli/build.ts`: does the work of a checkout's first start when its packages are installed.
-import { build } from '#local/build.ts'
-import { builtOf } from '#local/built.ts'
+import { build, markedBuild } from '#local/build.ts'
 import { programEnv } from '#local/environment.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { keepOthersFromWriting } from '#lib/private-folder.ts'
@@ -10,5 +9,5 @@ keepOthersFromWriting()
 const cache = compileCache()
 if (cache !== undefined) {
   const where = { root: releaseRoot(), cache }
-  if (builtOf(where) === undefined) await build({ ...where, node: process.execPath, env: programEnv(cache) })
+  if (markedBuild(where) === undefined) await build({ ...where, node: process.execPath, env: programEnv(cache) })
 }

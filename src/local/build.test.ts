@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { build, buildApart, inOneByte, manifestsBy } from './build.ts'
+import { build, buildApart, inOneByte, manifestsBy, markedBuild } from './build.ts'
 import { builtOf, entryIn, sourcesOf } from './built.ts'
 import { programEnv } from './environment.ts'
 import { isFull } from '#test/support/tools/full.ts'
@@ -61,6 +61,11 @@ test(
       expect(existsSync(entryIn(built, name)), name).toBe(true)
     for (const name of readdirSync(built.folder).filter((f) => f.endsWith('.mjs')))
       expect(readFileSync(join(built.folder, name), 'utf8'), name).not.toMatch(/[\u0100-\uffff]/)
+    // As an editor does: the sources are the same, and the mark is made again.
+    const mark = join(built.folder, '..', 'current')
+    utimesSync(mark, 1, 1)
+    expect(markedBuild(where)).toEqual(built)
+    expect([readFileSync(mark, 'utf8').trim(), statSync(mark).mtimeMs > 1_000]).toEqual([basename(built.folder), true])
     const before = statSync(built.folder).ino
     // One that runs is not taken away by a second start, and nothing is left of what that made.
     expect(await build(options(where))).toEqual(built)

@@ -7,8 +7,8 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
-import { buildApart, manifestsBy } from './build.ts'
-import { builtOf, entryIn, sourcesOf, type Entries } from './built.ts'
+import { buildApart, manifestsBy, markedBuild } from './build.ts'
+import { entryIn, sourcesOf, type Entries } from './built.ts'
 import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
 import { declareHub } from './hub.ts'
@@ -238,7 +238,7 @@ function serverArgs(
 async function builtEntries({ root, node, compileCache, screen, signal }: UpOptions): Promise<Entries> {
   if (compileCache === undefined) return sourcesOf(root)
   const where = { root, cache: compileCache }
-  const built = builtOf(where)
+  const built = markedBuild(where)
   if (built !== undefined) return built
   screen.say('first start of this checkout: building its programs once')
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
