@@ -54,6 +54,10 @@ export const apiErrors = errorTable({
     text: '{place}: not served yet: no part of KubeNode acts on it',
     next: 'leave it out until a version serves it; docs/reference names the fields',
   },
+  KN5013: {
+    text: 'cannot declare the encrypted Secret of {file}: it is no path to a file of sops',
+    next: 'write it from the folder of the fleet, as in fleet/secrets/db.sops.yaml',
+  },
   KN5101: {
     text: 'cannot read the signing key: it is not a PEM private key',
     next: 'create one with kubenode artifact keys',

@@ -30,6 +30,11 @@ export const OWN_NAMESPACES = [
 /** The account of the pods that render. */
 export const RENDER_ACCOUNT = 'kubenode-render'
 
+/** What a render answers in place of a Secret that the commit has only encrypted: a file that sync opens. No API server has this kind. */
+export const SEALED_SECRET = { apiVersion: 'render.kubenode.io/v1', kind: 'SealedSecret' } as const
+/** `secrets/db.sops.yaml`, as sops calls them. */
+export const SEALED_FILE = /\.sops\.(ya?ml|json)$/
+
 /** The Secret of the system namespace with the authority that hosts pin, and what the artifact servers serve with. */
 export const ARTIFACTS_SECRET = 'kubenode-artifacts-tls'
 

@@ -28,6 +28,7 @@ import {
 } from './inventory.ts'
 import { hasDeclaredContent } from './observe.ts'
 import { orderOf } from './order.ts'
+import { redacted } from './redacted.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
 import type { InventoryOwner } from './targets.ts'
 
@@ -83,7 +84,8 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   for (const rank of byRank(applies))
     await inParallel(rank, PARALLEL, async (action) => {
       const failure = await applyOne(action, owned.has(refText(action.desired.ref)), applied, context)
-      if (failure !== undefined) failures.push(failure)
+      if (failure !== undefined)
+        failures.push({ ...failure, message: redacted(failure.message, action.desired.object) })
     })
   const pruned = new Set<string>()
   for (const action of plan.actions) {

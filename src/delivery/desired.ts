@@ -11,6 +11,8 @@ export interface DesiredObject {
   readonly digest: string
   /** The line of the fleet that made it: `fleet/machines/workers.ts:14`. */
   readonly place?: string
+  /** The encrypted file of this Secret: the digest is of what the commit has, so that nothing stored tells its values. */
+  readonly sealed?: string
 }
 
 export interface Rejected {

@@ -3,7 +3,8 @@ import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { type SetLoss, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import { placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { digestOf, placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { isSealedValue } from './sops/open.ts'
 
 export interface FieldChange {
   /** `spec.components[beacon].version`. */
@@ -121,8 +122,19 @@ function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectCha
 
 function masked(object: DesiredObject['object'], isSecret: boolean): unknown {
   if (!isSecret) return object
-  const { data: _, stringData: __, ...rest } = object
-  return rest
+  const { data, stringData, ...rest } = object
+  const [sealedData, sealedText] = [data, stringData].map(maskedValues)
+  return { ...rest, ...(sealedData && { data: sealedData }), ...(sealedText && { stringData: sealedText }) }
+}
+
+const HASH_DIGITS = 8
+
+/** Of what is encrypted in git a hash: that tells whether a value changes, and nothing of the value. Of readable values not even that. */
+function maskedValues(values: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isObject(values)) return undefined
+  const sealed = Object.entries(values).filter(([, value]) => isSealedValue(value))
+  if (sealed.length === 0) return undefined
+  return Object.fromEntries(sealed.map(([key, value]) => [key, `*** (${digestOf(value).slice(0, HASH_DIGITS)})`]))
 }
 
 function collect(before: unknown, after: unknown, path: string, out: FieldChange[]): void {

@@ -342,6 +342,22 @@ export const syncErrors = errorTable({
     text: 'cannot render in a Job: the objects of the fleet are {bytes} bytes when packed, and the log of a pod holds {limit}',
     next: 'split the fleet into several sources',
   },
+  KN7133: {
+    text: 'cannot decrypt {file}: it {why}',
+    next: 'encrypt it again with sops, for the recipient of the key that spec.decryption of the FleetSource names',
+  },
+  KN7134: {
+    text: 'cannot decrypt {file}: the FleetSource has no spec.decryption',
+    next: 'put the key of age into a Secret as age.agekey, and name that in spec.decryption.secretRef',
+  },
+  KN7135: {
+    text: 'cannot decrypt the files of FleetSource {source}: Secret {secret} {why}',
+    next: 'put the lines of age-keygen into its entry age.agekey',
+  },
+  KN7136: {
+    text: 'has values that sops encrypted, and nothing decrypts them here',
+    next: 'keep them in the Secret that was encrypted, and declare that with EncryptedSecret and its file',
+  },
   KN7202: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',

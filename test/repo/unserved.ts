@@ -8,7 +8,6 @@ export const UNSERVED_SPEC = [
   'Cluster spec.addons',
   'Cluster spec.deletionPolicy Delete',
   'Cluster spec.ttl',
-  'FleetSource spec.decryption',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
   'MachineSet spec.template.spec.channel SSH',

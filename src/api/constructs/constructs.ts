@@ -21,6 +21,7 @@ import { releasePipeline } from '../kinds/release-pipeline.ts'
 import { remedyOperationJob } from '../kinds/remedy-operation-job.ts'
 
 export { ClusterChart, HubChart } from './charts.ts'
+export { EncryptedSecret, type EncryptedSecretProps } from './encrypted-secret.ts'
 export type { ObjectConstruct, ObjectProps } from './construct-of.ts'
 
 export const Machine = constructOf(machine)

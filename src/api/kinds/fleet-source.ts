@@ -164,12 +164,14 @@ const spec = s.obj('The repository to follow, and how.', {
     }),
   ),
   decryption: s.optional(
-    s.unserved(
-      s.obj('Decryption of encrypted files.', {
-        provider: s.choice('The format.', ['sops', 'age']),
-        secretRef: f.secretRef('Secret with the keys.'),
-      }),
-      'encrypted files are not decrypted',
+    s.obj(
+      'Decryption of Secrets that the repository has only encrypted by sops: after the render, which never has the key.',
+      {
+        provider: s.choice('The format: files of sops, encrypted with age.', ['sops']),
+        secretRef: f.secretRef(
+          'Secret with the keys of age: lines of age-keygen in entries that end in .agekey. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
+        ),
+      },
     ),
   ),
   tracks: s.mapList(

@@ -4,6 +4,7 @@ import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import type { Rejected } from '#delivery/desired.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
@@ -13,6 +14,7 @@ import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
+import { identitiesOf } from '../sops/decryption-key.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { SyncConfig } from './context.ts'
@@ -71,13 +73,16 @@ export class Renders {
     const { spec } = source
     const remote = isLocal(spec.url) ? undefined : await this.#copyWith(source, commit)
     const from = remote ?? (await this.#fetched(source))
-    const key = `${readerOf(source)}\n${spec.path}\n${commit}`
+    const key = `${readerOf(source)}\n${decryptedFor(source)}\n${spec.path}\n${commit}`
     const known = this.#rendered.get(key)
     if (known !== undefined) return known
-    const made = this.#render(from, commit, spec.path, signal)
+    const made = this.#render(source, from, commit, signal)
     this.#rendered.set(key, made)
     for (const old of [...this.#rendered.keys()].slice(0, -KEPT_RENDERS)) this.#rendered.delete(old)
-    made.catch((error: unknown) => this.#forget(key, made, error))
+    made.then(
+      ({ targets }) => this.#tryAgain(key, made, targets),
+      (error: unknown) => this.#forget(key, made, error),
+    )
     return made
   }
 
@@ -86,6 +91,14 @@ export class Renders {
     if (known?.commit === commit) return
     known?.superseded.abort()
     this.#newest.set(ref, { commit, superseded: new AbortController() })
+  }
+
+  /** A file that the key does not open may be opened by the next content of the Secret, which no commit tells of. */
+  #tryAgain(key: string, made: Promise<Rendered>, targets: Rendered['targets']): void {
+    if (![...targets.values()].some(({ rejected }) => rejected.some(isUndecrypted))) return
+    this.#clock.after(FAILED_FOR_MS, () => {
+      if (this.#rendered.get(key) === made) this.#rendered.delete(key)
+    })
   }
 
   /** Failures outside the fleet's code are retried at once. */
@@ -110,13 +123,22 @@ export class Renders {
     return this.#renderer
   }
 
-  async #render(repository: GitRepository, commit: string, path: string, signal?: AbortSignal): Promise<Rendered> {
+  async #render(
+    source: FleetSource,
+    repository: GitRepository,
+    commit: string,
+    signal?: AbortSignal,
+  ): Promise<Rendered> {
     const renderer = await this.#findRenderer()
+    const { path, decryption } = source.spec
+    const identities =
+      decryption === undefined ? undefined : identitiesOf(source, await this.#secretOf(source, decryption.secretRef))
     const { renderLimits } = this.#config
     return renderCommit(commit, {
       repository,
       renderer,
       path,
+      decryption: { identities },
       validator: this.#validator,
       limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
     })
@@ -185,6 +207,12 @@ export class Renders {
     }
   }
 }
+
+const isUndecrypted = ({ problem }: Rejected): boolean => problem.startsWith(UNDECRYPTED)
+const UNDECRYPTED = syncErrors.KN7133({ file: '', why: '' }).code
+
+/** What one source may open is not shown to another that reads the same repository. */
+const decryptedFor = (source: FleetSource): string => (source.spec.decryption === undefined ? '' : keyOfSource(source))
 
 /** A source with the program's own credentials shares its copies with earlier ones. */
 const readerOf = (source: FleetSource): string =>

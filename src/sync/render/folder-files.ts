@@ -1,11 +1,15 @@
 // The files of a work tree that code of a fleet may import: those of a commit that was not made yet.
 import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { SEALED_FILE } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-/** Other files (the sources of components) stay out of the cage. */
-export const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
+const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
+
+/** What code may import, and encrypted Secrets. Other files (the sources of components) are not read. */
+export const isOfFleet = (path: string): boolean => IMPORTABLE.test(path) || SEALED_FILE.test(path)
+
 /** As for a commit: a folder of rules has dozens of files. */
 const MAX_FILES = 20_000
 const MAX_BYTES = 64 * 1024 * 1024
@@ -29,7 +33,7 @@ export function folderFiles(root: string, folders: readonly string[]): Record<st
       const below = `${path}/${entry.name}`
       // A link could lead anywhere: its target is not available to the code.
       if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) look(below, depth + 1)
-      else if (entry.isFile() && IMPORTABLE.test(entry.name)) add(below)
+      else if (entry.isFile() && isOfFleet(entry.name)) add(below)
     }
   }
   for (const folder of folders)

@@ -1,21 +1,24 @@
 // Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks the result. Equal commits give equal bytes.
 import { createHash } from 'node:crypto'
+import { SEALED_FILE } from '#api/names.ts'
 import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { inSlices } from '#lib/slices.ts'
 import type { GitRepository } from '../git/repository.ts'
+import type { AgeIdentity } from '../sops/age-identity.ts'
 import { dependencyAt } from './written-for.ts'
 import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
-import { IMPORTABLE, folderFiles } from './folder-files.ts'
+import { folderFiles, isOfFleet } from './folder-files.ts'
 import { placesOf } from './places.ts'
 import type { FleetError, RenderRequest } from './protocol.ts'
 import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
 import type { Renderer } from './renderer.ts'
+import { openingTargets, type SealedFiles } from './sealed.ts'
 import type { CagedEnd, CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -40,6 +43,8 @@ export interface RenderOptions {
   /** Folder of the fleet in the repository. */
   readonly path?: string
   readonly limits?: CageLimits
+  /** Keys for what the commit has only encrypted, or none at all; absent: it stays encrypted, as in a plan. */
+  readonly decryption?: { readonly identities: readonly AgeIdentity[] | undefined }
   /** Renders a second time and refuses when the bytes differ. */
   readonly twice?: boolean
 }
@@ -69,17 +74,18 @@ export function renderFolder(folder: string, options: FolderOptions): Promise<Re
   return renderFiles(Object.fromEntries(found), `folder ${folder}`, NO_COMMIT, options)
 }
 
-type FolderOptions = Pick<RenderOptions, 'renderer' | 'validator' | 'limits' | 'twice'>
+type FolderOptions = Pick<RenderOptions, 'renderer' | 'validator' | 'limits' | 'twice' | 'decryption'>
 type RenderedFiles = Pick<Rendered, 'targets' | 'printed' | 'problems' | 'moreProblems'>
 type Files = Readonly<Record<string, string>>
 
 /** `what`, as in `commit 3f1c9e0a7b5d`. */
 async function renderFiles(
-  files: Files,
+  all: Files,
   what: string,
   at: Pick<RenderRequest, 'now' | 'seed'>,
-  { renderer, limits, twice, validator = createValidator() }: FolderOptions,
+  { renderer, limits, twice, decryption, validator = createValidator() }: FolderOptions,
 ): Promise<RenderedFiles> {
+  const { files, sealed } = apart(all)
   const request = { files, entry: ENTRY, release: '', ...at }
   const end = await renderer.run(request, limits)
   const { answer, printed } = await inSlices(answering(end, `render ${what}`))
@@ -90,8 +96,19 @@ async function renderFiles(
       throw new KubeNodeError(syncErrors.KN7112({ what }))
   }
   const places = placesOf(files, answer.madeAt)
-  const targets = await inSlices(checkingRendered(answer.clusters, validator, places))
-  return { targets, printed, ...(await inSlices(findingProblems(targets, files, places))) }
+  const targets = await inSlices(checkingRendered(answer.clusters, validator, places, sealed))
+  const problems = await inSlices(findingProblems(targets, files, places))
+  const opened =
+    decryption === undefined ? targets : await inSlices(openingTargets(targets, sealed, decryption.identities))
+  return { targets: opened, printed, ...problems }
+}
+
+/** Code of a fleet gets no encrypted file: it has no use for one, and could move its values. */
+function apart(all: Files): { readonly files: Files; readonly sealed: SealedFiles } {
+  const { sealed = [], files = [] } = Object.groupBy(Object.entries(all), ([path]) =>
+    SEALED_FILE.test(path) ? 'sealed' : 'files',
+  )
+  return { files: Object.fromEntries(files), sealed: new Map(sealed) }
 }
 
 /** Of the bytes of an answer, however they came; nothing equals what is none. */
@@ -114,7 +131,7 @@ async function fleetFiles(repository: GitRepository, commit: string, path: strin
   const files: Record<string, string> = {}
   for (const [name, bytes] of found) {
     const inside = path === '.' ? name : name.slice(path.length + 1)
-    if (IMPORTABLE.test(inside) && !TEST.test(inside)) files[inside] = Buffer.from(bytes).toString('utf8')
+    if (isOfFleet(inside) && !TEST.test(inside)) files[inside] = Buffer.from(bytes).toString('utf8')
   }
   if (!Object.hasOwn(files, ENTRY))
     throw new KubeNodeError(

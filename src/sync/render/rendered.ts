@@ -21,6 +21,7 @@ import {
   type Targets,
 } from '#delivery/desired.ts'
 import { NO_PLACES, type Places } from './places.ts'
+import { hasSealedValue, NO_SEALED_FILES, type SealedFiles, unsealing } from './sealed.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 const MAX_DEPTH = 64
@@ -39,7 +40,7 @@ type Listed = readonly unknown[]
 /** Of an object of clusters, all at once. */
 export const checkRendered = (
   clusters: Readonly<Record<string, Listed>>,
-  ...given: [validator: Validator, places?: Places]
+  ...given: [validator: Validator, places?: Places, sealed?: SealedFiles]
 ): Targets => atOnce(checkingRendered(new Map(Object.entries(clusters)), ...given))
 
 /** As `checkRendered`, object by object: some commits have a hundred thousand. */
@@ -47,16 +48,18 @@ export function* checkingRendered(
   clusters: ReadonlyMap<string, Listed>,
   validator: Validator,
   places: Places = NO_PLACES,
+  sealed: SealedFiles = NO_SEALED_FILES,
 ): Generator<void, Targets> {
   if (clusters.size > MAX_TARGETS)
     throw unusable('the rendering', `has ${clusters.size} clusters (limit ${MAX_TARGETS})`)
   const targets = new Map<string, RenderedTarget>()
+  const checks = { validator, places, unsealed: unsealing(sealed) }
   for (const [name, list] of [...clusters].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (!TARGET.test(name))
       throw unusable(`the target ${printableLine(JSON.stringify(name.slice(0, 80)))}`, 'is not a valid cluster name')
     if (list.length > MAX_OBJECTS)
       throw unusable(`the target ${name}`, `has ${list.length} objects (limit ${MAX_OBJECTS})`)
-    targets.set(name, yield* checkTarget(name, list, { validator, places }))
+    targets.set(name, yield* checkTarget(name, list, checks))
   }
   return targets
 }
@@ -64,6 +67,7 @@ export function* checkingRendered(
 interface Checks {
   readonly validator: Validator
   readonly places: Places
+  readonly unsealed: ReturnType<typeof unsealing>
 }
 
 function* checkTarget(target: string, list: Listed, checks: Checks): Generator<void, RenderedTarget> {
@@ -73,7 +77,10 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
   for (const [i, value] of list.entries()) {
     yield
     const at = checks.places.madeAt(value)
-    const object = identified(value, `object ${i + 1} of ${target}`, at)
+    const what = `object ${i + 1} of ${target}`
+    const found = checks.unsealed(value)
+    if (found !== undefined && 'problem' in found) throw unusable(placedName(what, at), found.problem, at)
+    const object = identified(found?.object ?? value, what, at)
     const ref = refOf(object)
     const key = refText(ref)
     if (seen.has(key))
@@ -83,10 +90,12 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
     const problem =
       text.length > MAX_OBJECT_CHARS
         ? `has ${text.length} characters (limit ${MAX_OBJECT_CHARS}); no API server stores it`
-        : problemOf(object, ref, checks)
-    const place = at === undefined ? {} : { place: at }
+        : found === undefined && hasSealedValue(text)
+          ? numbered(syncErrors.KN7136())
+          : problemOf(object, ref, checks)
+    const place = { ...(at !== undefined && { place: at }), ...(found !== undefined && { sealed: found.file }) }
     if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text), ...place })
-    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...place })
+    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...(at !== undefined && { place: at }) })
   }
   return { objects, rejected }
 }
@@ -94,8 +103,10 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
 const both = (first: string | undefined, second: string | undefined): string =>
   first === undefined || second === undefined ? '' : first === second ? `, at ${first}` : `, at ${first} and ${second}`
 
+const placedName = (name: string, at: string | undefined): string => (at === undefined ? name : `${name} (${at})`)
+
 function identified(value: unknown, name: string, at: string | undefined): KubeObject {
-  const what = at === undefined ? name : `${name} (${at})`
+  const what = placedName(name, at)
   if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`, at)
   const problem = isObject(value) ? identityProblem(value) : { message: 'is not an object' }
   if (problem !== undefined) throw unusable(what, problem.message, at)

@@ -1,0 +1,83 @@
+// Secrets that a commit has only encrypted: the file in place of what the render answers, and its values once sync has the key.
+import { SEALED_SECRET } from '#api/names.ts'
+import { messageOf, numbered } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { AgeIdentity } from '../sops/age-identity.ts'
+import { openSecret, sealedSecret } from '../sops/sealed-secret.ts'
+import { syncErrors } from '../sync-errors.ts'
+
+export type SealedFiles = ReadonlyMap<string, string>
+
+export type Unsealed = { readonly file: string; readonly object: KubeObject } | { readonly problem: string }
+
+export const NO_SEALED_FILES: SealedFiles = new Map()
+
+/** Undefined for every other object. Each file is read once, however many clusters get it. */
+export function unsealing(files: SealedFiles): (value: unknown) => Unsealed | undefined {
+  const known = new Map<string, Unsealed>()
+  return (value) => {
+    if (!isObject(value) || value['apiVersion'] !== SEALED_SECRET.apiVersion || value['kind'] !== SEALED_SECRET.kind)
+      return undefined
+    const file = String(value['file']).slice(0, 1_000)
+    const found = known.get(file) ?? read(file, files.get(file))
+    known.set(file, found)
+    return found
+  }
+}
+
+function read(file: string, text: string | undefined): Unsealed {
+  const name = printableLine(JSON.stringify(file))
+  if (text === undefined) return { problem: `names ${name}, which the commit does not have` }
+  try {
+    return { file, object: sealedSecret(text) }
+  } catch (error) {
+    return { problem: `names ${name}, which ${messageOf(error)}` }
+  }
+}
+
+/** Values of sops outside of the file that they were encrypted in: nothing would open them. */
+export const hasSealedValue = (json: string): boolean => json.includes('"ENC[AES256_GCM,')
+
+/** The targets with the values of their Secrets. One that cannot be opened is neither applied nor deleted, like other invalid objects. */
+export function* openingTargets(
+  targets: Targets,
+  files: SealedFiles,
+  identities: readonly AgeIdentity[] | undefined,
+): Generator<void, Targets> {
+  const known = new Map<string, KubeObject | string>()
+  const opened = (file: string): KubeObject | string => {
+    const found = known.get(file) ?? open(file, files.get(file) ?? '', identities)
+    known.set(file, found)
+    return found
+  }
+  const out = new Map<string, RenderedTarget>()
+  for (const [name, { objects, rejected }] of targets) {
+    const [good, bad]: [DesiredObject[], Rejected[]] = [[], []]
+    for (const desired of objects) {
+      const { ref, place, sealed } = desired
+      if (sealed === undefined) {
+        good.push(desired)
+        continue
+      }
+      const object = opened(sealed)
+      yield
+      if (typeof object === 'string') bad.push({ ref, problem: object, ...(place !== undefined && { place }) })
+      else good.push({ ...desired, object })
+    }
+    out.set(name, bad.length === 0 ? { objects: good, rejected } : { objects: good, rejected: [...rejected, ...bad] })
+  }
+  return out
+}
+
+function open(file: string, text: string, identities: readonly AgeIdentity[] | undefined): KubeObject | string {
+  const name = printableLine(file)
+  if (identities === undefined) return numbered(syncErrors.KN7134({ file: name }))
+  try {
+    return openSecret(text, identities)
+  } catch (error) {
+    return numbered(syncErrors.KN7133({ file: name, why: printableLine(messageOf(error)) }))
+  }
+}

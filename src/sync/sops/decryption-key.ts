@@ -1,0 +1,36 @@
+// The keys of age in the Secret that a FleetSource names in spec.decryption.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { secretOf } from '../git/access.ts'
+import { keyOfSource } from '../sources/scope.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { type AgeIdentity, parseIdentities } from './age-identity.ts'
+
+/** Of the entries with keys, as other GitOps tools name them. */
+const ENTRY = /\.agekey$/
+
+/** Keys are never part of a message. */
+export function identitiesOf(source: FleetSource, secret: KubeObject | undefined): readonly AgeIdentity[] {
+  const { name = '' } = source.spec.decryption?.secretRef ?? {}
+  const at = secretOf(source, { name })
+  const refuse = (why: string) => {
+    const values = { source: keyOfSource(source), secret: `${at.namespace}/${at.name}`, why }
+    return new KubeNodeError(syncErrors.KN7135(values), { retry: 'later' })
+  }
+  if (secret === undefined) throw refuse('does not exist')
+  const type = secret['type'] ?? 'Opaque'
+  if (type !== 'Opaque') throw refuse(`has the type ${String(type).slice(0, 80)}, which is not for keys of age`)
+  const data = isObject(secret['data']) ? secret['data'] : {}
+  const entries = Object.entries(data).filter(([key]) => ENTRY.test(key))
+  const identities = entries.flatMap(([key, value]) => {
+    try {
+      return parseIdentities(Buffer.from(String(value), 'base64').toString('utf8'))
+    } catch (error) {
+      throw refuse(`${messageOf(error)}, in ${key.slice(0, 100)}`)
+    }
+  })
+  if (identities.length === 0) throw refuse('has no key of age in an entry that ends in .agekey')
+  return identities
+}

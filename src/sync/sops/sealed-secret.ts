@@ -1,0 +1,77 @@
+// A Secret that a commit has only encrypted: what is visible of it, and its values once it is opened. Errors name paths, never values.
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { base64 } from './age-file.ts'
+import type { AgeIdentity } from './age-identity.ts'
+import { parseTree, plainOf } from './document.ts'
+import { encryptedTree, isSealedValue, openTree, unsealedPaths } from './open.ts'
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'apiVersion',
+  'kind',
+  'metadata',
+  'type',
+  'data',
+  'stringData',
+  'immutable',
+])
+
+/** As the file has it, with encrypted values. Throws what is wrong; needs no key. */
+export function sealedSecret(text: string): KubeObject {
+  const encrypted = encryptedTree(parseTree(text))
+  const [unsealed] = unsealedPaths(encrypted)
+  if (unsealed !== undefined) throw new Error(`has a value at ${unsealed} that is not encrypted, and should be`)
+  const secret = plainOf(encrypted.tree)
+  requireSecret(secret)
+  const visible = [...valuesOf(secret)].find(([, value]) => value !== '' && !isSealedValue(value))
+  // A rule that leaves the values of a Secret readable is a mistake, not a secret.
+  if (visible !== undefined) throw new Error(`has a value at ${visible[0]} that its rules leave readable`)
+  const hidden = Object.entries(secret.metadata).find(([, value]) => isSealedValue(value))
+  if (hidden !== undefined || isSealedValue(secret['type']) || isSealedValue(secret.kind))
+    throw new Error('has encrypted metadata; encrypt it with --encrypted-regex "^(data|stringData)$"')
+  return secret
+}
+
+/** Throws what is wrong. Nothing is returned before the MAC over all values is verified. */
+export function openSecret(text: string, identities: readonly AgeIdentity[]): KubeObject {
+  const secret = plainOf(openTree(encryptedTree(parseTree(text)), identities))
+  requireSecret(secret)
+  return asStored(secret)
+}
+
+/** Servers store stringData as data: so the live object can be compared with this one. */
+function asStored({ stringData, data, ...rest }: KubeObject): KubeObject {
+  const stored = new Map<string, string>()
+  for (const [key, value] of textsOf(data)) {
+    const bytes = base64(value.replace(/\s/g, ''))
+    if (bytes === undefined) throw new Error(`has a value at data.${key} that is no base64; use stringData for text`)
+    stored.set(key, bytes.toString('base64'))
+  }
+  for (const [key, value] of textsOf(stringData)) stored.set(key, Buffer.from(value).toString('base64'))
+  return { ...rest, data: Object.fromEntries(stored) }
+}
+
+const textsOf = (values: unknown): readonly (readonly [string, string])[] =>
+  Object.entries(isObject(values) ? values : {}) as [string, string][]
+
+function requireSecret(value: unknown): asserts value is KubeObject {
+  const metadata = isObject(value) ? value['metadata'] : undefined
+  if (!isObject(value) || value['apiVersion'] !== 'v1' || value['kind'] !== 'Secret' || !isObject(metadata))
+    throw new Error('is no Secret of v1')
+  const unknown = Object.keys(value).find((key) => !FIELDS.has(key))
+  if (unknown !== undefined) throw new Error(`has the field ${unknown.slice(0, 80)}, which a Secret does not have`)
+  for (const field of ['name', 'namespace'])
+    if (typeof metadata[field] !== 'string' || metadata[field] === '') throw new Error(`has no metadata.${field}`)
+  for (const field of ['data', 'stringData'])
+    if (value[field] !== undefined && !isObject(value[field])) throw new Error(`has a ${field} that is no map`)
+  for (const [path, text] of valuesOf(value))
+    if (typeof text !== 'string') throw new Error(`has a value at ${path} that is no text`)
+}
+
+function* valuesOf(secret: Record<string, unknown> | KubeObject): Generator<readonly [path: string, value: unknown]> {
+  for (const field of ['data', 'stringData']) {
+    const values = (secret as Record<string, unknown>)[field]
+    if (isObject(values))
+      for (const [key, value] of Object.entries(values)) yield [`${field}.${key.slice(0, 100)}`, value]
+  }
+}
