@@ -129,6 +129,7 @@ describe('a revert to what was healthy', () => {
   test('a cluster that never had it is not exempt, also beside others that are', () => {
     const status = after(6, { returns: ['b'], stage: { windows: WINDOW }, exempt: new Set(['Windows']) })
     expect(phases(status)).toEqual(['Waiting', 'Healthy', 'Waiting'])
+    expect(status.clusters?.[0]?.waitingFor?.predicate).toBe('WaitingForWindow')
   })
 
   test('whatever is exempt and returns: nothing else starts while the stage is closed', () => {
