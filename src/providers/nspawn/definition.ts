@@ -1,6 +1,6 @@
 // What a providers file may say of systemd machines of this host, and how the agent comes into them.
-import { join } from 'node:path'
-import { fallback, obj } from '#api/build.ts'
+import { dirname, join, relative } from 'node:path'
+import { choice, fallback, obj, optional } from '#api/build.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 
 const optionsSchema = obj('Options of the provider nspawn.', {
@@ -8,6 +8,16 @@ const optionsSchema = obj('Options of the provider nspawn.', {
   trees: fallback(
     path('Folder for the Debian trees that machines share, built when there is none.'),
     '/var/lib/kubenode/trees',
+  ),
+  network: fallback(
+    choice(
+      'Host: machines share the network of this host. Own: each has a network of its own, with itself and an API server on the loopback of this host.',
+      ['Host', 'Own'],
+    ),
+    'Host',
+  ),
+  share: optional(
+    path('A folder of this host that machines see under the same path, such as that of their artifacts.'),
   ),
 })
 
@@ -19,25 +29,33 @@ export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'nspawn',
   doc: 'Real systemd machines in containers of this host; needs root.',
   optionsSchema,
-  paths: ['dir', 'trees'],
+  paths: ['dir', 'trees', 'share'],
   writesForOthers: true,
-  async create({ dir, trees }, { clock, log, node, entries, agentConfig }) {
+  async create({ dir, trees, network, share }, { clock, log, node, entries, agentConfig }) {
     const [{ createNspawnProvider }, { ensureTree }] = await Promise.all([import('./provider.ts'), import('./tree.ts')])
-    const checkout = entries.agent.slice(0, entries.agent.lastIndexOf('/src/'))
-    const inside = join(INSIDE, 'checkout')
+    const agent = agentInside(entries.agent)
     return createNspawnProvider({
       dir,
       tree: await ensureTree({ cache: trees, log }),
       clock,
       log,
+      network,
+      ...(share !== undefined && { share }),
       agent: {
-        exec: [join(INSIDE, 'node'), join(inside, entries.agent.slice(checkout.length)), '--root', AGENT_DIR, '--host'],
-        readOnly: [
-          { from: node, to: join(INSIDE, 'node') },
-          { from: checkout, to: inside },
-        ],
+        exec: [join(INSIDE, 'node'), agent.file, '--root', AGENT_DIR, '--host'],
+        readOnly: [{ from: node, to: join(INSIDE, 'node') }, agent.folder],
       },
       ...(agentConfig !== undefined && { agentConfig }),
     })
   },
+}
+
+/** Sources need their checkout around them; a built program lies with all that it loads in one folder. */
+function agentInside(file: string): {
+  readonly file: string
+  readonly folder: { readonly from: string; readonly to: string }
+} {
+  const from = file.endsWith('.ts') ? file.slice(0, file.lastIndexOf('/src/')) : dirname(file)
+  const to = join(INSIDE, 'program')
+  return { file: join(to, relative(from, file)), folder: { from, to } }
 }

@@ -12,6 +12,10 @@ export interface MachineLayout {
   /** Files that an overlay cannot hold: container runtimes mount overlays of their own there. */
   readonly containerd: string
   readonly kubelet: string
+  /** Folder of the socket through which a machine with a network of its own reaches the API server on this host. */
+  readonly reach: string
+  /** The address behind that socket; no file where the machine shares the network of the host. */
+  readonly reached: string
   readonly record: string
   readonly bootId: string
   readonly console: string
@@ -38,6 +42,8 @@ export function machineLayout(base: string, machine: string): MachineLayout {
     root: join(dir, 'root'),
     containerd: join(dir, 'containerd'),
     kubelet: join(dir, 'kubelet'),
+    reach: join(dir, 'reach'),
+    reached: join(dir, 'reached'),
     record: join(dir, 'host.json'),
     bootId: join(dir, 'boot-id'),
     console: join(dir, 'console.log'),

@@ -8,6 +8,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { NODE_MARK, type ProcessId, type ProcessInfo, isAlive, processes, signalExactly } from '../process/proc.ts'
 import { startDetached } from '../process/start-detached.ts'
 import { AGENT_DIR, type MachineLayout } from './layout.ts'
+import { REACH_INSIDE, SOCKET, UNIT, reachUnits } from './reach.ts'
 import { run } from './run.ts'
 import { providersErrors } from '../providers-errors.ts'
 
@@ -22,6 +23,8 @@ export interface MachineSpec {
   readonly readOnly: readonly Mounted[]
   /** All capabilities but those over the clock and the kernel of the host: for container runtimes and kubelets. */
   readonly isPrivileged: boolean
+  /** With a network of its own, the machine has this address of the loopback of the host, and no other; without, it shares the network of the host. */
+  readonly reaches?: string
 }
 
 const SUPERVISOR = join(releaseRoot(), 'src/providers/nspawn/boot.sh')
@@ -90,8 +93,20 @@ function ignoreExisting(e: unknown): void {
   if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
 }
 
-/** It shares the network of the host, so that its agent reaches what listens on loopback there; it may not change that network unless privileged. */
-function nspawnArguments({ root, hostName, containerd, kubelet }: MachineLayout, spec: MachineSpec): readonly string[] {
+/** Before the machine boots for the first time. */
+export async function furnishReach({ upper }: MachineLayout, address: string): Promise<void> {
+  const units = join(upper, 'etc/systemd/system')
+  const wants = join(units, 'sockets.target.wants')
+  await mkdir(wants, { recursive: true, mode: 0o755 })
+  for (const [name, text] of Object.entries(reachUnits(address))) await writeFile(join(units, name), text)
+  await symlink(`../${UNIT}.socket`, join(wants, `${UNIT}.socket`)).catch(ignoreExisting)
+}
+
+/** Where it shares the network of the host, it may not change that network unless privileged. */
+function nspawnArguments(
+  { root, hostName, containerd, kubelet, reach }: MachineLayout,
+  spec: MachineSpec,
+): readonly string[] {
   const wide = [
     '--capability=all',
     '--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE',
@@ -112,6 +127,7 @@ function nspawnArguments({ root, hostName, containerd, kubelet }: MachineLayout,
     `--bind=${kubelet}:/var/lib/kubelet`,
     ...spec.readOnly.map(({ from, to }) => `--bind-ro=${from}:${to}`),
     ...(spec.isPrivileged ? wide : []),
+    ...(spec.reaches === undefined ? [] : ['--private-network', `--bind-ro=${reach}:${REACH_INSIDE}`]),
   ]
 }
 
@@ -125,7 +141,9 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
   if (size > MOST_CONSOLE_BYTES) await rename(machine.console, `${machine.console}.1`)
   const console = await open(machine.console, 'a', 0o600)
   try {
-    const args = [SUPERVISOR, machine.group, machine.exitStatus, 'systemd-nspawn', ...nspawnArguments(machine, spec)]
+    const door = spec.reaches === undefined ? ['', ''] : [join(machine.reach, SOCKET), spec.reaches]
+    const program = ['systemd-nspawn', ...nspawnArguments(machine, spec)]
+    const args = [SUPERVISOR, machine.group, machine.exitStatus, ...door, ...program]
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8', [NODE_MARK]: machine.dir }
     const id = await startDetached('/bin/sh', args, { cwd: '/', env, log: console.fd })
     if (id !== undefined) return id

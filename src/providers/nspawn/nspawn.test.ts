@@ -1,3 +1,5 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -5,7 +7,7 @@ import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test, type TestContext } from 'vitest'
 import { type ConformanceTools, conformanceFor } from '../conformance.ts'
 import { machineLayout } from './layout.ts'
-import { type NspawnProvider, createNspawnProvider } from './provider.ts'
+import { type NspawnProvider, type NspawnProviderOptions, createNspawnProvider } from './provider.ts'
 import { ensureTree, hasTree, treePath } from './tree.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
@@ -42,7 +44,7 @@ afterEach(async () => {
   await rm(base, { recursive: true, force: true, maxRetries: 5 })
 })
 
-async function start(): Promise<NspawnProvider> {
+async function start(more: Partial<NspawnProviderOptions> = {}): Promise<NspawnProvider> {
   const onPowerOff = async (machine: string) => void poweredOff.push(machine)
   const options = {
     dir: join(base, 'machines'),
@@ -50,6 +52,7 @@ async function start(): Promise<NspawnProvider> {
     clock: systemClock,
     log: silentLogger,
     onPowerOff,
+    ...more,
   }
   const provider = await createNspawnProvider(options)
   started.push(provider)
@@ -106,6 +109,45 @@ describe('the nspawn provider', () => {
     },
     SLOW_MS,
   )
+
+  test(
+    'with a network of its own a machine reaches the API server of its join bundle, also after a reboot, and nothing else of this host',
+    async () => {
+      const server = createServer((socket) => socket.end('hello from the host\n'))
+      const other = createServer((socket) => socket.end('other\n'))
+      const portOf = async (s: typeof server): Promise<number> => {
+        await new Promise<void>((resolve) => s.listen(0, '127.0.0.1', resolve))
+        return (s.address() as AddressInfo).port
+      }
+      try {
+        const port = await portOf(server)
+        const away = await portOf(other)
+        const provider = await start({ network: 'Own' })
+        const { join: bundle, ...rest } = request('m-1')
+        await provider.create({ ...rest, join: { ...bundle, server: `https://127.0.0.1:${port}` } })
+        const says = (p: number) =>
+          provider.exec('nspawn://m-1', ['bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${p} && cat <&3`]).catch(() => '')
+        await until(async () => (await says(port)) === 'hello from the host\n')
+        expect(await says(away)).toBe('')
+        const before = (await provider.get('nspawn://m-1'))?.bootID
+        await provider.reboot('nspawn://m-1')
+        await until(async () => (await provider.get('nspawn://m-1'))?.bootID !== before)
+        await until(async () => (await says(port)) === 'hello from the host\n')
+      } finally {
+        server.close()
+        other.close()
+      }
+    },
+    SLOW_MS,
+  )
+
+  test('a machine with a network of its own is refused where its API server is elsewhere', async () => {
+    const provider = await start({ network: 'Own' })
+    const { join: bundle, ...rest } = request('m-1')
+    const made = await provider.create({ ...rest, join: { ...bundle, server: 'https://10.0.0.1:6443' } })
+    expect(made).toMatchObject({ kind: 'Refused', reason: expect.stringContaining('10.0.0.1') as string })
+    expect(await provider.list()).toEqual([])
+  })
 
   test(
     'sees a reboot from inside as another boot of the same disk, and a power-off as a host that is switched off',

@@ -18,12 +18,14 @@ import {
   cutPower,
   findSupervisor,
   furnish,
+  furnishReach,
   leaderOf,
   removeGroups,
   runIn,
   startMachine,
   unmountRoot,
 } from './machine.ts'
+import { loopbackOf } from './reach.ts'
 import { providersErrors } from '../providers-errors.ts'
 
 export interface NspawnProviderOptions {
@@ -35,6 +37,10 @@ export interface NspawnProviderOptions {
   readonly log: Logger
   /** What runs as the agent inside, and what of this host it needs there. Without it machines only boot. */
   readonly agent?: { readonly exec: readonly string[]; readonly readOnly: readonly Mounted[] }
+  /** Host: that of this host. Own: a network with nothing but itself and the API server that it joins, which listens on the loopback of this host. */
+  readonly network?: 'Host' | 'Own'
+  /** A folder of this host that machines see under the same path. */
+  readonly share?: string
   /** The desired text of agent.json. */
   readonly agentConfig?: AgentConfigText
   /** Called each time a machine is switched off: a test that makes a process hang inside releases it here, as a power cycle would. */
@@ -74,7 +80,13 @@ class Nspawn implements NspawnProvider {
     this.#folders = new MachineFolders({ scheme: NSPAWN_SCHEME, dir: options.dir, layout: machineLayout })
   }
 
-  create(request: HostRequest): Promise<CreateResult> {
+  async create(request: HostRequest): Promise<CreateResult> {
+    const { server } = request.join
+    if (this.#options.network === 'Own' && loopbackOf(server) === undefined)
+      return {
+        kind: 'Refused',
+        reason: `a machine with a network of its own cannot reach ${server}: only servers on the loopback of this host`,
+      }
     return this.#folders.create(request, async (at, known) => {
       const record = known ?? (await this.#make(at, request))
       await this.#refreshJoin(at, request)
@@ -160,11 +172,16 @@ class Nspawn implements NspawnProvider {
   }
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */
-  async #make(at: MachineLayout, { machine, clientToken, params }: HostRequest): Promise<NodeRecord> {
-    for (const folder of [at.dir, at.upper, at.work, at.root, at.containerd, at.kubelet])
+  async #make(at: MachineLayout, { machine, clientToken, params, join: bundle }: HostRequest): Promise<NodeRecord> {
+    for (const folder of [at.dir, at.upper, at.work, at.root, at.containerd, at.kubelet, at.reach])
       await mkdir(folder, { recursive: true, mode: folder === at.dir ? 0o700 : 0o755 })
     await furnish(at, this.#options.agent)
     await this.#configs.keep(join(at.upper, AGENT_DIR, 'agent.json'))
+    const reached = this.#options.network === 'Own' ? loopbackOf(bundle.server) : undefined
+    if (reached !== undefined) {
+      await furnishReach(at, reached)
+      await writeWhole(at.reached, reached)
+    }
     if (isPrivileged(params)) await writeWhole(join(at.dir, PRIVILEGED), '')
     const record: NodeRecord = {
       clientToken,
@@ -194,8 +211,15 @@ class Nspawn implements NspawnProvider {
   }
 
   async #start(at: MachineLayout, privileged: boolean): Promise<ProcessId> {
-    const { tree, agent } = this.#options
-    return startMachine(at, { tree, readOnly: agent?.readOnly ?? [], isPrivileged: privileged })
+    const { tree, agent, share } = this.#options
+    const shared = share === undefined ? [] : [{ from: share, to: share }]
+    const reaches = await readText(at.reached)
+    return startMachine(at, {
+      tree,
+      readOnly: [...(agent?.readOnly ?? []), ...shared],
+      isPrivileged: privileged,
+      ...(reaches !== undefined && { reaches }),
+    })
   }
 
   async #booted(at: MachineLayout, supervisor: ProcessId, before: string | undefined): Promise<void> {
