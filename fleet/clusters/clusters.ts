@@ -13,8 +13,10 @@ export interface FleetCluster {
   readonly name: string
   readonly stage: Stage
   readonly workers: number
-  /** Hosts have joined it. A set that selects no machine is Stalled, so theirs is declared with the first of them. */
+  /** Hosts have joined it, or are made for it. A set that selects no machine is Stalled, so theirs is declared with the first of them. */
   readonly hasHosts: boolean
+  /** Systemd machines that the local fleet makes for it (npm start -- --driver nspawn). */
+  readonly madeHosts: number
 }
 
 const sizes: Readonly<Partial<Record<Stage, number>>> = size
@@ -24,5 +26,6 @@ const withHosts: readonly string[] = hosts.clusters
 
 export const clusters: readonly FleetCluster[] = STAGES.flatMap((stage) => {
   const workers = sizes[stage]
-  return workers === undefined ? [] : [{ name: stage, stage, workers, hasHosts: withHosts.includes(stage) }]
+  const hasHosts = withHosts.includes(stage) || hosts.made > 0
+  return workers === undefined ? [] : [{ name: stage, stage, workers, hasHosts, madeHosts: hosts.made }]
 })

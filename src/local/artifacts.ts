@@ -5,25 +5,39 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { copyWholeFile } from '#lib/whole-file.ts'
+import { provideFromDebian, type DebianStore } from './debian.ts'
 import { localErrors } from './local-errors.ts'
 
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
 
 export const TRUST_FILE = 'trust.json'
 
-/** `root` holds the files of the commit. Packing is reproducible, so the digests must be those that were signed. */
-export async function provideArtifacts(root: string, artifacts: string, pack: Pack): Promise<number> {
+/** `root` holds the files of the commit. Packing is reproducible, so the digests must be those that were signed. Answers how many versions can be installed. */
+export async function provideArtifacts(
+  root: string,
+  artifacts: string,
+  pack: Pack,
+  debian?: Omit<DebianStore, 'artifacts'>,
+  signal?: AbortSignal,
+): Promise<number> {
   const components = join(root, 'fleet/components')
   const validator = createValidator()
   const statements = readdirSync(components)
     .filter((f) => f.endsWith('.json'))
     .sort()
+  let absent = 0
   for (const file of statements) {
     const statement = validator.parse(machineComponent, JSON.parse(readFileSync(join(components, file), 'utf8')))
     const { component, version, artifacts: list = [] } = statement.spec
     const source = join(components, component, version)
-    // What lies elsewhere is fetched from there by the agents.
-    if (!existsSync(source)) continue
+    if (!existsSync(source)) {
+      // What lies elsewhere is fetched from there by the agents.
+      if (debian === undefined) continue
+      for (const { url, sha256, size } of list)
+        if (!(await provideFromDebian({ component, version, url, sha256, size }, { ...debian, artifacts }, signal)))
+          absent++
+      continue
+    }
     for (const { url, sha256 } of list) {
       const target = join(artifacts, url)
       mkdirSync(dirname(target), { recursive: true })
@@ -44,5 +58,5 @@ export async function provideArtifacts(root: string, artifacts: string, pack: Pa
   }
   // Agents and controllers read it at any moment.
   copyWholeFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
-  return statements.length
+  return statements.length - absent
 }

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { provideArtifacts, type Pack } from './artifacts.ts'
+import type { DebianStore } from './debian.ts'
 import type { Layout } from './layout.ts'
 import { exportCommit } from './repository.ts'
 
@@ -14,6 +15,8 @@ const LONGEST_EXPORT_MS = 3_600_000
 export interface DeclaredFilesDeps {
   readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts'>
   readonly pack: Pack
+  /** Where components are fetched that no commit holds; absent where no machine needs them. */
+  readonly debian?: Omit<DebianStore, 'artifacts' | 'say'>
   readonly say: (line: string) => void
 }
 
@@ -29,7 +32,7 @@ export class DeclaredFiles {
 
   /** Throws when the commit cannot be served. Answers with the number of component versions. */
   async serve(commit: string, signal?: AbortSignal): Promise<number> {
-    const { layout, pack } = this.#deps
+    const { layout, pack, debian, say } = this.#deps
     const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
     sweepOwnedFolders(folders)
     const files = makeOwnedFolder(folders)
@@ -39,7 +42,13 @@ export class DeclaredFiles {
         signal?.throwIfAborted()
         return pack(folder, target)
       }
-      const versions = await provideArtifacts(files, layout.artifacts, packUntilEnded)
+      const versions = await provideArtifacts(
+        files,
+        layout.artifacts,
+        packUntilEnded,
+        debian && { ...debian, say },
+        signal,
+      )
       this.#served = commit
       return versions
     } finally {

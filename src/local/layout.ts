@@ -5,11 +5,12 @@ import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { makeFolders, makePrivateFolder } from '#lib/private-folder.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
+import type { Driver } from './driver.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
 /** What else lies beside the folders of clusters, and so names none. */
-const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'fleet', 'git-cache']
+const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', 'git-cache']
 
 /** Why no cluster of this machine can have the name. */
 export function badClusterName(name: string): string | undefined {
@@ -27,6 +28,8 @@ export interface FleetState {
   readonly format: typeof DATA_FORMAT
   /** Port of each API server that runs here; kept, so that kubeconfigs stay good. Later clusters of the fleet run elsewhere and are registered. */
   readonly ports: Readonly<Record<string, number>>
+  /** What its machines are; processes when nothing is said. */
+  readonly driver?: Driver
   /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
   readonly folder?: string
 }
@@ -39,6 +42,8 @@ export interface Layout {
   readonly state: string
   readonly logs: string
   readonly artifacts: string
+  /** Packages of Debian, as they were fetched. */
+  readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string
   readonly cluster: (name: string) => ClusterLayout
@@ -60,6 +65,7 @@ export const layoutOf = (root: string): Layout => ({
   state: join(root, 'fleet.json'),
   logs: join(root, 'logs'),
   artifacts: join(root, 'artifacts'),
+  debian: join(root, 'debian'),
   repository: join(root, 'fleet'),
   cluster: (name) => ({
     apiserver: join(root, name, 'apiserver'),
@@ -88,6 +94,7 @@ const isState = (v: unknown): v is FleetState =>
   v['format'] === DATA_FORMAT &&
   isObject(v['ports']) &&
   Object.values(v['ports']).every(Number.isInteger) &&
+  (v['driver'] === undefined || v['driver'] === 'nspawn') &&
   (v['folder'] === undefined || typeof v['folder'] === 'string')
 
 /** A start that was refused or killed leaves these at most. */

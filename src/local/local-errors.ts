@@ -62,6 +62,18 @@ export const localErrors = errorTable({
     text: 'cannot clone {source} to {target}: {why}',
     next: 'free space or fix the permissions there, or choose another folder with --data',
   },
+  KN1224: {
+    text: 'cannot make the machines of the fleet with the driver {driver}: {why}',
+    next: 'see docs/machines.md, or leave --driver out: then nodes are processes of this user',
+  },
+  KN1225: {
+    text: 'cannot use the driver {asked}: the fleet in this folder was made with {known}',
+    next: 'leave --driver out, start over with --reset, or use another folder with --data',
+  },
+  KN1226: {
+    text: 'cannot fetch {name} for version {version} from Debian: {why}',
+    next: 'run apt-get update on Debian 12, and check with apt-cache madison that it knows the package',
+  },
   KN1223: {
     text: 'cannot read the clusters of the fleet from {file}: {why}',
     next: 'correct the file and commit it',

@@ -7,6 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
+import type { Driver } from './driver.ts'
 import type { Program } from './keeper.ts'
 import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
@@ -88,10 +89,12 @@ const hostOptions = ({ artifacts, cluster }: Layout, name: string): readonly str
   join(artifacts, TRUST_FILE),
 ]
 
-/** What the controllers of a cluster read: its hosts are processes of this machine. */
-export function writeProviders({ cluster }: Layout, name: string): void {
+/** What the controllers of a cluster read: who makes its hosts on this machine. */
+export function writeProviders({ artifacts, cluster }: Layout, name: string, driver: Driver): void {
   const { nodes, providers } = cluster(name)
-  const served = { providers: [{ name: 'process', options: { dir: nodes } }] }
+  // Machines with the same components need ports of their own, and see the archives where the fleet keeps them.
+  const options = driver === 'nspawn' ? { dir: nodes, network: 'Own', share: artifacts } : { dir: nodes }
+  const served = { providers: [{ name: driver, options }] }
   writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
 }
 

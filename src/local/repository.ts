@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { MACHINES_MADE } from './driver.ts'
 import { badClusterName } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 
@@ -178,6 +179,22 @@ function sizesIn(text: string, refused: (why: string, cause?: unknown) => KubeNo
   const isNumber = (v: unknown): v is number => Number.isInteger(v)
   if (isObject(sizes) && Object.values(sizes).every(isNumber)) return sizes as Record<string, number>
   throw refused('it must be an object of numbers of nodes by cluster')
+}
+
+const HOSTS_FILE = 'fleet/clusters/hosts.json'
+
+/** Systemd machines in place of demo workers, by a commit. `nodes` undefined: as many as were asked for before, or a few. */
+export async function commitMachines(target: string, clusters: readonly string[], nodes?: number): Promise<void> {
+  const path = join(target, HOSTS_FILE)
+  const before = JSON.parse(readFileSync(path, 'utf8')) as { readonly made?: number }
+  const made = nodes ?? (before.made === undefined || before.made === 0 ? MACHINES_MADE : before.made)
+  if (before.made === made) return
+  const sizes = JSON.parse(readFileSync(join(target, SIZE_FILE), 'utf8')) as Record<string, number>
+  const none = Object.fromEntries(clusters.map((cluster) => [cluster, 0]))
+  writeFileSync(path, `${JSON.stringify({ ...before, made }, null, 2)}\n`)
+  writeFileSync(join(target, SIZE_FILE), `${JSON.stringify({ ...sizes, ...none }, null, 2)}\n`)
+  const subject = `fleet: ${made} systemd machines a cluster`
+  await git(target, ['commit', '--quiet', '-m', subject, '--', HOSTS_FILE, SIZE_FILE])
 }
 
 /** Changes how many nodes each of these clusters has, the way everything is changed: by a commit. */

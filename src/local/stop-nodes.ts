@@ -1,11 +1,14 @@
-// Ends the agents of process nodes and all that they run, and leaves their folders: the next start of the fleet wakes them again.
+// Ends the agents of process nodes and all that they run, or switches systemd machines off, and leaves their folders: the next start of the fleet wakes them again.
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { systemClock } from '#lib/clock.ts'
+import { powerOffAll } from '#providers/nspawn/power-off.ts'
 import { endAll } from '#providers/process/end.ts'
 import { nodeLayout } from '#providers/process/layout.ts'
+import type { Driver } from './driver.ts'
 
-export async function stopNodes(folders: readonly string[]): Promise<void> {
+export async function stopNodes(folders: readonly string[], driver: Driver): Promise<void> {
+  if (driver === 'nspawn') return void (await Promise.all(folders.map((f) => powerOffAll(f, systemClock))))
   const nodes = folders
     .filter((f) => existsSync(f))
     .flatMap((f) =>

@@ -11,6 +11,8 @@ import { buildApart, manifestsBy, markedBuild } from './build.ts'
 import { entryIn, sourcesOf, type Entries } from './built.ts'
 import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
+import type { DebianTools } from './debian.ts'
+import { type Driver, driverOf } from './driver.ts'
 import { declareHub } from './hub.ts'
 import { provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
@@ -31,7 +33,14 @@ import { takeLock } from './lock.ts'
 import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
 import { identitiesIn, isLed, programsOf, writeProviders } from './programs.ts'
-import { commitSize, declaredClusters, newestCommit, provideRepository, requireGit } from './repository.ts'
+import {
+  commitMachines,
+  commitSize,
+  declaredClusters,
+  newestCommit,
+  provideRepository,
+  requireGit,
+} from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -46,6 +55,8 @@ export interface UpOptions {
   readonly program: string | undefined
   readonly reset: boolean
   readonly nodes?: number
+  /** Undefined: as the folder remembers. */
+  readonly driver?: Driver
   /** Ends once the fleet is as git says, or could not become so in time. */
   readonly check: boolean
   /** Each API server keeps which rights its clients use. */
@@ -55,6 +66,9 @@ export interface UpOptions {
   readonly compileCache: string | undefined
   readonly screen: Screen
   readonly pack: Pack
+  readonly debian: DebianTools
+  /** Builds what systemd machines are booted from, once on this machine. */
+  readonly buildTree: () => Promise<void>
   /** A client of the cluster that this kubeconfig file names. */
   readonly connect: (
     kubeconfig: string,
@@ -65,7 +79,7 @@ export interface UpOptions {
 const LOOK_EVERY_MS = 500
 const SERVER_WITHIN_MS = 20_000
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
-const CHECK_WITHIN_MS = 240_000
+const CHECK_WITHIN_MS: Readonly<Record<Driver, number>> = { process: 240_000, nspawn: 1_200_000 }
 
 const API_SERVERS = 'apiservers'
 /** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
@@ -120,7 +134,10 @@ export async function up(options: UpOptions): Promise<UpResult> {
     try {
       const isProgram = (name: string) => !isServer(name)
       await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
-      const nodes = stopNodes(clusterFolders(layout).map((c) => layout.cluster(c).nodes))
+      const nodes = stopNodes(
+        clusterFolders(layout).map((c) => layout.cluster(c).nodes),
+        driverIn(layout),
+      )
       await patiently(patience, 'the agents of the nodes and their components to end', nodes)
     } finally {
       await patiently(patience, toEnd(isServer), keeper.stop())
@@ -134,6 +151,8 @@ const requireTrusted = ({ data, program }: UpOptions, onWarning: (doubt: Doubt) 
 
 const warningOf = ({ seen, command }: Doubt): string =>
   `warning: ${seen}, so another user can change the programs that run here; to end that: ${command}`
+
+const driverIn = (layout: Layout): Driver => readState(layout)?.driver ?? 'process'
 
 /** Connections that would keep a server waiting for us. */
 interface Closable {
@@ -159,17 +178,28 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await requireGit()
   if (options.reset) await reset(layout)
   const state = readState(layout)
+  const driver = driverOf(options.driver, state)
   const names = state === undefined ? await declaredClusters(options.root) : businessClusters(state)
   const all = [HUB, ...names]
   const ports = await portsFor(all, state?.ports)
   // First of all: a folder without it is not ours.
-  writeState(layout, { format: DATA_FORMAT, ports })
+  writeState(layout, { format: DATA_FORMAT, ports, ...(driver === 'nspawn' && { driver }) })
   prepareFolders(layout, all)
 
+  if (driver === 'nspawn') {
+    screen.say('looking for the Debian tree of the machines; the first one takes minutes to build')
+    await options.buildTree()
+  }
   keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, names, options) })
   // Prepare the declared files while the servers start.
-  const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
-  const declared = provideFleet(layout, files, names, options)
+  const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
+  const files = new DeclaredFiles({
+    layout,
+    pack: options.pack,
+    say: (line) => screen.say(line),
+    ...(debian !== undefined && { debian }),
+  })
+  const declared = provideFleet(layout, files, names, { ...options, driver })
   declared.catch(() => undefined)
 
   const manifests = manifestsBy(entries, options.root)
@@ -197,7 +227,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   const hub = clients.get(HUB)
   if (hub === undefined) throw new Error('unreachable')
   signal.throwIfAborted()
-  for (const name of names) writeProviders(layout, name)
+  for (const name of names) writeProviders(layout, name, driver)
   for (const program of programsOf(layout, all)) keeper.start(program)
   await declareHub(hub, layout, names, (name) => layout.cluster(name).kubeconfig('sync'))
   const business = new Map(
@@ -209,7 +239,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
   try {
-    return await watch({ hub, business, layout, files, options, began, beganAt, signal })
+    return await watch({ hub, business, layout, files, options, driver, began, beganAt, signal })
   } finally {
     await files.idle()
   }
@@ -254,12 +284,13 @@ async function provideFleet(
   { repository }: Layout,
   files: DeclaredFiles,
   names: readonly string[],
-  { root, nodes, screen, signal }: UpOptions,
+  { root, nodes, driver, screen, signal }: UpOptions,
 ): Promise<Declared> {
   // An interrupted start waits for the step that is in progress, not for all of them.
   const { notice } = await provideRepository(root, repository, signal)
   if (notice !== undefined) screen.say(`note: ${notice}`)
-  if (nodes !== undefined) await commitSize(repository, names, nodes)
+  if (driver === 'nspawn') await commitMachines(repository, names, nodes)
+  else if (nodes !== undefined) await commitSize(repository, names, nodes)
   signal.throwIfAborted()
   const commit = await newestCommit(repository)
   return { commit, components: await files.serve(commit, signal) }
@@ -268,11 +299,14 @@ async function provideFleet(
 /** An agent's own folder must not be deleted under it. */
 async function reset(layout: Layout): Promise<void> {
   const names = clusterFolders(layout)
-  await stopNodes(names.map((c) => layout.cluster(c).nodes))
+  await stopNodes(
+    names.map((c) => layout.cluster(c).nodes),
+    driverIn(layout),
+  )
   // A folder with our file is ours, whatever version wrote it; any other is refused.
   if (!existsSync(layout.state)) readState(layout)
   for (const name of names) rmSync(join(layout.root, name), { recursive: true, force: true })
-  for (const path of [layout.state, layout.logs, layout.artifacts, layout.repository])
+  for (const path of [layout.state, layout.logs, layout.artifacts, layout.debian, layout.repository])
     rmSync(path, { recursive: true, force: true })
 }
 
@@ -298,6 +332,7 @@ interface Watching {
   readonly layout: Layout
   readonly files: DeclaredFiles
   readonly options: UpOptions
+  readonly driver: Driver
   readonly began: number
   readonly beganAt: number
   readonly signal: AbortSignal
@@ -313,7 +348,7 @@ async function watch(watching: Watching): Promise<UpResult> {
 }
 
 async function follow(view: FleetView, watching: Watching): Promise<UpResult> {
-  const { hub, business, layout, files, options, began, beganAt, signal } = watching
+  const { hub, business, layout, files, options, driver, began, beganAt, signal } = watching
   const { screen, check } = options
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
@@ -332,16 +367,23 @@ async function follow(view: FleetView, watching: Watching): Promise<UpResult> {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt))
       screen.say(`ready after ${seconds(readyMs)}`)
-      if (!check) for (const line of thingsToTry(layout, [...business.keys()])) screen.say(line)
+      if (!check) for (const line of thingsToTry(layout, [...business.keys()], driver)) screen.say(line)
     }
-    if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS)) break
+    if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
     screen.show(summaryLines(seen, beganAt))
     await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
   }
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }
 }
 
-function thingsToTry(layout: Layout, names: readonly string[]): readonly string[] {
+/** By driver: the set to ask about, and a change of a version to commit. */
+const TO_TRY: Readonly<Record<Driver, { readonly set: string; readonly file: string; readonly change: string }>> = {
+  process: { set: 'base', file: 'versions.json', change: 'beacon 1.1.0' },
+  nspawn: { set: 'hosts', file: 'host-versions.json', change: 'containerd 1.6.20+ds1-1-deb12u3' },
+}
+
+function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): readonly string[] {
+  const { set, file, change } = TO_TRY[driver]
   const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
   return [
     '',
@@ -349,8 +391,8 @@ function thingsToTry(layout: Layout, names: readonly string[]): readonly string[
     ...[HUB, ...names].map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
     'three things to try:',
     `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
-    `  bin/kubenode why machinecomponentset/base --kubeconfig ${first}`,
-    `  edit ${join(layout.repository, 'fleet/clusters/versions.json')}, then git -C ${layout.repository} commit -am 'beacon 1.1.0', and watch`,
+    `  bin/kubenode why machinecomponentset/${set} --kubeconfig ${first}`,
+    `  edit ${join(layout.repository, 'fleet/clusters', file)}, then git -C ${layout.repository} commit -am '${change}', and watch`,
     'Ctrl-C stops all processes; the next start continues with the same fleet.',
     '',
   ]

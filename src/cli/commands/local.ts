@@ -1,10 +1,11 @@
 // `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { join, resolve } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
+import { DRIVERS, type Driver } from '#local/driver.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
@@ -16,6 +17,7 @@ import { cliErrors } from '../cli-errors.ts'
 interface UpOptions {
   readonly data?: string
   readonly nodes?: string
+  readonly driver?: Driver
   readonly reset?: boolean
   readonly check?: boolean
   readonly recordRights?: boolean
@@ -51,6 +53,12 @@ export function register(program: Command, io: Io): void {
       'start a hub and the clusters of the fleet with nodes, follow a git repository, show what happens; Ctrl-C stops all',
     )
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
+    .addOption(
+      new Option(
+        '--driver <name>',
+        'what the nodes are: process, of this user, with demo components; or nspawn, systemd machines with components of real nodes, which needs root and Debian 12',
+      ).choices(DRIVERS),
+    )
     .option('--reset', 'delete the data of earlier runs first')
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .option('--record-rights', 'keep in used-rights.jsonl of each API server which rights its clients use')
@@ -64,13 +72,15 @@ export function register(program: Command, io: Io): void {
 }
 
 async function startFleet(options: UpOptions, io: Io): Promise<void> {
-  const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }] = await Promise.all([
-    import('#local/up.ts'),
-    import('#local/screen.ts'),
-    import('../artifact/pack.ts'),
-    import('../until-ended.ts'),
-    import('#lib/collect-at-rest.ts'),
-  ])
+  const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }, machines] =
+    await Promise.all([
+      import('#local/up.ts'),
+      import('#local/screen.ts'),
+      import('../artifact/pack.ts'),
+      import('../until-ended.ts'),
+      import('#lib/collect-at-rest.ts'),
+      import('../artifact/from/local-machines.ts'),
+    ])
   const engine = thisEngine()
   if (engine !== undefined) collectAtRest(systemClock, engine)
   const data = dataFolder(options.data, io)
@@ -84,10 +94,13 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       check: options.check ?? false,
       recordsRights: options.recordRights ?? false,
       ...nodesOf(options.nodes),
+      ...(options.driver !== undefined && { driver: options.driver }),
       node: process.execPath,
       compileCache: compileCache(),
       screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
       pack: packFolder,
+      debian: machines.debianTools,
+      buildTree: machines.buildTree,
       connect: connector,
       signal: shutdown.signal,
     })

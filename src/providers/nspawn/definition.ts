@@ -2,13 +2,11 @@
 import { dirname, join, relative } from 'node:path'
 import { choice, fallback, obj, optional } from '#api/build.ts'
 import { path, type DefinitionFor } from '../definition.ts'
+import { AGENT_DIR, TREES } from './layout.ts'
 
 const optionsSchema = obj('Options of the provider nspawn.', {
   dir: path('Folder of the machines, one folder each; not on an overlay file system.'),
-  trees: fallback(
-    path('Folder for the Debian trees that machines share, built when there is none.'),
-    '/var/lib/kubenode/trees',
-  ),
+  trees: fallback(path('Folder for the Debian trees that machines share, built when there is none.'), TREES),
   network: fallback(
     choice(
       'Host: machines share the network of this host. Own: each has a network of its own, with itself and an API server on the loopback of this host.',
@@ -23,7 +21,6 @@ const optionsSchema = obj('Options of the provider nspawn.', {
 
 /** Where machines see the program and the checkout of this host. */
 const INSIDE = '/opt/kubenode'
-const AGENT_DIR = '/var/lib/kubenode'
 
 export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'nspawn',

@@ -26,6 +26,9 @@ export interface MachineLayout {
   readonly hostName: string
 }
 
+/** Where the trees lie that machines share, unless a providers file says otherwise. */
+export const TREES = '/var/lib/kubenode/trees'
+
 /** The agent's folder, inside the machine. */
 export const AGENT_DIR = '/var/lib/kubenode'
 

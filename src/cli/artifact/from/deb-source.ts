@@ -1,6 +1,7 @@
 // A Debian package as a source: its control record, and the files of data.tar. Its maintainer scripts are named and never run.
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { semverOfDebian } from './debian-version.ts'
 import { readTree, digestOfFile, wholeFile, type Publisher, type Source } from './source.ts'
 import { sourceRefused, type FilePart } from './unpacked-stream.ts'
 
@@ -72,18 +73,6 @@ const fieldsOf = (record: string): ReadonlyMap<string, string> =>
       value.trim(),
     ]),
   )
-
-/**
- * Debian's version as one that ranges can compare: `1:1.6.20~ds1-1+deb12u3` becomes `1.6.20+ds1-1-deb12u3`, and `2.0~rc1-1` the prerelease
- * `2.0-rc1-1`. The epoch only orders versions within Debian.
- */
-export function semverOfDebian(version: string): string {
-  const [, upstream = '', rest = ''] = /^(?:\d+:)?v?(\d+(?:\.\d+){0,2})(.*)$/.exec(version) ?? []
-  if (upstream === '') return version
-  const tail = rest.replace(/[^0-9A-Za-z.]+/g, '-').replace(/^[-.]+|[-.]+$/g, '')
-  if (tail === '') return upstream
-  return /^~(?:alpha|beta|rc|pre|dev)/i.test(rest) ? `${upstream}-${tail}` : `${upstream}+${tail}`
-}
 
 interface Member {
   readonly name: string

@@ -1,0 +1,64 @@
+// What the machines of a local fleet are: processes of this user, or systemd machines with the components of real nodes, which need root and Debian's tools.
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { localErrors } from './local-errors.ts'
+
+export const DRIVERS = ['process', 'nspawn'] as const
+export type Driver = (typeof DRIVERS)[number]
+
+/** Of each cluster, unless --nodes says otherwise. */
+export const MACHINES_MADE = 2
+
+/** Program → Debian package. */
+const TOOLS: Readonly<Record<string, string>> = {
+  'systemd-nspawn': 'systemd-container',
+  'systemd-socket-activate': 'systemd',
+  debootstrap: 'debootstrap',
+  'apt-get': 'apt',
+  'apt-cache': 'apt',
+}
+
+interface Host {
+  readonly uid: number | undefined
+  readonly arch: string
+  /** As the variable PATH. */
+  readonly path: string
+}
+
+/** What the driver lacks here, in words; undefined when it can run. */
+export function missingFor(driver: Driver, { uid, arch, path }: Host): string | undefined {
+  if (driver === 'process') return undefined
+  if (uid !== 0) return 'it needs root'
+  // Of the components in fleet/components.
+  if (arch !== 'x64') return `its components are built for amd64, not for ${arch}`
+  const folders = [...path.split(delimiter), '/usr/sbin', '/sbin']
+  const absent = Object.keys(TOOLS).filter((tool) => !folders.some((f) => isProgram(join(f, tool))))
+  if (absent.length === 0) return undefined
+  const packages = [...new Set(absent.map((tool) => TOOLS[tool]))].join(' ')
+  return `${absent.join(', ')} not found: apt-get install ${packages}`
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Of a folder in which a fleet was started before, its own: machines of one driver are unknown to the other. */
+export function driverOf(asked: Driver | undefined, before: { readonly driver?: Driver } | undefined): Driver {
+  const known = before === undefined ? undefined : (before.driver ?? 'process')
+  if (asked !== undefined && known !== undefined && asked !== known)
+    throw new KubeNodeError(localErrors.KN1225({ known, asked }))
+  const driver = asked ?? known ?? 'process'
+  const why = missingFor(driver, {
+    uid: process.getuid?.(),
+    arch: process.arch,
+    path: process.env['PATH'] ?? '',
+  })
+  if (why !== undefined) throw new KubeNodeError(localErrors.KN1224({ driver, why }))
+  return driver
+}
