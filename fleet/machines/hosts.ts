@@ -15,7 +15,7 @@ const SHORT_SOAK = '5s'
 export function declareHosts(chart: ClusterChart, { stage, hasHosts, madeHosts }: FleetCluster): void {
   if (!hasHosts) return
   if (madeHosts > 0)
-    new MachineSet(chart, 'hosts', {
+    new MachineSet(chart, 'debian', {
       spec: {
         replicas: madeHosts,
         selector: { matchLabels: HOSTS },

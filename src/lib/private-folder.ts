@@ -21,6 +21,11 @@ export function keepFilesPrivate(): void {
   process.umask(OTHERS)
 }
 
+/** New files of this process and its children are read by all, whatever who started it wanted for its own: folders around them decide. */
+export function letOthersRead(): void {
+  process.umask(OTHERS_WRITE)
+}
+
 /** New files of this process and its children are written by their owner alone. First in every program, before it keeps anything. */
 export function keepOthersFromWriting(): void {
   process.umask(process.umask(OTHERS_WRITE) | OTHERS_WRITE)

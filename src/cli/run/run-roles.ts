@@ -5,7 +5,7 @@ import { systemClock } from '#lib/clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { pinoLogger } from '#lib/log-pino.ts'
 import { shownLine } from '#lib/printable.ts'
-import { keepFilesPrivate } from '#lib/private-folder.ts'
+import { keepFilesPrivate, letOthersRead } from '#lib/private-folder.ts'
 import { holderName } from '#nodes/own-pods.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -33,7 +33,8 @@ export async function runRoles(all: readonly RunOptions[], io: Io): Promise<void
   for (const w of new Set(groups.flatMap((g) => [...g.connections.values()].flatMap((c) => c.warnings))))
     io.err(shownLine(w))
   const log = pinoLogger({ ...(all[0] !== undefined && { level: all[0].logLevel }) })
-  if (!groups.some((g) => g.config.providers.some((p) => p.writesForOthers))) keepFilesPrivate()
+  if (groups.some((g) => g.config.providers.some((p) => p.writesForOthers))) letOthersRead()
+  else keepFilesPrivate()
   const shutdown = untilEnded()
   const engine = thisEngine()
   if (engine !== undefined) collectAtRest(systemClock, engine)
