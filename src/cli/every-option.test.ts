@@ -49,6 +49,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--digest <digest>': 'd',
   '--docker-config <file>': 'a.file',
   '--dirty': true,
+  '--driver <name>': 'process',
   '--dry-run': true,
   '--dry-run [where]': 'server',
   '--even-if-absent': true,

@@ -1,6 +1,7 @@
 // What a providers file may say of systemd machines of this host, and how the agent comes into them.
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { choice, fallback, obj, optional } from '#api/build.ts'
+import { releaseRoot } from '#lib/release-root.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 import { AGENT_DIR, TREES } from './layout.ts'
 
@@ -47,12 +48,12 @@ export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   },
 }
 
-/** Sources need their checkout around them; a built program lies with all that it loads in one folder. */
+/** A program, as sources or built, lies somewhere in its release, and needs that around it. */
 function agentInside(file: string): {
   readonly file: string
   readonly folder: { readonly from: string; readonly to: string }
 } {
-  const from = file.endsWith('.ts') ? file.slice(0, file.lastIndexOf('/src/')) : dirname(file)
-  const to = join(INSIDE, 'program')
+  const from = releaseRoot()
+  const to = join(INSIDE, 'release')
   return { file: join(to, relative(from, file)), folder: { from, to } }
 }
