@@ -82,7 +82,8 @@ export async function furnish({ upper, hostName }: MachineLayout, unit: UnitWish
   // Left to itself, systemd would make it from the identity of this host, the same for all.
   await writeFile(join(upper, 'etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`)
   const folder = join(upper, AGENT_DIR)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  // Programs of other users lie below it; what is secret in it has modes of its own.
+  await mkdir(folder, { recursive: true, mode: 0o755 })
   if (unit === undefined) return
   await writeFile(join(units, 'kubenode-agent.service'), unitText(unit))
   const wants = join(units, 'multi-user.target.wants/kubenode-agent.service')
