@@ -25,6 +25,19 @@ const frozen = (hold: string) => [
   `  observed: hold ${hold}: power work`,
   '  unblocks when: the hold is deleted or expires',
 ]
+const failed = [
+  'set/base is Progressing',
+  'Waiting for 4m: RolledBackByAgent',
+  '  observed: 0 of 2 machines updated; 2 failed',
+  '  unblocks when: run kubenode rollout retry base --reason WHY',
+  'Ready is False for 4m: RolledBackByAgent: 0 of 2 machines updated',
+  '  The agent rolled back to the previous version. See docs/runbooks/components.md.',
+]
+const unwell = [
+  'machine/m-1 is Ready',
+  'Ready is False for 4m: ComponentUnhealthy',
+  '  A component is unhealthy. See docs/runbooks/components.md.',
+]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 
 test.each([
@@ -34,6 +47,16 @@ test.each([
     'what is blocked comes before what waits',
     [waits, blocked],
     'what to do first: wait until a commit changes the version (set/base)',
+  ],
+  [
+    'what can be done comes before what is only found',
+    [failed, unwell],
+    'what to do first: kubenode rollout retry base --reason WHY (set/base)',
+  ],
+  [
+    'where nothing but a finding is known, its runbook is read',
+    [fine, unwell],
+    'what to do first: read docs/runbooks/components.md: Ready is False for 4m: ComponentUnhealthy (machine/m-1)',
   ],
   [
     'a command is what a person can do',

@@ -6,6 +6,8 @@ interface Step {
   /** Lower comes first: what is blocked does not end by itself, what waits may, what progresses does. */
   readonly rank: number
   readonly text: string
+  /** A person or time can end it; a finding alone says no more than that something is wrong. */
+  readonly isAction: boolean
 }
 
 const RANKS: readonly (readonly [RegExp, number])[] = [
@@ -17,6 +19,8 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
 
 const UNBLOCKS = /^\s+unblocks when: (.*)$/
 const COMMAND = /^\s*(kubenode [a-z].*)$/
+const RUN = /^run (kubenode [a-z].*)$/
+const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 
 /** The first line of a story names its object. A command beats a condition: it is what a person can do. */
 function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
@@ -32,7 +36,11 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
     const command =
       own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], object)
     const unblocks = own.map((l) => UNBLOCKS.exec(l)?.[1]).find((c) => c !== undefined)
-    return [{ object, rank, text: command ?? (unblocks === undefined ? line.trim() : `wait until ${unblocks}`) }]
+    const action =
+      command ?? (unblocks === undefined ? undefined : (RUN.exec(unblocks)?.[1] ?? `wait until ${unblocks}`))
+    const runbook = own.map((l) => RUNBOOK.exec(l)?.[1]).find((p) => p !== undefined)
+    const finding = runbook === undefined ? line.trim() : `read ${runbook}: ${line.trim()}`
+    return [{ object, rank, text: action ?? finding, isAction: action !== undefined }]
   })
 }
 
@@ -48,10 +56,7 @@ const indentOf = (line: string): number => line.length - line.trimStart().length
 
 export function firstStep(stories: readonly (readonly string[])[]): string {
   const steps = stories.flatMap(stepsOf)
-  const first = steps.reduce<Step | undefined>(
-    (best, s) => (best === undefined || s.rank < best.rank ? s : best),
-    undefined,
-  )
+  const [first] = steps.toSorted((a, b) => Number(b.isAction) - Number(a.isAction) || a.rank - b.rank)
   if (first === undefined) return 'what to do first: nothing, no object is blocked'
   return `what to do first: ${first.text} (${first.object})`
 }
