@@ -27,6 +27,9 @@ export function parseDuration(text: string): number {
   return ms
 }
 
+/** How long ago something was, for people: milliseconds say nothing, and clocks differ by more. */
+export const formatAge = (ms: number): string => (ms < 1_000 ? '0s' : formatDuration(ms))
+
 /** For people: the two largest units, rounded down ("4m12s", "2h5m", "350ms"). */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`

@@ -5,7 +5,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { type Release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -114,7 +114,7 @@ async function releaseBranch(client: KubeClient, release: Release, now: number):
         .filter((c) => c.stage === stage.name)
         .map((c) => {
           const at = Date.parse(c.since)
-          const since = Number.isNaN(at) ? '' : ` for ${formatDuration(Math.max(0, now - at))}`
+          const since = Number.isNaN(at) ? '' : ` for ${formatAge(now - at)}`
           const why = c.waitingFor?.seen ?? c.message
           return { text: `cluster ${c.name} ${c.phase}${since}${why === undefined ? '' : `: ${why}`}` }
         }),

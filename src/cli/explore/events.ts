@@ -1,6 +1,6 @@
 // Events of objects as rows, the newest last, as kubectl sorts them.
 import { API_GROUP } from '#api/kind.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -43,7 +43,7 @@ export function eventRows(events: readonly KubeObject[], now: number): readonly 
     const at = Date.parse(stampOf(event))
     const count = typeof event['count'] === 'number' && event['count'] > 1 ? ` (${event['count']} times)` : ''
     return [
-      `${Number.isNaN(at) ? '' : formatDuration(Math.max(0, now - at))}${count}`,
+      `${Number.isNaN(at) ? '' : formatAge(now - at)}${count}`,
       textOf(event['type']),
       `${textOf(kind).toLowerCase()}/${textOf(name)}`,
       textOf(event['reason']),

@@ -1,6 +1,6 @@
 // What sync knows of the registered clusters, in columns of `kubenode get clusters`: a Cluster has no status of its own yet, so that the newest Releases say it. Pure.
 import type { Release } from '#api/kinds/release.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 
 export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as const
 
@@ -35,7 +35,7 @@ function reachable({ phase, since: at, waitingFor }: Known, now: number): string
 
 function since(stamp: string, now: number): string {
   const at = Date.parse(stamp)
-  return Number.isNaN(at) ? '' : ` (${formatDuration(Math.max(0, now - at))})`
+  return Number.isNaN(at) ? '' : ` (${formatAge(now - at)})`
 }
 
 const waits = ({ waitingFor, message }: Known): string => {

@@ -8,7 +8,7 @@ import { machineIn } from '#identity/agent-request.ts'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
 import { claimedKey, proofIn } from '#identity/door/proof.ts'
 import { isOfDoor, isUndecided } from '#identity/door/queue.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 
 export interface WaitingMachine {
   readonly name: string
@@ -61,7 +61,7 @@ const HEAD = ['MACHINE', 'WAITING', 'WHY'] as const
 
 /** Lines of a table. */
 export function waitingTable(waiting: readonly WaitingMachine[], now: number): readonly string[] {
-  const rows = waiting.map((w) => [w.name, formatDuration(Math.max(0, now - (Date.parse(w.since) || now))), w.why])
+  const rows = waiting.map((w) => [w.name, formatAge(now - (Date.parse(w.since) || now)), w.why])
   const all = [HEAD, ...rows]
   const width = (column: number) => Math.max(...all.map((row) => row[column]?.length ?? 0))
   const [first, second] = [width(0), width(1)]

@@ -1,6 +1,6 @@
 // The Releases of tracks as rows, the newest first. Pure.
 import type { Release } from '#api/kinds/release.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 
 /** More than a person reads; older ones are in git. */
 const MOST_ROWS = 200
@@ -20,7 +20,7 @@ export function historyRows(
       r.metadata.name ?? '',
       r.spec.commit.slice(0, 12),
       r.status?.phase ?? 'Pending',
-      formatDuration(Math.max(0, now - made(r))),
+      formatAge(now - made(r)),
       r.spec.revertOf?.slice(0, 12) ?? '',
     ])
 }

@@ -1,7 +1,7 @@
 // How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { formatAge } from '#lib/duration.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -38,7 +38,7 @@ function revertLines({ revertCommit, revert }: Status): readonly string[] {
 
 const since = (stamp: string, now: number): string => {
   const at = Date.parse(stamp)
-  return Number.isNaN(at) ? '' : ` for ${formatDuration(Math.max(0, now - at))}`
+  return Number.isNaN(at) ? '' : ` for ${formatAge(now - at)}`
 }
 
 function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readonly string[] {
