@@ -29,7 +29,10 @@ export function declareHosts(chart: ClusterChart, { stage, hasHosts, madeHosts }
   new MachineComponentSet(chart, 'hosts', {
     spec: {
       selector: { matchLabels: HOSTS },
-      components: Object.entries(versions).map(([name, version]) => ({ name, version })),
+      components: Object.entries(versions)
+        // A machine that this computer makes has the clock of this computer.
+        .filter(([name]) => madeHosts === 0 || name !== 'chrony')
+        .map(([name, version]) => ({ name, version })),
       rollout: {
         soak: madeHosts > 0 ? SHORT_SOAK : SOAK[stage],
         inspections: [

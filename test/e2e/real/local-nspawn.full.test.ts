@@ -36,7 +36,7 @@ async function versions(cluster: string): Promise<readonly string[]> {
   return items.flatMap(({ status }) => (status?.components ?? []).map((c) => `${c.name} ${c.version} ${c.state}`))
 }
 
-const ALL = ['chrony', 'cni-plugins', 'containerd', 'node-exporter', 'runc']
+const ALL = ['cni-plugins', 'containerd', 'node-exporter', 'runc']
 
 test(
   'machines become Ready with all components of host-versions.json, each on a network of its own',
