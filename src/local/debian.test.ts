@@ -57,10 +57,10 @@ test('a package is fetched and packed once', async () => {
   expect(said).toEqual(['packing runc 1.1.5+a of Debian'])
 })
 
-test('a version that Debian has no more is said, and is no error', async () => {
+test('a version that Debian no longer has is said, and is no error', async () => {
   apt('echo "runc | 1.1.6 | http://deb.example bookworm/main amd64 Packages"', 'exit 1')
   expect(await provide()).toBe(false)
-  expect(said).toEqual(['note: Debian has runc 1.1.5+a no more, so no machine can install it'])
+  expect(said).toEqual(['note: Debian no longer has runc 1.1.5+a, so no machine can install it'])
 })
 
 test.each([

@@ -42,7 +42,7 @@ export interface DebianStore {
   readonly say: (line: string) => void
 }
 
-/** False where Debian has the version no more, and it was not fetched before: agents cannot install it. */
+/** False where Debian no longer has the version, and it was not fetched before: agents cannot install it. */
 export async function provideFromDebian(wanted: Wanted, store: DebianStore, signal?: AbortSignal): Promise<boolean> {
   const { component, version, url, sha256, size } = wanted
   const target = join(store.artifacts, url)
@@ -52,7 +52,7 @@ export async function provideFromDebian(wanted: Wanted, store: DebianStore, sign
   mkdirSync(store.cache, { recursive: true })
   const deb = await fetched(name, version, store, signal)
   if (deb === undefined) {
-    store.say(`note: Debian has ${component} ${version} no more, so no machine can install it`)
+    store.say(`note: Debian no longer has ${component} ${version}, so no machine can install it`)
     return false
   }
   store.say(`packing ${component} ${version} of Debian`)

@@ -42,7 +42,7 @@ export interface Layout {
   readonly state: string
   readonly logs: string
   readonly artifacts: string
-  /** Packages of Debian, as they were fetched. */
+  /** Packages that were fetched from Debian. */
   readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string

@@ -15,7 +15,7 @@ export async function powerOffAll(dir: string, clock: Clock): Promise<void> {
 async function powerOff(dir: string, machine: string, clock: Clock): Promise<void> {
   const at = machineLayout(dir, machine)
   const record = await readRecord(at)
-  // First: whoever serves the folder next boots it, whatever happens to us.
+  // First: the program that serves the folder next boots it, whatever happens to us.
   if (record?.state === 'Running') await writeRecord(at, { ...record, state: 'Rebooting' })
   await cutPower(at, await findSupervisor(at, record?.agent), clock, async () => undefined)
   await unmountRoot(at)
