@@ -382,6 +382,10 @@ export const syncErrors = errorTable({
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} is not for this cluster',
     next: 'name the Secret {expected}, or annotate it with {annotation}: {id}',
   },
+  KN7307: {
+    text: 'cannot read ReleasePipeline {pipeline} as it was before the commit, at {commit}: {why}',
+    next: 'a commit does not choose its own gates, so the release waits; push another commit on top, or restore the history of the branch',
+  },
   KN7401: {
     text: 'cannot follow FleetSource {source} beside {other}: {missing} has no spec.writes',
     next: 'list in spec.writes of each source the kinds and namespaces that it may write',

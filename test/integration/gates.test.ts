@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
@@ -129,4 +130,66 @@ test('a stage opens when its gates do; until then nothing is applied, and the re
       '  gate declared (before): Passed, prod: 1 of 1 machines are consistent, 100% are needed',
     ]),
   )
+})
+
+/** A pipeline whose second stage waits for a person, or not. */
+const guarded = (before: string) => ({
+  'fleet/pipeline.ts': `export const before: object = ${before}\n`,
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+import { version } from './version.ts'
+import { before } from './pipeline.ts'
+
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [
+  { name: 'test', clusters: { names: ['test'] }, minSuccessTime: '0s', ...before },
+] } })
+new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' } } })
+const chart = new ClusterChart(app, 'test')
+new ApiObject(chart, 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { version } })
+app.synth()
+`,
+})
+const versionFile = (version: string) => ({ 'fleet/version.ts': `export const version: string = '${version}'\n` })
+
+test('a commit cannot drop the gates that it has to pass, and another commit can', async () => {
+  bench = await syncBench(['test'])
+  const b = bench
+  const version = async () =>
+    (
+      (await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'settings' }))?.['data'] as
+        | { readonly version?: string }
+        | undefined
+    )?.version
+  const of = async (commit: string) => (await b.releases()).find((r) => r.spec.commit === commit)?.status
+  const gated = `{ before: [{ name: 'board', approval: { from: ['ada'] } }] }`
+
+  b.repository.commit({ ...guarded('{}'), ...versionFile('1') })
+  await b.start()
+  await eventually(version, (v) => v === '1')
+  b.repository.commit(guarded(gated))
+  const stored = async () =>
+    (await b.hub.client.get(releasePipeline, { namespace: SYSTEM_NAMESPACE, name: 'standard' }))?.spec.stages[0]?.before
+  await eventually(stored, (gates) => gates?.length === 1)
+
+  const sly = b.repository.commit({ ...guarded('{}'), ...versionFile('2') })
+  await eventually(stored, (gates) => gates === undefined)
+  await eventually(
+    () => of(sly),
+    (s) => s?.waitingFor?.seen === 'board: approved by 0 of 1 (ada)',
+  )
+  // It waits on, also after a restart of sync.
+  await b.start()
+  b.pass(60_000)
+  expect([await version(), (await of(sly))?.clusters?.map((c) => c.phase)]).toEqual(['1', ['Waiting']])
+
+  // What another commit says of the pipeline counts: here a person who is there.
+  b.repository.commit(guarded(`{ before: [{ name: 'board', approval: { from: ['bob'] } }] }`))
+  await eventually(
+    () => of(sly),
+    (s) => s?.waitingFor?.seen === 'board: approved by 0 of 1 (bob)',
+  )
+  expect(await version()).toBe('1')
 })

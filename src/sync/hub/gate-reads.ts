@@ -46,8 +46,8 @@ export class GateReads {
   }
 
   /** What is known now of what the gates of the Release ask. */
-  read(release: Release, key: string, { spec }: ReleasePipeline, connect: ConnectTo) {
-    const owner = { name: key, uid: release.metadata.uid ?? key }
+  read(release: Release, key: string, { spec }: Pick<ReleasePipeline, 'spec'>, connect: ConnectTo) {
+    const owner = { name: key, uid: release.metadata.uid ?? '' }
     const status = release.status ?? {}
     const namespace = release.metadata.namespace ?? ''
     const looks = looksFor(status, spec).map((asked): WantedRead<Look> => ({

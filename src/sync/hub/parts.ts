@@ -3,7 +3,7 @@ import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
-import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
 import { sourceUser } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
@@ -22,6 +22,12 @@ import { createTrustMetrics, type TrustMetrics } from './metrics.ts'
 import { Renders } from './renders.ts'
 import { Verification } from './source/verified.ts'
 
+/** A pipeline as the commit of a Release found it, and as the commit declares it. */
+export interface PipelinesOf {
+  readonly before: ReleasePipelineSpec | undefined
+  readonly own: ReleasePipelineSpec | undefined
+}
+
 export interface HubParts {
   readonly context: SyncContext
   readonly sources: SharedInformer<FleetSource>
@@ -35,6 +41,8 @@ export interface HubParts {
   readonly trustMetrics: TrustMetrics
   readonly connections: Connections
   readonly locks: ClusterLocks
+  /** By uid of an open Release. */
+  readonly pipelinesBefore: Map<string, PipelinesOf>
   /** What gates ask other systems and clusters. */
   readonly gateReads: GateReads
   /** By source and track: the last completed state of the hub. */
@@ -62,6 +70,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
     }),
     connections: new Connections(context),
     locks: new ClusterLocks(),
+    pipelinesBefore: new Map(),
     gateReads: new GateReads(context, wakeRelease),
     hubDone: new Map(),
     hub: new HubConnections(context),

@@ -23,7 +23,7 @@ import { declaredRefs, splitByTrack, targetDigest, targetFor } from '../release/
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
 import { type Exemption, isReverted } from '../revert/policy.ts'
-import { revertPolicyBefore } from './pipeline-before.ts'
+import { type InForce, pipelineInForce, revertPolicyBefore } from './pipeline-before.ts'
 import { revertFailed } from './revert.ts'
 import { HUB } from './source/seen.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
@@ -44,7 +44,8 @@ interface Work {
   readonly parts: HubParts
   readonly release: Release
   readonly source: FleetSource
-  readonly pipeline: ReleasePipeline
+  /** As it is in force for the Release. */
+  readonly pipeline: Pick<ReleasePipeline, 'spec'>
   readonly signal: AbortSignal
 }
 
@@ -61,13 +62,13 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   const { namespace } = release.metadata
   const { source: sourceName, pipeline: pipelineName } = release.spec
   const source = parts.sources.get({ namespace, name: sourceName })
-  const pipeline = parts.pipelines.get({ namespace, name: pipelineName })
+  const live = parts.pipelines.get({ namespace, name: pipelineName })
   const isNewest = newerThan(parts, release) === undefined
   if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) {
-    parts.gateReads.forget(release.metadata.uid ?? key)
+    forget(parts, release)
     return done
   }
-  if (source === undefined || pipeline === undefined) {
+  if (source === undefined || live === undefined) {
     const missing = source === undefined ? `FleetSource ${sourceName}` : `ReleasePipeline ${pipelineName}`
     await report(
       parts,
@@ -78,12 +79,21 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
     )
     return requeueAfter(MISSING_MS)
   }
-  const work: Work = { parts, release, source, pipeline, signal: context.signal }
+  const work: Work = { parts, release, source, pipeline: live, signal: context.signal }
   if (isOver(release)) {
-    parts.gateReads.forget(release.metadata.uid ?? key)
+    forget(parts, release)
     return keepFromDrifting(work)
   }
-  return advance(work, context)
+  const inForce: InForce = isNewest ? await pipelineInForce(parts, source, release, live) : live
+  if ('spec' in inForce) return advance({ ...work, pipeline: inForce }, context)
+  await report(parts, release, { ...release.status }, [stalled('RenderFailed', inForce.problem)], context.signal)
+  return requeueAfter(MISSING_MS)
+}
+
+/** What is only needed while it is open. */
+function forget(parts: HubParts, { metadata: { uid = '' } }: Release): void {
+  parts.gateReads.forget(uid)
+  parts.pipelinesBefore.delete(uid)
 }
 
 /** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
