@@ -31,7 +31,6 @@ const USES: Readonly<Record<string, object>> = {
   'Cluster spec.addons': { kubeconfigSecretRef: secret, addons: [{ name: 'dns', version: '1' }] },
   'Cluster spec.deletionPolicy': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete' },
   'Cluster spec.ttl': { kubeconfigSecretRef: secret, deletionPolicy: 'Delete', ttl: '1h' },
-  'FleetSource spec.decryption': { decryption: { provider: 'age', secretRef: secret } },
   'Machine spec.channel': { channel: 'SSH', ssh },
   'Machine spec.ssh': { ssh },
   'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },

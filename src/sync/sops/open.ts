@@ -7,7 +7,7 @@ import type { AgeIdentity } from './age-identity.ts'
 import { leavesOf, mapLeaves, type Leaf, type Tree } from './document.ts'
 
 /** The key of the file under which sops keeps its own data. */
-export const SOPS = 'sops'
+const SOPS = 'sops'
 
 type Metadata = ReadonlyMap<string, Tree>
 
@@ -23,9 +23,6 @@ export function encryptedTree(all: ReadonlyMap<string, Tree>): EncryptedTree {
   if (!(metadata instanceof Map)) throw new Error('is not encrypted by sops: it has no map "sops"')
   return { tree: new Map([...all].filter(([key]) => key !== SOPS)), metadata: metadata as Metadata }
 }
-
-/** No identity fits: who may have the right one, and what else the file could be opened with. */
-export class NoKey extends Error {}
 
 export function openTree(
   { tree, metadata }: EncryptedTree,
@@ -131,7 +128,7 @@ function dataKey(metadata: Metadata, identities: readonly AgeIdentity[]): Buffer
   const names = recipients
     .map((r) => (r instanceof Map ? (r as Metadata).get('recipient') : ''))
     .filter((r) => typeof r === 'string')
-  throw new NoKey(
+  throw new Error(
     `is encrypted for ${names
       .map((r) => printable(r))
       .slice(0, 3)
@@ -173,7 +170,7 @@ const DEFAULT_SUFFIX = '_unencrypted'
 const MAX_RULE_CHARS = 1_000
 
 /** Whether the value at a path is encrypted, as sops decides it. */
-export function rulesOf(metadata: Metadata): (path: readonly string[]) => boolean {
+function rulesOf(metadata: Metadata): (path: readonly string[]) => boolean {
   const unsupported = UNSUPPORTED.find((name) => (metadata.get(name) ?? '') !== '')
   if (unsupported !== undefined) throw new Error(`uses ${unsupported}, which KubeNode does not support`)
   const given = RULES.flatMap((name) => {
