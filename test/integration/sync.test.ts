@@ -168,7 +168,7 @@ test('what does not become healthy in test never reaches prod; the next commit t
 
   b.repository.git('revert', '--no-edit', bad)
   await eventually(() => versions(b), both('1'))
-  expect(await newestPhase(b, bad)).toMatchObject({ phase: 'Superseded' })
+  expect(await newestPhase(b, bad)).toMatchObject({ phase: 'Reverted' })
   expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeUndefined()
 })
 
