@@ -104,11 +104,7 @@ export const FAULTS: readonly Fault[] = [
   row('S31', 'file modes, folders that existed before, squatted locks and ports'),
   row('S32', 'values that break out of the format of a file'),
   row('S33', 'lines forged in plans, logs and CI output'),
-  untested(
-    'S34',
-    'commit trust: back-dated commits, replace refs, unsigned parents',
-    'verified sources are not built yet',
-  ),
+  row('S34', 'commit trust: back-dated commits, replace refs, unsigned parents'),
   untested('S35', 'console: stored scripts, forged requests, DNS rebinding', 'the console is not built yet'),
   untested('S36', 'SSH: changed host keys, floods, hostile output', 'the SSH channel is not built yet'),
 ]

@@ -102,7 +102,7 @@ export const runErrors = errorTable({
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',
   },
-  KN1330: {
+  KN1339: {
     text: 'cannot use --max-repository {seen}: it is a number of MiB from 16 to {limit}',
     next: 'give a number, such as 1024',
   },

@@ -156,7 +156,7 @@ function maxRepositoryBytes({ maxRepository }: RunOptions): number {
   const mib = /^\d{1,7}$/.test(maxRepository) ? Number(maxRepository) : 0
   if (mib < LEAST_REPOSITORY_MIB || mib > MOST_REPOSITORY_MIB)
     throw new KubeNodeError(
-      runErrors.KN1330({ seen: JSON.stringify(maxRepository.slice(0, 32)), limit: MOST_REPOSITORY_MIB }),
+      runErrors.KN1339({ seen: JSON.stringify(maxRepository.slice(0, 32)), limit: MOST_REPOSITORY_MIB }),
     )
   return mib * MIB
 }

@@ -29,7 +29,8 @@ export function sshProgram(start: SshStart, hasShell = existsSync(SHELL)): Reado
 
 /** It becomes ssh: git waits for and ends one process. */
 const scriptOf = (ssh: string, config: string): string => `#!${process.execPath} --no-warnings
-process.execve(${JSON.stringify(ssh)}, ['ssh', '-F', ${JSON.stringify(config)}, ...process.argv.slice(2)], process.env)
+const { argv, env, execve } = process
+execve(${JSON.stringify(ssh)}, ['ssh', '-F', ${JSON.stringify(config)}, ...argv.slice(2)], env)
 `
 
 const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`
