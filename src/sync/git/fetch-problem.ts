@@ -35,7 +35,7 @@ export async function fetchProblem({ url, access, said }: FailedFetch): Promise<
 export const missingRef = (values: { readonly url: string; readonly ref: string; readonly hint: string }) =>
   later(syncErrors.KN7049(values))
 
-export const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
+const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
 
 /** What git prints after the cause when a server ended the connection. */
 const ADVICE = /^(fatal: )?(Could not read from remote repository|Please make sure you have|and the repository exists)/

@@ -12,7 +12,7 @@ export interface HttpsAccess {
   readonly secrets: readonly string[]
 }
 
-export interface HttpProxy {
+interface HttpProxy {
   /** For messages. */
   readonly url: string
   /** With its credentials. */

@@ -29,7 +29,7 @@ export interface MirrorOptions {
 
 const DEFAULT_DEADLINE_MS = 120_000
 /** Of a copy in all. Some fit on the disk that an installation gives sync. */
-export const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
+const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
 
 export interface WantedRef {
   readonly branch?: string | undefined

@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** Shorter ones can be guessed by trying. */
-export const MIN_TOKEN_CHARS = 16
+const MIN_TOKEN_CHARS = 16
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/
 
 /** GitHub, Gitea, Forgejo and scripts sign the body (X-Hub-Signature-256); GitLab sends the token itself (X-Gitlab-Token). Of several, each must be right. */

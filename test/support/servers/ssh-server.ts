@@ -14,7 +14,7 @@ const OF_ROOT = '/run/sshd'
 /** Why there is none on this machine. */
 export const missingSshServer = (): string | undefined => (existsSync(SSHD) ? undefined : `no ${SSHD} on this machine`)
 
-export interface SshKeyPair {
+interface SshKeyPair {
   readonly file: string
   readonly secret: string
   /** The line of the .pub file. */
