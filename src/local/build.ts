@@ -95,6 +95,8 @@ export async function bundlePrograms(root: string, folder: string): Promise<void
   writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
 }
 
+const OURS_DO_NOTHING = { test: /\.ts$/, sideEffects: false }
+
 async function bundleTogether(names: readonly EntryName[], root: string, folder: string): Promise<void> {
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
@@ -102,6 +104,8 @@ async function bundleTogether(names: readonly EntryName[], root: string, folder:
     input: Object.fromEntries(names.map((name) => [name, sourceOf(root, name)])),
     platform: 'node',
     external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
+    // Our modules do nothing when they are loaded. Guessing that of each, the builder imports some for nothing, not always the same ones.
+    treeshake: { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects: true }, OURS_DO_NOTHING] },
     logLevel: 'silent',
   })
   const { output } = await bundle.write({
