@@ -49,16 +49,16 @@ function isProgram(path: string): boolean {
 }
 
 /** Of a folder in which a fleet was started before, its own: machines of one driver are unknown to the other. */
-export function driverOf(asked: Driver | undefined, before: { readonly driver?: Driver } | undefined): Driver {
+export function driverOf(
+  asked: Driver | undefined,
+  before: { readonly driver?: Driver } | undefined,
+  path: string,
+): Driver {
   const known = before === undefined ? undefined : (before.driver ?? 'process')
   if (asked !== undefined && known !== undefined && asked !== known)
     throw new KubeNodeError(localErrors.KN1225({ known, asked }))
   const driver = asked ?? known ?? 'process'
-  const why = missingFor(driver, {
-    uid: process.getuid?.(),
-    arch: process.arch,
-    path: process.env['PATH'] ?? '',
-  })
+  const why = missingFor(driver, { uid: process.getuid?.(), arch: process.arch, path })
   if (why !== undefined) throw new KubeNodeError(localErrors.KN1224({ driver, why }))
   return driver
 }

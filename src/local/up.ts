@@ -57,6 +57,8 @@ export interface UpOptions {
   readonly nodes?: number
   /** Undefined: as the folder remembers. */
   readonly driver?: Driver
+  /** As the variable PATH: where the tools of a driver are looked for. */
+  readonly path: string
   /** Ends once the fleet is as git says, or could not become so in time. */
   readonly check: boolean
   /** Each API server keeps which rights its clients use. */
@@ -178,7 +180,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await requireGit()
   if (options.reset) await reset(layout)
   const state = readState(layout)
-  const driver = driverOf(options.driver, state)
+  const driver = driverOf(options.driver, state, options.path)
   const names = state === undefined ? await declaredClusters(options.root) : businessClusters(state)
   const all = [HUB, ...names]
   const ports = await portsFor(all, state?.ports)
@@ -359,7 +361,7 @@ async function follow(view: FleetView, watching: Watching): Promise<UpResult> {
     files.follow(commit)
     missing = missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
-      // Each kind has a watch of its own, and one of them may be behind: what is reported is read.
+      // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
       seen = await observeFleet(hub, business)
       missing = missingIn(seen, commit)
     }

@@ -95,6 +95,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       recordsRights: options.recordRights ?? false,
       ...nodesOf(options.nodes),
       ...(options.driver !== undefined && { driver: options.driver }),
+      path: io.env['PATH'] ?? '',
       node: process.execPath,
       compileCache: compileCache(),
       screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),

@@ -1,7 +1,7 @@
 // Decrypts a tree that sops encrypted with age: every value under its own path, and nothing before the MAC over all of them is verified.
 // Errors name paths, never values. Pure.
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto'
-import { RE2JS } from 're2js'
+import { compileRegex } from '#lib/regex.ts'
 import { base64, openAgeFile } from './age-file.ts'
 import type { AgeIdentity } from './age-identity.ts'
 import { leavesOf, mapLeaves, type Leaf, type Tree } from './document.ts'
@@ -188,8 +188,8 @@ function rulesOf(metadata: Metadata): (path: readonly string[]) => boolean {
 /** The same engine as that of sops. */
 function regexOf(name: string, rule: string): (key: string) => boolean {
   try {
-    const regex = RE2JS.compile(rule)
-    return (key) => regex.matcher(key).find()
+    const regex = compileRegex(rule)
+    return (key) => regex.test(key)
   } catch (cause) {
     throw new Error(`has an unusable ${name}`, { cause })
   }
