@@ -260,7 +260,7 @@ export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
   expect((await b.releases()).some((r) => r.spec.commit === bad)).toBe(false)
   const planned = await kubenode(b.repository.dir, 'plan')
   expect(planned.code).toBe(2)
-  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/main\.ts:\d+, see fleet\/rules\.ts:6\)$/m)
+  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/rules\.ts:5, see fleet\/rules\.ts:6\)$/m)
   b.repository.commit({ 'fleet/rules.ts': rules('False') })
   await eventually(() => versions(b), both('2'))
   expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)
@@ -386,7 +386,9 @@ test('an agent.json with a mistake is refused with its file and key, and reaches
   expect(await refused('{\n  "leese": "5s"\n}\n')).toEqual([
     expect.stringMatching(typo),
     2,
-    expect.stringMatching(/leese is not a known key .*did you mean lease\?.*\(fleet\/machines\/agent\.json:2\)/),
+    expect.stringMatching(
+      /leese is not a known key .*did you mean lease\?.*\(fleet\/main\.ts:\d+, see fleet\/machines\/agent\.json:2\)/,
+    ),
   ])
   const broken = /KN7101: .*fleet\/machines\/agent\.json/
   expect(await refused('{ "logs": [')).toEqual([expect.stringMatching(broken), 2, expect.stringMatching(broken)])
