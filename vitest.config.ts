@@ -8,7 +8,16 @@ const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.t
 
 /** `shares`: files run one after the other in the same few processes and load the sources once, not each on its own. */
 const project = (name: string, include: string[], testTimeout = 10_000, shares = false) => ({
-  test: { name, include, exclude, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const, isolate: !shares },
+  test: {
+    name,
+    include,
+    exclude,
+    testTimeout,
+    hookTimeout: testTimeout,
+    pool: 'forks' as const,
+    isolate: !shares,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+  },
 })
 
 export default defineConfig({
@@ -33,12 +42,12 @@ export default defineConfig({
         120_000,
         true,
       ),
-      project('repo', ['test/repo/**/*.test.ts'], 60_000),
+      project('repo', ['test/repo/**/*.test.ts'], 60_000, true),
       project('contract', ['test/contract/**/*.test.ts'], 120_000, true),
-      project('sim', ['test/sim/**/*.test.ts'], 600_000),
+      project('sim', ['test/sim/**/*.test.ts'], 600_000, true),
       project('fuzz', ['test/fuzz/**/*.test.ts'], 120_000, true),
       project('attacks', ['test/attacks/**/*.test.ts'], 120_000, true),
-      project('integration', ['test/integration/**/*.test.ts'], 180_000),
+      project('integration', ['test/integration/**/*.test.ts'], 180_000, true),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
     ],
   },
