@@ -20,11 +20,9 @@ export const UNSERVED_SPEC = [
 /** No part writes them. The folder is the kind's file, and includes everything below it. */
 export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'cluster status': 'clusters are registered by a Secret; no part observes them as objects',
-  'fleet-source status.waitingFor': 'the conditions say what a source waits for',
   'machine-component status': 'no part counts the machines of a version',
   'maintenance-event status': 'announcements of providers have no effect',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
-  'release-pipeline status': 'the Releases say where each stage is',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',
 }
 

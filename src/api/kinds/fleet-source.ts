@@ -211,7 +211,7 @@ const spec = s.obj('The repository to follow, and how.', {
   ),
 })
 
-const status = f.waitingStatus('The observed state of the repository.', {
+const status = f.status('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),

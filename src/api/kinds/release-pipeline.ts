@@ -131,24 +131,10 @@ const spec = s.obj('The stages.', {
   keep: s.fallback(s.int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = f.status('The observed state of the pipeline.', {
-  clusters: s.optional(
-    s.mapList(
-      'Number of clusters per stage.',
-      s.obj('One stage.', {
-        stage: f.dnsLabel('Name of the stage.'),
-        count: s.int('Number of clusters in the stage.', { min: 0, max: MAX_CLUSTERS }),
-      }),
-      { keys: ['stage'], max: MAX_STAGES },
-    ),
-  ),
-})
-
 export const releasePipeline = defineKind('ReleasePipeline', 'krp', {
   namespaced: true,
   doc: 'Ordered stages with gates, soak time and concurrency limits for every change of a track.',
   spec,
-  status,
   columns: [text('On failure', '.spec.onFailure')],
   example: {
     metadata: { name: 'standard', namespace: 'fleet' },
