@@ -86,6 +86,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'release abort': [[`release/${ABSENT}`, '--reason', 'x']],
   'release promote': [[ABSENT, '--reason', 'x']],
   'release history': [[ABSENT]],
+  'release diff': [[ABSENT]],
   events: [[`machine/${ABSENT}`]],
   tree: [[`machine/${ABSENT}`], [`release/${ABSENT}`], ['set', ABSENT]],
   watch: [[`set/${ABSENT}`], [`release/${ABSENT}`]],
@@ -100,7 +101,10 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [
-  ...(command.registeredArguments.length > 0 && command.options.some((o) => o.long === '--kubeconfig')
+  // What `run` takes behind `--` are options of further clusters.
+  ...(command.registeredArguments.length > 0 &&
+  command.name() !== 'run' &&
+  command.options.some((o) => o.long === '--kubeconfig')
     ? [path.join(' ')]
     : []),
   ...command.commands.flatMap((c) => commandsWithTarget(c, [...path, c.name()])),
