@@ -358,6 +358,10 @@ export const syncErrors = errorTable({
     text: 'has values that sops encrypted, and nothing decrypts them here',
     next: 'keep them in the Secret that was encrypted, and declare that with EncryptedSecret and its file',
   },
+  KN7137: {
+    text: 'cannot decrypt the files of FleetSource {source}: this version does not know spec.decryption.provider {provider}',
+    next: 'set it to {known}, or upgrade sync to the version of the definitions',
+  },
   KN7202: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',

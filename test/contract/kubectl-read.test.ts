@@ -55,6 +55,13 @@ const NODE = {
   kind: 'Node',
   metadata: { name: 'reader-node', labels: { 'node-role.kubernetes.io/worker': '' } },
 }
+/** Not one of Kubernetes' own: "view" is empty until the controller manager has gathered its rules. */
+const ROLE = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: 'config-reader' },
+  rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }],
+}
 const EVENT = {
   apiVersion: 'v1',
   kind: 'Event',
@@ -123,7 +130,7 @@ const CASES: readonly Case[] = [
   ['describe hides what is secret', `describe secret key ${N}`, /token: +11 bytes/],
   ['describe a config map', `describe cm settings ${N}`, /line one\nline two/],
   ['describe a namespace', 'describe ns reading', /Status: +Active/],
-  ['describe a role', 'describe clusterrole view', /configmaps +\[\] +\[\] +\[get list watch\]/],
+  ['describe a role', 'describe clusterrole config-reader', /configmaps +\[\] +\[\] +\[get list watch\]/],
 
   ['explain a kind', 'explain pods', /KIND: +Pod/, /VERSION: +v1/, /spec\t<(PodSpec|Object)>/],
   ['explain a field', 'explain deployment.spec.replicas', /GROUP: +apps/, /FIELD: replicas <integer>/],
@@ -203,7 +210,7 @@ describe.each(apiServers)('kubectl reads from $name', ({ start }) => {
     server = await start()
     kubectl = new Kubectl(server)
     await kubectl.namespace('reading')
-    await kubectl.apply([POD, DEPLOYMENT, CONFIG, SECRET, SERVICE, NODE, EVENT], N)
+    await kubectl.apply([POD, DEPLOYMENT, CONFIG, SECRET, SERVICE, NODE, ROLE, EVENT], N)
   })
   afterAll(() => server.stop())
 

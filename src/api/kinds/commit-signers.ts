@@ -56,7 +56,7 @@ const signer = s.obj('A person or program that may sign commits.', {
 })
 
 export const signersFields = {
-  signers: s.mapList('Who may sign.', signer, { keys: ['principal'], max: MAX_SIGNERS }),
+  signers: s.optional(s.mapList('Who may sign.', signer, { keys: ['principal'], max: MAX_SIGNERS })),
   revoked: s.optional(
     s.mapList(
       'Keys that were stolen or lost. A key that ends as planned has an until instead.',

@@ -57,7 +57,6 @@ const verify = s.rule(
       ),
     ),
     ...signersFields,
-    signers: s.optional(signersFields.signers),
     signersFile: s.optional(
       s.obj(
         'A file of the repository with further signers, revoked keys and thresholds; as of the last verified commit.',

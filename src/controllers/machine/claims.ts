@@ -17,7 +17,9 @@ export interface ControllerRevision extends KubeObject {
 
 export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
 
-function wantedOf(declared: DeclaredComponent & Pick<OfferedVersion, 'onRemoval'>): OfferedVersion {
+type SetComponent = MachineComponentSet['spec']['components'][number]
+
+function wantedOf(declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>): OfferedVersion {
   const { component: name, version, config } = assignmentOf(declared)
   const { onRemoval } = declared
   return { name, version, ...(config !== undefined && { config }), ...(onRemoval !== undefined && { onRemoval }) }

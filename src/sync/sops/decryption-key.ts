@@ -8,12 +8,18 @@ import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { type AgeIdentity, parseIdentities } from './age-identity.ts'
 
-/** Of the entries with keys, as other GitOps tools name them. */
-const ENTRY = /\.agekey$/
+/** By provider, which entries have keys, as other GitOps tools name them. */
+const ENTRIES: Readonly<Partial<Record<string, RegExp>>> = { sops: /\.agekey$/ }
 
 /** Keys are never part of a message. */
 export function identitiesOf(source: FleetSource, secret: KubeObject | undefined): readonly AgeIdentity[] {
-  const { name = '' } = source.spec.decryption?.secretRef ?? {}
+  const { provider = '', secretRef: { name } = { name: '' } } = source.spec.decryption ?? {}
+  const entry = Object.hasOwn(ENTRIES, provider) ? ENTRIES[provider] : undefined
+  // Definitions may be newer than sync: another provider's keys and files are never read as those of this one.
+  if (entry === undefined) {
+    const values = { source: keyOfSource(source), provider, known: Object.keys(ENTRIES).join(' or ') }
+    throw new KubeNodeError(syncErrors.KN7137(values), { retry: 'later' })
+  }
   const at = secretOf(source, { name })
   const refuse = (why: string) => {
     const values = { source: keyOfSource(source), secret: `${at.namespace}/${at.name}`, why }
@@ -23,7 +29,7 @@ export function identitiesOf(source: FleetSource, secret: KubeObject | undefined
   const type = secret['type'] ?? 'Opaque'
   if (type !== 'Opaque') throw refuse(`has the type ${String(type).slice(0, 80)}, which is not for keys of age`)
   const data = isObject(secret['data']) ? secret['data'] : {}
-  const entries = Object.entries(data).filter(([key]) => ENTRY.test(key))
+  const entries = Object.entries(data).filter(([key]) => entry.test(key))
   const identities = entries.flatMap(([key, value]) => {
     try {
       return parseIdentities(Buffer.from(String(value), 'base64').toString('utf8'))

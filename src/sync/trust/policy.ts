@@ -22,10 +22,8 @@ export interface Signer {
   readonly keys: readonly string[]
 }
 
-interface Threshold {
-  readonly paths: readonly string[]
-  readonly count: number
-}
+type Threshold = NonNullable<Verify['thresholds']>[number]
+type RevokedKey = NonNullable<Verify['revoked']>[number]
 
 export interface Policy {
   readonly mode: Mode
@@ -107,7 +105,7 @@ function signerOf({ principal, keys, paths, since, until, forge, reverts, sync }
 }
 
 /** Of two entries for a key the earlier time counts. */
-function revokedKeys(all: readonly { readonly key: string; readonly since?: string }[]): ReadonlyMap<string, number> {
+function revokedKeys(all: readonly RevokedKey[]): ReadonlyMap<string, number> {
   const revoked = new Map<string, number>()
   for (const { key, since } of all) {
     const from = since === undefined ? -Infinity : Date.parse(since)

@@ -191,7 +191,9 @@ function trustStatus({ source, commit, trust, paused }: Seen): Partial<NonNullab
   }
 }
 
-const refusedOf = ({ head, reason, message, digest }: Extract<Trust, { kind: 'Refused' }>) => ({
+type Refused = NonNullable<NonNullable<FleetSource['status']>['refused']>
+
+const refusedOf = ({ head, reason, message, digest }: Extract<Trust, { kind: 'Refused' }>): Refused => ({
   commit: head,
   reason,
   message: printableLine(message).slice(0, MAX_ERROR_CHARS),

@@ -1,0 +1,30 @@
+// The keys of a FleetSource: from the entries of its provider, and none where the provider is unknown to this version.
+import { expect, test } from 'vitest'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { AGE_KEY, AGE_RECIPIENT } from '#test/support/tools/sops-writer.ts'
+import { identitiesOf } from './decryption-key.ts'
+
+const sourceWith = (provider: string): FleetSource =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'FleetSource',
+    metadata: { name: 'fleet', namespace: 'team-a' },
+    spec: { decryption: { provider, secretRef: { name: 'age' } } },
+  }) as unknown as FleetSource
+const SECRET = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'age', namespace: 'team-a' },
+  data: {
+    'age.agekey': Buffer.from(AGE_KEY).toString('base64'),
+    note: Buffer.from('no key').toString('base64'),
+  },
+}
+
+test('sops reads the entries that end in .agekey', () => {
+  expect(identitiesOf(sourceWith('sops'), SECRET).map((i) => i.recipient)).toEqual([AGE_RECIPIENT])
+})
+
+test.each(['vault', 'constructor', ''])('provider %j of newer definitions is refused, never taken for sops', (p) => {
+  expect(() => identitiesOf(sourceWith(p), SECRET)).toThrow(/KN7137/)
+})
