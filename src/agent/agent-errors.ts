@@ -183,7 +183,7 @@ export const agentErrors = errorTable({
     next: 'to turn this host into another machine, stop its agent and remove that folder',
   },
   KN8053: {
-    text: 'cannot join: the agent must run as root',
+    text: 'cannot join or leave: the agent must run as root',
     next: 'run this command with sudo',
   },
   KN8054: {
@@ -224,7 +224,7 @@ export const agentErrors = errorTable({
   },
   KN8072: {
     text: 'cannot leave: there is no agent in {folder}',
-    next: 'name its data folder with --root',
+    next: 'run this on the host of the node; where its folders are elsewhere, name them with --root and --agent',
   },
   KN8073: {
     text: 'the agent has not left this host yet',

@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,6 +51,17 @@ test('a bundle is written to a folder below the current one, not below the check
   expect(await run(['agent', 'bundle', '--unpacked', '--out', 'made'], io)).toBe(0)
   expect(existsSync(join(folder, 'made/agent.mjs'))).toBe(true)
   expect(said.join('')).toContain(`"file":"${join(folder, 'made/supervisor.mjs')}"`)
+})
+
+test.each([
+  ['leave', 'KN8072: cannot leave'],
+  ['join', 'KN8085: cannot join'],
+])('agent %s on a host without the programs says so', async (what, says) => {
+  const said: string[] = []
+  const io = { out: () => undefined, err: (t: string) => void said.push(t), cwd: folder, env: {}, isTerminal: false }
+  const words = ['agent', what, ...(what === 'join' ? ['bundle'] : []), '--agent', join(folder, 'none')]
+  expect(await run(words, io)).not.toBe(0)
+  expect(said.join('')).toContain(says)
 })
 
 const bundle = JSON.stringify({
@@ -95,6 +117,20 @@ describe('joining a host', () => {
     }
     identity('half writ')
     expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1 of test: this host already has an identity/)
+  })
+
+  test('F47 a second run overwrites nothing that a running agent has loaded', () => {
+    mkdirSync(join(folder, 'from/lib'))
+    writeFileSync(join(folder, 'from/lib/libatomic.so.1'), 'library')
+    const files = ['agent.mjs', 'supervisor.mjs', 'bin/node', 'lib/libatomic.so.1'].map((f) => join(folder, 'opt', f))
+    prepareHost(host())
+    const held = files.map((file) => openSync(file, 'r'))
+    writeFileSync(join(folder, 'from/lib/libatomic.so.1'), 'another')
+    prepareHost(host())
+    const names = held.map((file) => fstatSync(file).nlink)
+    for (const file of held) closeSync(file)
+    expect(names).toEqual([0, 0, 0, 0])
+    expect(readFileSync(join(folder, 'opt/lib/libatomic.so.1'), 'utf8')).toBe('another')
   })
 
   test('with what is no bundle changes nothing', () => {

@@ -1,6 +1,9 @@
 // `kubenode agent …`: makes the agent's bundle, joins this host, runs an agent.
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { agentErrors } from '#agent/agent-errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -40,6 +43,7 @@ export function register(program: Command, io: Io): void {
     .action(async (bundle: string, options: { agent: string; root: string; start: boolean }) => {
       const { spawnSync } = await import('node:child_process')
       const program = join(options.agent, 'agent.mjs')
+      if (!existsSync(program)) throw new KubeNodeError(agentErrors.KN8085({ program }))
       const args = ['join', bundle, '--root', options.root, ...(options.start ? [] : ['--no-start'])]
       const { status } = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' })
       if (status !== 0) throw new Exit(status ?? 1)
@@ -52,8 +56,10 @@ export function register(program: Command, io: Io): void {
     .option('--dry-run', 'show what would happen to each component')
     .action(async (options: { agent: string; root: string; dryRun?: boolean }) => {
       const { spawnSync } = await import('node:child_process')
+      const program = join(options.agent, 'agent.mjs')
+      if (!existsSync(program)) throw new KubeNodeError(agentErrors.KN8072({ folder: options.agent }))
       const args = ['leave', '--root', options.root, ...(options.dryRun === true ? ['--dry-run'] : [])]
-      const { status } = spawnSync(process.execPath, [join(options.agent, 'agent.mjs'), ...args], { stdio: 'inherit' })
+      const { status } = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' })
       if (status !== 0) throw new Exit(status ?? 1)
     })
   agent

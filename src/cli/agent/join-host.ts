@@ -1,7 +1,7 @@
 // Turns this host into a node with one command: installs the agent, gives it the join bundle, and starts it. The agent itself joins, and may be interrupted
 // at any moment; running the command again resumes.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -117,9 +117,13 @@ function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
 
 function copyPrograms(from: string, prefix: string, node: string): void {
   mkdirSync(join(prefix, 'bin'), { recursive: true })
-  for (const name of ['agent.mjs', 'supervisor.mjs']) cpSync(join(from, name), join(prefix, name))
-  if (existsSync(join(from, 'lib'))) cpSync(join(from, 'lib'), join(prefix, 'lib'), { recursive: true })
-  // A running program cannot be overwritten, but another file can take its name.
+  // What a running agent has loaded must not be overwritten, but another file can take its name.
+  for (const name of ['agent.mjs', 'supervisor.mjs']) copyWholeFile(join(from, name), join(prefix, name))
+  const libraries = existsSync(join(from, 'lib')) ? readdirSync(join(from, 'lib')) : []
+  for (const name of libraries) {
+    mkdirSync(join(prefix, 'lib'), { recursive: true })
+    copyWholeFile(join(from, 'lib', name), join(prefix, 'lib', name))
+  }
   copyWholeFile(node, join(prefix, 'bin/node'), { mode: 0o755 })
 }
 

@@ -6,6 +6,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { adopt } from './adopt.ts'
 
 const KUBELET = {
@@ -35,7 +36,7 @@ function world(spec: object, metadata: object = {}, agent: object = { version: '
   const io = { out: (text: string) => void lines.push(text), err: (text: string) => void lines.push(text) }
   const client = fake.client({ actor: 'person' })
   const now = () => (fake.peek(machineType, { name: 'm-1' }) as Machine | undefined)?.spec.adoption
-  return { lines, now, run: (dryRun: boolean) => adopt({ client, name: 'db-1', dryRun }, io) }
+  return { fake, lines, now, run: (dryRun: boolean, name = 'db-1') => adopt({ client, name, dryRun }, io) }
 }
 
 describe('kubenode adopt', () => {
@@ -67,5 +68,15 @@ kubelet: restarts in an ordinary switch
     [{ channel: 'Agent' }, { version: '0.1.0', phase: 'Left' }, /it has no agent/],
   ])('says what is missing (%o)', async (spec, agent, says) => {
     await expect(world(spec, {}, agent).run(true)).rejects.toThrow(says)
+  })
+
+  test('of a Node that nothing observes yet names the import, and a Machine on its way out is named as such', async () => {
+    const { fake, run } = world({ channel: 'Agent' })
+    fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'db-2' } })
+    await expect(run(true, 'db-2')).rejects.toThrow(/KN1377: .*run: kubenode import db-2/)
+    await expect(run(true, 'db-3')).rejects.toThrow(/KN1313/)
+    const going = world({ channel: 'Agent' }, { finalizers: ['a/b'] })
+    await going.fake.client({ actor: 'person' }).delete(machineType, { name: 'm-1' })
+    await expect(going.run(false)).rejects.toThrow(/it is being deleted/)
   })
 })

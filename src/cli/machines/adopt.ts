@@ -5,8 +5,10 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { toManage } from './join-command.ts'
 import { machinesErrors } from './machines-errors.ts'
-import { findObject } from '../inspect/find-object.ts'
+import { findObject, lookUp } from '../inspect/find-object.ts'
 import type { Io } from '../io.ts'
 
 export interface AdoptWish {
@@ -43,13 +45,20 @@ export async function adopt({ client, name, dryRun = false }: AdoptWish, io: Pic
 async function machineOf(client: KubeClient, name: string): Promise<Machine> {
   const machines = await listAll(client, machineType)
   const found = machines.find((m) => m.status?.nodeRef?.name === name) ?? machines.find((m) => m.metadata.name === name)
-  return found ?? findObject(client, machineType, name, 'machine')
+  if (found !== undefined) return found
+  if ((await lookUp(client, nodeType, name)) !== undefined)
+    throw new KubeNodeError(
+      machinesErrors.KN1377({ name, why: `no Machine observes this Node; run: kubenode import ${name}` }),
+    )
+  return findObject(client, machineType, name, 'machine')
 }
 
 function cannotAdopt({ metadata, spec, status }: Machine): string | undefined {
   const name = metadata.name ?? ''
+  if (metadata.deletionTimestamp !== undefined)
+    return `it is being deleted; once that has ended, run: kubenode import ${status?.nodeRef?.name ?? name}`
   if (spec.channel !== 'Agent')
-    return `its channel is ${spec.channel}; set spec.channel to Agent, then run: kubenode machine join-command ${name}`
+    return `its channel is ${spec.channel}; ${toManage(name)}, then run: kubenode machine join-command ${name}`
   if (status?.agent === undefined || status.agent.phase !== undefined)
     return `it has no agent; print the command for its host with: kubenode machine join-command ${name}`
   return undefined

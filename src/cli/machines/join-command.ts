@@ -34,7 +34,8 @@ export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec
   const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1360({ name, why }))
-  if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
+  if (machine.metadata.deletionTimestamp !== undefined) throw cannot('it is being deleted')
+  if (channel !== 'Agent') throw cannot(`its channel is ${channel}; ${toManage(name)} first`)
   if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
   const found = tokens.filter((t) => isFor(t, machine))
   if (machine.status?.agent !== undefined && found.length === 0)
@@ -54,6 +55,10 @@ export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now
   const whole = { ...(JSON.parse(bundle) as Omit<JoinBundle, 'token'>), token }
   return { machine: name, bundle: whole, now, expiresAt: expiryOf(valid) }
 }
+
+/** What takes a machine from observed to managed. */
+export const toManage = (name: string): string =>
+  `set spec.channel to Agent, in git or with kubectl patch machines.kubenode.io ${name} --type merge -p '{"spec":{"channel":"Agent"}}'`
 
 export const validity = ({ now, expiresAt }: JoinTicket): string =>
   `valid for ${formatDuration(Math.floor((expiresAt - now) / 1_000) * 1_000)} and for this machine only; run it on the host as root`

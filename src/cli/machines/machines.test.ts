@@ -112,6 +112,8 @@ describe('carrying an import out', () => {
     await runImport({ client, names: [], all: true }, io)
     expect(said.at(-1)).toBe('1 done, 2 unchanged, 0 failed\n')
     expect(await runImport({ client, names: ['nowhere'] }, io)).toEqual({ failed: 1 })
+    expect(await runImport({ client, names: [], selector: 'rloe=w' }, io)).toEqual({ failed: 0 })
+    expect(said.at(-2)).toContain('no Node has the labels rloe=w')
     await runImport({ client, names: ['a', 'b'], undo: true }, io)
     expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['c'])
     expect(JSON.stringify(fake.all(nodeType))).toBe(before)
@@ -157,6 +159,18 @@ describe('the join command', () => {
 
   test.each<[string, Machine, readonly TokenSecret[], string]>([
     ['an observed machine', machine('m', { channel: 'Observe' }), [], 'its channel is Observe'],
+    [
+      'an observed machine, with the way',
+      machine('m', { channel: 'Observe' }),
+      [],
+      'kubectl patch machines.kubenode.io m --type merge',
+    ],
+    [
+      'a machine on its way out',
+      { ...existing, metadata: { ...existing.metadata, deletionTimestamp: '2026-01-05T00:00:00Z' } },
+      [],
+      'it is being deleted',
+    ],
     ['a machine without a provider', machine('m', {}), [], 'for an existing host that is static'],
     ['one whose token ran out', existing, [token('m', NOW - 1)], 'try again'],
     [

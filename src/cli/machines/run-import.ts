@@ -28,7 +28,9 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
     ? nodes
     : selector === undefined
       ? []
-      : await listAll(client, nodeType, { ...(selector !== undefined && { labelSelector: selector }) })
+      : await listAll(client, nodeType, { labelSelector: selector })
+  if (selector !== undefined && chosen.length === 0)
+    io.err(shownLine(`no Node has the labels ${selector}; see them with kubectl get nodes --show-labels`))
   const picked = chosen.map((n) => n.metadata.name ?? '')
   const given = { names: wish.names, picked, nodes, machines }
   if (undo) return carryOut(wish, planUndo(given), io)

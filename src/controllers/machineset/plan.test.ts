@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { describe, expect, test } from 'vitest'
-import { FINALIZERS } from '#api/names.ts'
+import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
 import type { MachineSetAction } from './actions.ts'
 import { plan } from './plan.ts'
 import { type Seen, isInService, isReady, isZombie } from './seen.ts'
@@ -139,6 +139,8 @@ const observed = (id: string): Machine => {
   const m = machine(id, 'Ready', { ownerReferences: [] })
   return { ...m, spec: { ...m.spec, channel: 'Observe' } }
 }
+const imported = (id: string): Machine =>
+  machine(id, 'Ready', { ownerReferences: [], annotations: { [ANNOTATIONS.imported]: 'true' } })
 const ready = (...ids: string[]) => ids.map((id) => machine(id, 'Ready'))
 const many = (count: number, state: State) => Array.from({ length: count }, (_, i) => machine(`${state}-${i}`, state))
 
@@ -224,6 +226,12 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   ],
   'takes in nothing while it is held': [heldSeen(seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })])), []],
   'never takes in what is only observed': [seen(set(0), [observed('a')]), []],
+  'F47 never takes in an imported node only to remove it': [seen(set(1), [...ready('a'), imported('b')]), []],
+  'F47 takes in as many imported nodes as it lacks': [
+    seen(set(2), [...ready('a'), imported('b'), imported('c')]),
+    ['Adopt b'],
+  ],
+  'F47 fills what goes by an imported node': [seen(set(1), [machine('a', 'Deleting'), imported('b')]), ['Adopt b']],
   'takes in nothing that goes': [seen(set(1), [machine('a', 'Deleting', { ownerReferences: [] })]), ['Create 1']],
   'lets go what does not match any more': [seen(set(1), [machine('a', 'Ready', { labels: {} })]), ['Release a']],
   'does nothing by an empty selector': [seen(set(1, { selector: {} }), []), []],

@@ -14,6 +14,7 @@ import {
   hasFinalizer,
   isDeleting,
   isGoing,
+  isImported,
   isObserved,
   isOwned,
   isZombie,
@@ -35,12 +36,15 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   if (read.kind === 'Invalid') return withPermits(seen, [], {}, now)
   if (seen.isHeld === true) return { requeueAfter: BEHIND_LOOK_MS, ...withPermits(seen, [], {}, now) }
   if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)
+  let room = set.spec.replicas - aliveOf(seen).length
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {
     const matches = matchesSelector(read.selector, m.metadata.labels)
     // One on its way out goes under a permit of this set, which ends with it.
     if (isOwned(m, set))
       return matches || isDeleting(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
     const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
+    // A node that was there before must not be taken in as one too many, which is then removed.
+    if (isFree && isImported(m) && room-- <= 0) return []
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'its labels match and it has no owner' }] : []
   })
   // Counting waits until it is settled who belongs to the set.
