@@ -31,6 +31,7 @@ import * as version from './commands/version.ts'
 import * as whyNot from './commands/why-not.ts'
 import { readEnvironment } from './environment.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
+import { withAdvice } from './habits/advice.ts'
 import { hoisted } from './hoist.ts'
 import type { Io } from './io.ts'
 import { COLORS, hasColors, paintOf } from './paint.ts'
@@ -125,7 +126,7 @@ function prepare(command: Command, io: Io): void {
     getErrHelpWidth: () => io.errWidth?.() ?? HELP_WIDTH,
     getOutHasColors: () => hasColors(io),
     getErrHasColors: () => hasColors({ ...io, isTerminal: io.errWidth?.() !== undefined }),
-    outputError: (s, write) => write(numbered(s)),
+    outputError: (s, write) => write(numbered(withAdvice(command, s))),
   })
   for (const child of command.commands) prepare(child, io)
 }

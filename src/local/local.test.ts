@@ -353,6 +353,17 @@ describe('the screen', () => {
     expect(text()).toBe(`\r${'x'.repeat(18)}…\u001b[K\nb\u001b[K\n\u001b[J\u001b[2A\rc\u001b[K\n\u001b[J`)
   })
 
+  test('a window that became too narrow for the picture is cleared: nobody knows whether its lines were broken or cut', () => {
+    const { screen, text, size } = recorder(true)
+    screen.show(['x'.repeat(15), 'b'])
+    Object.assign(size, { columns: 10 })
+    screen.show(['x'.repeat(15), 'b'])
+    const drawn = text().length
+    screen.show(['x'.repeat(15), 'c'])
+    expect(text().slice(0, drawn)).toContain('\u001b[2J\u001b[H')
+    expect(text().slice(drawn)).not.toContain('\u001b[2J')
+  })
+
   test('on a terminal what is said stands above the picture', () => {
     const { screen, text } = recorder(true)
     screen.show(['a'])

@@ -18,6 +18,7 @@ export interface ScreenOptions {
 const up = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A`)
 const CLEAR_REST_OF_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
+const CLEAR_WINDOW = '\u001b[2J\u001b[H'
 /** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
 const PICTURES_REMEMBERED = 8
 
@@ -36,9 +37,14 @@ export function createScreen(
     return short.map((l) => (l.length < columns ? l : `${l.slice(0, Math.max(0, columns - 2))}…`))
   }
 
+  /** Some terminals break the lines of a window that became narrower and others cut them, so it is unknown how far up the picture begins. */
+  const isTorn = (): boolean => last.some((l) => l.length >= size().columns)
+
   /** Each line is written over the one before and never blanked first: nothing flickers. */
   const redraw = (lines: readonly string[]): void => {
-    write(`${up(drawn)}\r${lines.map((l) => `${l}${CLEAR_REST_OF_LINE}\n`).join('')}${CLEAR_BELOW}`)
+    write(
+      `${isTorn() ? CLEAR_WINDOW : `${up(drawn)}\r`}${lines.map((l) => `${l}${CLEAR_REST_OF_LINE}\n`).join('')}${CLEAR_BELOW}`,
+    )
   }
 
   const print = (lines: readonly string[]): void => {

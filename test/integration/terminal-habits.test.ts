@@ -167,7 +167,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     })
 
     test('reconcile leaves a mark that makes sync read the repository', async () => {
-      expect((await kubenode('reconcile')).out).toBe('source/fleet is read now\n')
+      expect((await kubenode('reconcile')).out).toBe('source/fleet: sync was asked to read it now\n')
       const found = await admin.get(fleetSource, { name: 'fleet', namespace: SYSTEM_NAMESPACE })
       expect(found?.metadata.annotations?.[ANNOTATIONS.reconcile]).toMatch(/^20\d\d-/)
     })

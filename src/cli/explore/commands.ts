@@ -109,7 +109,7 @@ async function reconcile(what: string | undefined, options: ServerOptions, io: I
     const value = { metadata: { annotations: { [ANNOTATIONS.reconcile]: timestamp(systemClock.now()) } } }
     const key = { name: metadata.name ?? '', namespace: metadata.namespace }
     await client.patch(fleetSource, key, { type: 'merge', value })
-    io.out(shownLine(`source/${key.name} is read now`))
+    io.out(shownLine(`source/${key.name}: sync was asked to read it now`))
     io.err(shownLine(`kubenode why source/${key.name}`))
   }
 }

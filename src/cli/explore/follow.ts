@@ -23,13 +23,14 @@ interface Followed {
 }
 
 export async function followRollouts(client: KubeClient, followed: Followed, io: Io): Promise<void> {
+  const columns = () => io.width?.() ?? 100
   const screen = createScreen((text) => io.out(text), {
     isTerminal: io.isTerminal,
-    size: () => ({ columns: io.width?.() ?? 100, rows: process.stdout.rows || 50 }),
+    size: () => ({ columns: columns(), rows: process.stdout.rows || 50 }),
   })
   while (io.signal?.aborted !== true) {
     const seen = await read(client, followed)
-    const { state, lines } = pictureOf(seen, systemClock.now())
+    const { state, lines } = pictureOf(seen, systemClock.now(), columns())
     screen.show(lines.map(printableLine))
     if (followed.isUntilDone && state !== 'InProgress') {
       screen.end()
@@ -80,23 +81,28 @@ interface Picture {
 const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
-function pictureOf({ sets, releases }: Seen, now: number): Picture {
+function pictureOf({ sets, releases }: Seen, now: number, columns: number): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
     ? 'Failed'
     : phases.some((p) => CONTINUES.has(p))
       ? 'InProgress'
       : 'Done'
-  const parts = [...releases.map((r) => releaseLines(r, now)), ...sets.map((s) => [barOf(s), ...setLines(s, [])])]
+  const parts = [
+    ...releases.map((r) => releaseLines(r, now)),
+    ...sets.map((s) => [barOf(s, columns), ...setLines(s, [])]),
+  ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
 }
 
-const BAR = 30
+const [LEAST_BAR, BAR] = [4, 30]
 
-/** How many machines have what the set declares. */
-function barOf({ metadata, status }: MachineComponentSet): string {
+/** How many machines have what the set declares. In a narrow window the bar is shorter and the counts stay. */
+export function barOf({ metadata, status }: MachineComponentSet, columns: number): string {
   const { total = 0, updated = 0, failed = 0 } = status?.counts ?? {}
-  const part = (n: number) => (total === 0 ? 0 : Math.round((n / total) * BAR))
-  const [done, bad] = [part(updated), Math.min(BAR - part(updated), part(failed))]
-  return `${metadata.name ?? ''} [${'='.repeat(done)}${'!'.repeat(bad)}${' '.repeat(BAR - done - bad)}] ${updated}/${total}`
+  const around = `${metadata.name ?? ''} [] ${updated}/${total}`
+  const bar = Math.max(LEAST_BAR, Math.min(BAR, columns - around.length - 1))
+  const part = (n: number) => (total === 0 ? 0 : Math.round((n / total) * bar))
+  const [done, bad] = [part(updated), Math.min(bar - part(updated), part(failed))]
+  return around.replace('[]', `[${'='.repeat(done)}${'!'.repeat(bad)}${' '.repeat(bar - done - bad)}]`)
 }

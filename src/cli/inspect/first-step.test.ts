@@ -25,6 +25,11 @@ const frozen = (hold: string) => [
   `  observed: hold ${hold}: power work`,
   '  unblocks when: the hold is deleted or expires',
 ]
+const frozenAtRest = [
+  'set/base is Complete',
+  'Paused is True for 2s: HoldFreeze: hold freeze-machinecomponentset-base: power work',
+  '  A Freeze hold covers this object, or a file on the node does. See docs/runbooks/holds.md.',
+]
 const failed = [
   'set/base is Progressing',
   'Waiting for 4m: RolledBackByAgent',
@@ -66,6 +71,11 @@ test.each([
   [
     'a freeze of the object is lifted there',
     [frozen('freeze-machinecomponentset-base')],
+    'what to do first: kubenode thaw set/base (set/base)',
+  ],
+  [
+    'a freeze of an object at rest is lifted as well',
+    [frozenAtRest],
     'what to do first: kubenode thaw set/base (set/base)',
   ],
   [

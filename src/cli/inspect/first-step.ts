@@ -13,7 +13,7 @@ interface Step {
 const RANKS: readonly (readonly [RegExp, number])[] = [
   [/^Blocked\b|: blocked\b/, 0],
   [/ step \d+ failed on |^Component .* is (Failed|RolledBack)\b| is (False|Unknown) for /, 1],
-  [/^Waiting\b|: waiting\b|^Gate /, 2],
+  [/^Waiting\b|: waiting\b|^Gate |^Paused is True for /, 2],
   [/^In progress\b|: in progress\b/, 3],
 ]
 

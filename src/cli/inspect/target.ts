@@ -7,6 +7,7 @@ import { pluralOf } from '#lib/plural.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
+import { KIND_HABITS } from '../habits/commands.ts'
 import { inspectErrors } from './inspect-errors.ts'
 
 export const nodes = coreKind('Node')
@@ -44,9 +45,9 @@ export function kindCalled(word: string): ResourceType {
     ...KINDS.flatMap((k) => [k.kind.toLowerCase(), k.plural]),
     ...Object.keys(NOUNS).map(pluralOf),
   ])
-  throw new KubeNodeError(
-    inspectErrors.KN1310({ word: JSON.stringify(word), detail: near === undefined ? '' : `; did you mean ${near}?` }),
-  )
+  const habit = Object.hasOwn(KIND_HABITS, asked) ? KIND_HABITS[asked] : undefined
+  const detail = habit !== undefined ? `; type ${habit}` : near === undefined ? '' : `; did you mean ${near}?`
+  throw new KubeNodeError(inspectErrors.KN1310({ word: JSON.stringify(word), detail }))
 }
 
 /** The short noun of each kind that has one, else its name: `set`, `release`. */

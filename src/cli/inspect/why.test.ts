@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ANNOTATIONS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { whyLines } from './why.ts'
 
@@ -36,4 +37,17 @@ test('slices that wait for the same are shown once, with their number and the lo
     '  observed: no window',
     '  unblocks when: the permit is granted',
   ])
+})
+
+test.each([
+  [
+    '2026-01-31T11:59:58Z',
+    ['fleetsource/fleet', 'sync was asked 2s ago to read it; what it finds shows within seconds'],
+  ],
+  ['2026-01-31T11:50:00Z', ['fleetsource/fleet', 'Up to date; nothing pending.']],
+  ['nonsense', ['fleetsource/fleet', 'Up to date; nothing pending.']],
+])('a source that sync was asked to read at %s', (asked, want) => {
+  const annotations = { [ANNOTATIONS.reconcile]: asked }
+  const object = { apiVersion: 'a/v1', kind: 'FleetSource', metadata: { name: 'fleet', annotations } }
+  expect(whyLines(object as unknown as KubeObject, [], NOW)).toEqual(want)
 })

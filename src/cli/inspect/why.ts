@@ -1,6 +1,7 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
@@ -147,6 +148,16 @@ export interface Related {
   readonly object: KubeObject
 }
 
+/** Sync leaves no trace of a read that found nothing new, so for a while it is unknown whether it has read. */
+const READ_AWAITED_MS = 30_000
+
+function askedToRead({ metadata }: KubeObject, now: number): readonly string[] {
+  const age = now - Date.parse(metadata.annotations?.[ANNOTATIONS.reconcile] ?? '')
+  return age >= 0 && age < READ_AWAITED_MS
+    ? [`sync was asked ${formatDuration(age)} ago to read it; what it finds shows within seconds`]
+    : []
+}
+
 /** A node with a problem is repaired, or its repair is blocked. */
 function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   const isBad = kind === 'Node' && list(fields(status)['conditions']).some((c) => !isGood(kind, c))
@@ -159,6 +170,7 @@ export function whyLines(object: KubeObject, related: readonly Related[], now: n
   const phase = text(status['phase'])
   const isRepair = object.kind === 'RemedyOperationJob'
   const own = [
+    ...askedToRead(object, now),
     ...waitLines(status['waitingFor'], now),
     ...conditionLines(object, now),
     ...(isRepair ? repairStory(object as RemedyOperationJob, now) : partLines(object, now)),

@@ -22,12 +22,14 @@ interface LogsOptions extends ServerOptions {
 }
 
 const MOST_LINES = 100_000
+/** A kind without a name is half of what is needed, not the name of a machine. */
+const KIND = /^(km|machines?|no|nodes?)$/
 const LONGEST_SINCE_MS = 30 * 86_400_000
 
 export function register(program: Command, io: Io): void {
   withServer(program.command('logs'))
     .description('show the log of a component on a machine, read by its agent; secrets are masked')
-    .argument('<machine>', 'machine/NAME or node/NAME')
+    .argument('<machine>', 'machine/NAME, node/NAME, or the NAME of a machine')
     .argument('[component]', 'the component; the agent itself when left out')
     .option('-f, --follow', 'show new lines until Ctrl-C, for ten minutes at most')
     .option('--since <duration>', 'lines of the last time only, such as 10m')
@@ -44,7 +46,7 @@ async function logs(what: string, name: string | undefined, options: LogsOptions
     import('../who-am-i.ts'),
     import('../until-ended.ts'),
   ])
-  const wanted = named([what])
+  const wanted = named([what.includes('/') || KIND.test(what) ? what : `machine/${what}`])
   if (wanted.type.kind !== 'Machine' && wanted.type.kind !== 'Node')
     throw new KubeNodeError(logsErrors.KN1640({ what }))
   const client = await connect(options, io)

@@ -1,0 +1,110 @@
+// A habit from kubectl, Flux, Argo CD, Terraform or Ansible is answered in one line with what to type here; what is advised exists.
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { buildProgram, run } from '../program.ts'
+import { COMMAND_HABITS, KIND_HABITS } from './commands.ts'
+import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
+
+const io = { out: () => undefined, err: () => undefined, cwd: '/nonexistent', env: {}, isTerminal: false }
+
+async function told(line: string): Promise<string> {
+  let err = ''
+  expect(await run(line.split(' '), { ...io, err: (t) => void (err += t) })).toBe(2)
+  return err
+}
+
+test.each([
+  // kubectl
+  ['rollout undo set/base --to-revision=1', '(type kubenode rollback set/NAME; '],
+  ['rollout pause set/base', '(type kubenode pause set/NAME --reason TEXT; '],
+  ['rollout restart set/base', '(type kubenode rollout retry set/NAME; '],
+  ['rollout status set base', '(type kubenode rollout status set/base)'],
+  ['rollout status set/base -w', '(type kubenode watch set/NAME --until-done; '],
+  ['explain machine.spec', '(type kubectl explain machines --api-version kubenode.io/v1alpha1; '],
+  ['apply -f a.yaml', '(type kubenode plan --dirty; '],
+  ['cordon n-1', '(type kubectl cordon NAME; '],
+  ['logs n-1 -c beacon', '(type kubenode logs machine/NAME COMPONENT)'],
+  ['get machines -L zone', '(type kubenode get KIND --show-labels)'],
+  ['get machines -v=6', '(nothing is more verbose; '],
+  ['get pods -A', 'type kubectl get pods;'],
+  ['get events', 'type kubenode events;'],
+  // Flux
+  ['reconcile source git fleet', '(type kubenode reconcile source/fleet)'],
+  ['suspend source fleet --reason a', '(type kubenode pause source/fleet)'],
+  ['reconcile source/fleet --with-source', '(type kubenode reconcile source/NAME; '],
+  ['events --for machine/n-1', '(type kubenode events KIND/NAME)'],
+  ['diff kustomization apps', '(type kubenode plan --dirty; '],
+  ['get kustomizations', 'type kubenode get releases;'],
+  // Argo CD
+  ['app sync fleet --prune', '(type kubenode reconcile source/NAME; '],
+  ['app unheard fleet', '(type kubenode get releases; '],
+  ['app rollback fleet 1', '(type git revert COMMIT; '],
+  ['release status --watch', '(type kubenode watch release/NAME)'],
+  ['cluster list', '(type kubenode get clusters; '],
+  // Terraform
+  ['plan -out=tf.plan', '(type git push; '],
+  ['plan -detailed-exitcode', '(write --detailed-exitcode, with two dashes)'],
+  ['plan -json', '(here it is --output json)'],
+  ['plan -target=machine.x', '(type kubenode plan --cluster NAME)'],
+  ['upgrade -auto-approve', '(here it is --yes)'],
+  ['-help', '(write --help, with two dashes)'],
+  ['state list', '(type kubenode get machines; '],
+  ['destroy -auto-approve', '(type git revert COMMIT; '],
+  // Ansible
+  ['adopt n-1 --check', '(here it is --dry-run)'],
+  ['plan --check --diff', '(type kubenode plan; '],
+  ['plan -vvv', '(nothing is more verbose; '],
+  ['all -m ping', '(type kubenode get machines; '],
+  ['setup n-1', '(type kubenode describe KIND/NAME; '],
+])('kubenode %s says %s', async (line, advice) => {
+  expect(await told(line)).toContain(advice)
+})
+
+test.each(['constructor', 'toString', 'rollout valueOf', 'get machines --constructor', 'get constructor'])(
+  'kubenode %s is nobody’s habit',
+  async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/),
+)
+
+test('a guess by spelling stays where no habit is known', async () => {
+  expect(await told('gte machines')).toContain('(Did you mean get?)')
+})
+
+const TREE = buildProgram(io)
+const below = (command: Command, word: string): Command | undefined =>
+  command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+const find = (words: readonly string[]): Command | undefined =>
+  words.reduce<Command | undefined>((command, word) => command && below(command, word), TREE)
+
+const ALL = [...Object.values(COMMAND_HABITS), ...Object.values(OPTION_HABITS), ...Object.values(ANY_OPTION)]
+const LINES = [...ALL.flat(), ...Object.values(KIND_HABITS)].flatMap(
+  (text) => text.match(/kubenode [a-z-]+[^;:,]*/g) ?? [],
+)
+
+test.each([...new Set(LINES)])('what is advised exists: %s', (line) => {
+  const words = line.split(' ').slice(1)
+  let command = TREE
+  while (words[0] !== undefined && below(command, words[0]) !== undefined)
+    command = below(command, words.shift() ?? '') ?? command
+  const known = [...command.options, ...TREE.options].flatMap((o) => [o.long, o.short, '--help'])
+  expect([
+    command === TREE && words[0] !== '--help',
+    words.filter((w) => w.startsWith('-') && !known.includes(w)),
+  ]).toEqual([false, []])
+})
+
+test('no habit hides a command or an option that exists', () => {
+  expect(Object.keys(COMMAND_HABITS).filter((key) => find(key.split(' ')) !== undefined)).toEqual([])
+  const options = Object.keys(OPTION_HABITS).map((key) => key.split(' '))
+  expect(options.filter((words) => find(words.slice(0, -1)) === undefined)).toEqual([])
+  expect(
+    options.filter((words) =>
+      find(words.slice(0, -1))?.options.some((o) => [o.long, o.short].includes(words.at(-1) ?? '')),
+    ),
+  ).toEqual([])
+  const taken = new Set(commandsBelow(TREE).flatMap((c) => c.options.map((o) => o.long)))
+  expect(Object.values(SAME_OPTION).filter((o) => !taken.has(o.split(' ')[0]))).toEqual([])
+})
+
+function commandsBelow(command: Command): readonly Command[] {
+  return command.commands.flatMap((c) => [c, ...commandsBelow(c)])
+}

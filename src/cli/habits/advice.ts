@@ -1,0 +1,75 @@
+// What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
+import type { Command } from 'commander'
+import { COMMAND_HABITS, type Advice } from './commands.ts'
+import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
+
+/** Rows have at most two words. */
+const MOST_WORDS = 2
+
+/** The complaint with our advice in place of a guess by spelling; unchanged when no habit is known. */
+export function withAdvice(command: Command, complaint: string): string {
+  const advice = adviceFor(command, complaint)
+  return advice === undefined ? complaint : `${complaint.split('\n', 1)[0]}\n(${said(advice)})\n`
+}
+
+function adviceFor(command: Command, complaint: string): Advice | undefined {
+  const option = /unknown option '([^']+)'/.exec(complaint)?.[1]
+  if (option !== undefined) return optionAdvice(command, option)
+  if (complaint.includes('unknown command')) return commandAdvice(wordsOf(command), command.args)
+  if (complaint.includes('too many arguments')) return oneWord(wordsOf(command), command.args)
+  const short = /option '-(\w), .*' argument '([^']+)' is invalid/.exec(complaint)
+  return short === null ? undefined : longOption(command, `-${short[1]}${short[2]}`)
+}
+
+/** A word may be that of a method that every object has, such as `constructor`. */
+const rowOf = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined
+
+const said = ([type, note]: Advice): string =>
+  type === '' ? note : note === '' ? `type ${type}` : `type ${type}; ${note}`
+
+/** Of `kubenode rollout status`: rollout, status. */
+const wordsOf = (command: Command): readonly string[] =>
+  command.parent === null ? [] : [...wordsOf(command.parent), command.name()]
+
+function commandAdvice(path: readonly string[], args: readonly string[]): Advice | undefined {
+  const words = [...path, ...args.filter((word) => !word.startsWith('-'))].slice(0, MOST_WORDS)
+  const whole = rowOf(COMMAND_HABITS, words.join(' '))
+  return whole ?? (path.length === 0 ? rowOf(COMMAND_HABITS, words[0] ?? '') : undefined)
+}
+
+/** Kinds and names are two words elsewhere, and Flux puts the form of a source between. */
+function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
+  const [kind, ...rest] = args
+  const name = rest.at(-1)
+  if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
+  if (![kind, name].every((word) => /^[a-z0-9][-a-z0-9.]*$/.test(word))) return undefined
+  return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
+}
+
+function optionAdvice(command: Command, written: string): Advice | undefined {
+  const [flag = ''] = written.split('=', 1)
+  return knownOption(command, flag) ?? (/^-\w{2}/.test(flag) ? longOption(command, flag) : undefined)
+}
+
+/** Terraform writes long options with one dash. */
+function longOption(command: Command, written: string): Advice | undefined {
+  const [flag = ''] = written.split('=', 1)
+  const long = `-${flag}`
+  if (hasOption(command, long)) return ['', `write ${long}, with two dashes`]
+  return knownOption(command, long) ?? (/^-v+$/.test(flag) ? rowOf(ANY_OPTION, '-v') : undefined)
+}
+
+function knownOption(command: Command, flag: string): Advice | undefined {
+  const own = rowOf(OPTION_HABITS, [...wordsOf(command), flag].join(' '))
+  if (own !== undefined) return own
+  const same = rowOf(SAME_OPTION, flag)
+  if (same !== undefined && hasOption(command, same.split(' ', 1)[0] ?? '')) return ['', `here it is ${same}`]
+  return rowOf(ANY_OPTION, flag)
+}
+
+/** Help and version are not among the options of a command. */
+const hasOption = (command: Command, long: string): boolean =>
+  [command, ...ancestors(command)].some((c) => c.options.some((o) => o.long === long)) || long === '--help'
+
+const ancestors = ({ parent }: Command): readonly Command[] => (parent === null ? [] : [parent, ...ancestors(parent)])
