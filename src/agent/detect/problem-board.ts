@@ -199,7 +199,8 @@ export class ProblemBoard {
 
   #state() {
     const { files, dir, bootId } = this.#deps
-    const kept = { bootId, problems: this.#all.filter((p) => p.isKept) }
+    // A repair waits until the condition of its component is False: the next agent must not forget that there was one.
+    const kept = { bootId, problems: this.#all.filter((p) => p.isKept || isOfOneComponent(p.type)) }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const write = async (): Promise<void> => {
       // First the findings, then the read positions: a crash in between reads twice and loses nothing.
@@ -215,8 +216,9 @@ export class ProblemBoard {
   }
 }
 
-const isOfComponents = (type: string): boolean =>
-  type === COMPONENT_UNHEALTHY || type.startsWith(componentConditionType(''))
+const isOfOneComponent = (type: string): boolean => type.startsWith(componentConditionType(''))
+
+const isOfComponents = (type: string): boolean => type === COMPONENT_UNHEALTHY || isOfOneComponent(type)
 
 const isSame = (a: Problem | undefined, b: Problem): boolean =>
   a !== undefined &&
