@@ -199,7 +199,7 @@ export class ProblemBoard {
 
   #state() {
     const { files, dir, bootId } = this.#deps
-    // A repair waits until the condition of its component is False: the next agent must not forget that there was one.
+    // A repair waits until the condition of its component is False, so the next agent must report it too.
     const kept = { bootId, problems: this.#all.filter((p) => p.isKept || isOfOneComponent(p.type)) }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const write = async (): Promise<void> => {
