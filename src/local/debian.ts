@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { lastLine } from './last-line.ts'
 import { localErrors } from './local-errors.ts'
 
 const run = promisify(execFile)
@@ -98,5 +99,3 @@ async function fetched(
   const file = here()
   return file === undefined ? undefined : join(cache, file)
 }
-
-const lastLine = (e: unknown): string => messageOf(e).trim().split('\n').at(-1) ?? ''

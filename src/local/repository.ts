@@ -7,6 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { MACHINES_MADE } from './driver.ts'
+import { lastLine } from './last-line.ts'
 import { badClusterName } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 
@@ -79,9 +80,6 @@ async function cloneOf(source: string, target: string): Promise<void> {
     throw new KubeNodeError(localErrors.KN1220({ source, target, why: lastLine(cause) }), { cause })
   }
 }
-
-/** What git said last; its first lines repeat the command. */
-const lastLine = (e: unknown): string => messageOf(e).trim().split('\n').at(-1) ?? ''
 
 /** Makes the clone once; afterwards it belongs to the newcomer, and only its newest commit is reported. */
 export async function provideRepository(source: string, target: string, signal?: AbortSignal): Promise<Repository> {

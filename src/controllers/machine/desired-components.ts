@@ -1,5 +1,6 @@
 // Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
+import { goesBefore } from '#placement/deciding-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
@@ -97,11 +98,11 @@ function forSlice(entry: ComponentEntry, slice: Slice | undefined): ComponentEnt
   return slice?.startedAt === undefined ? rest : { ...rest, slice: slice.startedAt }
 }
 
-/** The highest priority speaks; among equals the one that already does, then the first by name. */
+/** The one set that speaks for the component. */
 export function winner(claims: readonly Claim[], name: string, entry: ComponentEntry | undefined): Claim | undefined {
   const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
-  const rank = (c: Claim) => (c.set === entry?.setRef ? 0 : 1)
-  return [...speaking].sort((a, b) => b.priority - a.priority || rank(a) - rank(b) || (a.set < b.set ? -1 : 1))[0]
+  const named = (c: Claim) => ({ name: c.set, priority: c.priority })
+  return speaking.toSorted((a, b) => (goesBefore(named(a), named(b), entry?.setRef) ? -1 : 1))[0]
 }
 
 function markOf(

@@ -26,6 +26,9 @@ export interface MachineLayout {
   readonly hostName: string
 }
 
+/** Of the ids of its hosts. */
+export const NSPAWN_SCHEME = 'nspawn://'
+
 /** Where the trees lie that machines share, unless a providers file says otherwise. */
 export const TREES = '/var/lib/kubenode/trees'
 

@@ -1,14 +1,14 @@
 // Switches off all machines of a folder, for a program that ends with everything it started. They boot again once the folder is served again.
-import { readdir } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
-import { isMachineName } from '../machine-name.ts'
+import { MachineFolders } from '../machine-folders.ts'
 import { readRecord, writeRecord } from '../process/record.ts'
-import { machineLayout } from './layout.ts'
+import { NSPAWN_SCHEME, machineLayout } from './layout.ts'
 import { cutPower, findSupervisor, removeGroups, unmountRoot } from './machine.ts'
 
 export async function powerOffAll(dir: string, clock: Clock): Promise<void> {
-  const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
-  const machines = entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
+  const folders = new MachineFolders({ scheme: NSPAWN_SCHEME, dir, layout: machineLayout })
+  // A cluster without machines has no folder for them.
+  const machines = await folders.names().catch(() => [])
   await Promise.all(machines.map((machine) => powerOff(dir, machine, clock)))
 }
 

@@ -11,7 +11,7 @@ import { MachineFolders } from '../machine-folders.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
 import { type ProcessId, isAlive } from '../process/proc.ts'
 import { type NodeRecord, readRecord, readText, writeRecord, writeWhole } from '../process/record.ts'
-import { AGENT_DIR, type MachineLayout, machineLayout } from './layout.ts'
+import { AGENT_DIR, type MachineLayout, machineLayout, NSPAWN_SCHEME } from './layout.ts'
 import {
   type Mounted,
   bootIdOf,
@@ -47,7 +47,6 @@ export interface NspawnProviderOptions {
   readonly onPowerOff?: (machine: string) => Promise<void>
 }
 
-const NSPAWN_SCHEME = 'nspawn://'
 /** A machine boots in half a second, on a busy host in many. */
 const BOOT_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50

@@ -1,25 +1,15 @@
 // Which machines do not run what is declared for them: by the sets of the cluster, not by the orders that a machine has got so far. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentEntry, Machine } from '#api/kinds/machine.ts'
-import { matchesSelector, type Selector } from '#kube/selector.ts'
-import { readSelector } from '#placement/selecting.ts'
-
-interface Declaring {
-  readonly set: MachineComponentSet
-  readonly selector: Selector
-}
+import { matchesSelector } from '#kube/selector.ts'
+import { type SelectingSet, contender, goesBefore, selecting } from '#placement/deciding-set.ts'
 
 /** A set that is being deleted, or whose selector cannot be read, declares nothing. */
-export const declaringSets = (sets: readonly MachineComponentSet[]): readonly Declaring[] =>
-  sets
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((set) => {
-      const read = readSelector(set.spec.selector)
-      return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
-    })
+export const declaringSets = (sets: readonly MachineComponentSet[]): readonly SelectingSet[] =>
+  sets.filter(({ metadata }) => metadata.deletionTimestamp === undefined).flatMap(selecting)
 
 /** The agent reports every declared component at its version and healthy, and none that its set has dropped. */
-export function isConsistent(machine: Machine, sets: readonly Declaring[]): boolean {
+export function isConsistent(machine: Machine, sets: readonly SelectingSet[]): boolean {
   const { spec, status, metadata } = machine
   const reported = new Map((status?.components ?? []).map((c) => [c.name, c]))
   const entries = spec.components ?? []
@@ -36,8 +26,8 @@ export function isConsistent(machine: Machine, sets: readonly Declaring[]): bool
   )
 }
 
-/** By component. A canary decides about its machines; otherwise the higher priority, the set that already decides, and the first by name. */
-function declaredFor(own: readonly Declaring[], entries: readonly ComponentEntry[]): ReadonlyMap<string, string> {
+/** By component. A canary decides about its machines. */
+function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentEntry[]): ReadonlyMap<string, string> {
   const before = new Map(entries.map((e) => [e.name, e]))
   const declared = new Map(entries.map((e) => [e.name, e.version]))
   const winners = new Map<string, MachineComponentSet>()
@@ -46,7 +36,7 @@ function declaredFor(own: readonly Declaring[], entries: readonly ComponentEntry
       const entry = before.get(name)
       if (entry?.canaryRef !== undefined) continue
       const other = winners.get(name)
-      if (other !== undefined && !goesBefore(set, other, entry?.setRef)) continue
+      if (other !== undefined && !goesBefore(contender(set), contender(other), entry?.setRef)) continue
       winners.set(name, set)
       declared.set(name, version)
     }
@@ -55,15 +45,8 @@ function declaredFor(own: readonly Declaring[], entries: readonly ComponentEntry
 
 const nameOf = ({ metadata }: MachineComponentSet): string => metadata.name ?? ''
 
-/** The order of the set controller. */
-function goesBefore(a: MachineComponentSet, b: MachineComponentSet, decidedBy: string | undefined): boolean {
-  if (a.spec.priority !== b.spec.priority) return a.spec.priority > b.spec.priority
-  if (nameOf(b) === decidedBy) return false
-  return nameOf(a) === decidedBy || nameOf(a) < nameOf(b)
-}
-
 /** Not so when the set of an entry is still there and no longer declares it: the component has to leave, and has not yet. */
-function isDeclared({ name, setRef, canaryRef }: ComponentEntry, own: readonly Declaring[]): boolean {
+function isDeclared({ name, setRef, canaryRef }: ComponentEntry, own: readonly SelectingSet[]): boolean {
   if (canaryRef !== undefined || !own.some(({ set }) => nameOf(set) === setRef)) return true
   return own.some(({ set }) => set.spec.components.some((c) => c.name === name))
 }

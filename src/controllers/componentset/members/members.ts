@@ -2,16 +2,13 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Selector, matchesSelector } from '#kube/selector.ts'
-import { readSelector } from '#placement/selecting.ts'
+import { type SelectingSet, contender, goesBefore, selecting } from '#placement/deciding-set.ts'
 import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#placement/spread.ts'
 import type { Node } from '#nodes/objects.ts'
 
-export interface Rival {
-  readonly set: MachineComponentSet
-  readonly selector: Selector
-}
+export type Rival = SelectingSet
 
 const nameOf = (set: MachineComponentSet): string => set.metadata.name ?? ''
 
@@ -31,12 +28,6 @@ export function rivalsOf(
   return rivals
 }
 
-/** A set with an unreadable selector manages no machine. */
-function selecting(set: MachineComponentSet): readonly Rival[] {
-  const read = readSelector(set.spec.selector)
-  return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
-}
-
 interface AmongSets {
   readonly set: MachineComponentSet
   readonly sets: readonly MachineComponentSet[]
@@ -49,23 +40,17 @@ export const declarersOf = (component: string, { set, sets }: AmongSets): readon
     .filter((s) => s.spec.components.some((c) => c.name === component))
     .flatMap(selecting)
 
-/**
- * The other set that decides about the component on this machine. The higher priority wins; among equals the set that already decides, then the first by name.
- * The machine controller uses the same order.
- */
+/** The other set that decides about the component on this machine. */
 export function rivalFor(
   rivals: readonly Rival[] | undefined,
   ours: MachineComponentSet,
   machine: Machine,
   decidedBy: string | undefined,
 ): Rival | undefined {
-  return rivals?.find((r) => goesBefore(r.set, ours, decidedBy) && matchesSelector(r.selector, machine.metadata.labels))
-}
-
-function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decidedBy: string | undefined): boolean {
-  if (other.spec.priority !== ours.spec.priority) return other.spec.priority > ours.spec.priority
-  if (nameOf(ours) === decidedBy) return false
-  return nameOf(other) === decidedBy || nameOf(other) < nameOf(ours)
+  return rivals?.find(
+    (r) =>
+      goesBefore(contender(r.set), contender(ours), decidedBy) && matchesSelector(r.selector, machine.metadata.labels),
+  )
 }
 
 /** No set may change an observed machine. */

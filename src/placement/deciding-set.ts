@@ -1,0 +1,32 @@
+// Which of several sets decides about a component on a machine, for everyone who asks: set controller, machine controller and the gates of sync. Pure.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Selector } from '#kube/selector.ts'
+import { readSelector } from './selecting.ts'
+
+export interface SelectingSet {
+  readonly set: MachineComponentSet
+  readonly selector: Selector
+}
+
+/** A set with an unreadable selector manages no machine. */
+export function selecting(set: MachineComponentSet): readonly SelectingSet[] {
+  const read = readSelector(set.spec.selector)
+  return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
+}
+
+interface Contender {
+  readonly name: string
+  readonly priority: number
+}
+
+export const contender = ({ metadata, spec }: MachineComponentSet): Contender => ({
+  name: metadata.name ?? '',
+  priority: spec.priority,
+})
+
+/** The higher priority wins; among equals the set that already decides, then the first by name. */
+export function goesBefore(a: Contender, b: Contender, decidedBy: string | undefined): boolean {
+  if (a.priority !== b.priority) return a.priority > b.priority
+  if (b.name === decidedBy) return false
+  return a.name === decidedBy || a.name < b.name
+}
