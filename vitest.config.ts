@@ -6,6 +6,9 @@ import { LongestFirst } from '#test/support/tools/longest-first.ts'
 
 const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.ts'])]
 
+/** A hook starts servers, and a start waits up to five minutes on a busy machine: it must end by its own message, and its programs with it. */
+const HOOK_MS = 420_000
+
 /** `shares`: files run one after the other in the same few processes and load the sources once, not each on its own. */
 const project = (name: string, include: string[], testTimeout = 10_000, shares = false) => ({
   test: {
@@ -13,8 +16,9 @@ const project = (name: string, include: string[], testTimeout = 10_000, shares =
     include,
     exclude,
     testTimeout,
-    hookTimeout: testTimeout,
+    hookTimeout: Math.max(testTimeout, HOOK_MS),
     pool: 'forks' as const,
+    setupFiles: ['test/support/tools/end-with-runner.ts', 'test/support/tools/seeded-properties.ts'],
     isolate: !shares,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },

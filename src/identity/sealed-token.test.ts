@@ -12,12 +12,16 @@ test('the host with the key opens its token, and the same key always names the s
   expect(openToken(key, UID, sealToken(tokenPublicKey(key), UID, TOKEN))).toEqual(TOKEN)
 })
 
+/** Another character at a place that is inside the sealed bytes: the last one may hold bits that mean nothing. */
+const changedAt = (text: string, at: number): string =>
+  `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
+
 test('another key, another Machine and a changed text open nothing', async () => {
   const [key, other] = await Promise.all([newPrivateKey(), newPrivateKey()])
   const sealed = sealToken(tokenPublicKey(key), UID, TOKEN)
   expect(openToken(other, UID, sealed)).toBeUndefined()
   expect(openToken(key, UID.replace('1', '2'), sealed)).toBeUndefined()
-  expect(openToken(key, UID, `${sealed.slice(0, -2)}AA`)).toBeUndefined()
+  expect(openToken(key, UID, changedAt(sealed, sealed.length - 10))).toBeUndefined()
   expect(openToken(key, UID, '')).toBeUndefined()
 })
 

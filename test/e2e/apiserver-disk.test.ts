@@ -14,9 +14,10 @@ import { LossyDisk } from '#test/support/faults/power-loss.ts'
 import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/faults/storage-batches.ts'
 import { injecting, noStrace, recording, run, type Injection } from '#test/support/faults/strace.ts'
 import { inFull, isFull } from '#test/support/tools/full.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 
 const CHILD = join(import.meta.dirname, '../support/faults/storage-child.ts')
-const seed = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9))
+const seed = testSeed
 const why = noStrace()
 
 let root = ''

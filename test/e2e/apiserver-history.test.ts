@@ -13,8 +13,9 @@ import { LossyDisk } from '#test/support/faults/power-loss.ts'
 import type { Reply, WatchLine } from '#test/support/servers/api-requests.ts'
 import { noStrace, recording, type Recording } from '#test/support/faults/strace.ts'
 import { inFull, onlyInFull } from '#test/support/tools/full.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 
-const base = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e6))
+const base = testSeed
 const seeds = Array.from({ length: inFull(50, 1) }, (_, i) => base + i)
 const CLIENTS = 6
 const WATCHERS = 3

@@ -1,10 +1,11 @@
 // Runs an oracle over many hostile inputs, each made from one number, so that a failing one can be reproduced:
-//   KUBENODE_FUZZ_SEED=<seed> KUBENODE_FUZZ_INPUT=<n> bin/with-node vitest run --project fuzz <file>
+//   KUBENODE_TEST_SEED=<seed> KUBENODE_FUZZ_INPUT=<n> bin/with-node vitest run --project fuzz <file>
 // A watcher in its own thread prints an input that never finishes, and then ends this process.
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '#lib/errors.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { inFull, isFull } from '#test/support/tools/full.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 
 const FULL_INPUTS = 100_000
 /** Between two inputs; the slowest takes some 50 ms on a busy machine. */
@@ -26,7 +27,7 @@ export interface Campaign {
 export const FUZZ_TIMEOUT_MS = inFull(7_200_000, 120_000)
 
 export async function runCampaign({ name, quick, one, mustSee }: Campaign): Promise<void> {
-  const seed = Number(process.env['KUBENODE_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+  const seed = testSeed
   const only = process.env['KUBENODE_FUZZ_INPUT']
   const [from, to] = only === undefined ? [0, isFull ? FULL_INPUTS : quick] : [Number(only), Number(only) + 1]
   const seen: Record<string, number> = {}
@@ -60,7 +61,7 @@ export async function runCampaign({ name, quick, one, mustSee }: Campaign): Prom
 const inputSeed = (seed: number, n: number): number => Math.imul(seed ^ Math.imul(n + 1, 0x9e3779b1), 0x85ebca6b) >>> 0
 
 const replay = (seed: number, n: number): string =>
-  `input ${n} (replay: KUBENODE_FUZZ_SEED=${seed} KUBENODE_FUZZ_INPUT=${n})`
+  `input ${n} (replay: KUBENODE_TEST_SEED=${seed} KUBENODE_FUZZ_INPUT=${n})`
 
 const WATCHER = `
 const { workerData: { at, hangMs, text } } = require('node:worker_threads')
@@ -75,7 +76,7 @@ setInterval(() => {
 
 function watchHangs(name: string, seed: number): { at(n: number): void; stop(): Promise<unknown> } {
   const at = new Int32Array(new SharedArrayBuffer(4))
-  const text = `${name}: KUBENODE_FUZZ_SEED=${seed}`
+  const text = `${name}: KUBENODE_TEST_SEED=${seed}`
   const worker = new Worker(WATCHER, { eval: true, workerData: { at, hangMs: HANG_MS, text } })
   return { at: (n) => void Atomics.store(at, 0, n), stop: () => worker.terminate() }
 }
