@@ -126,7 +126,7 @@ function merged(
 
 const rawOf = (id: string): Buffer => openLocalRepository(r.url).commitBytes(id)
 
-describe('attack table', () => {
+describe('S4 S34 attack table', () => {
   test('control: a valid key is accepted, with principal, key and time', async () => {
     const trust = await judge({ head: good() })
     expect(trust).toMatchObject({
@@ -148,7 +148,7 @@ describe('attack table', () => {
     )
   })
 
-  test('a key of nobody', async () => {
+  test('a key of no signer', async () => {
     expect(await verdict({ head: on(good(), { 'fleet/a.ts': 'x' }, 'eve') })).toMatch(`UnknownKey: KN7032: `)
   })
 

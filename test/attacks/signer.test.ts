@@ -24,12 +24,12 @@ interface Signed {
 
 describe.each([
   ['that knows agents', { judgeSubject: joinersAreAgents }, 'Signed'],
-  ['that knows nobody', { judgeSubject: noBootstrappers }, 'Failed'],
+  ['that knows no user', { judgeSubject: noBootstrappers }, 'Failed'],
 ])('S25 a signer %s', (_, options, ofToken) => {
   let server: RunningServer
   let made = 0
   beforeAll(async () => void (server = await startEmbedded(options)))
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   /** Asked by one, approved by an administrator. */
   async function outcomeOf(

@@ -127,7 +127,7 @@ test('a signed commit is applied; an unsigned one is refused, and what was appli
   expect((await b.releases()).some((r) => r.spec.commit === bad)).toBe(false)
 })
 
-test('a signer who was removed, a revoked key and a key of nobody are refused; a signed revert is followed', async () => {
+test('a signer who was removed, a revoked key and a key of no signer are refused; a signed revert is followed', async () => {
   const b = await follow((r, anchor) => ({ mode: 'All', anchor, signers: everybody(r) }))
   const second = repository.commit(versionFile('2'), { key: 'bob' })
   await eventually(
@@ -178,7 +178,7 @@ test('a branch without the last verified commit is HistoryRewritten, until the h
   )
 })
 
-test('a change that takes two people waits for the approval of another signer, and of nobody else', async () => {
+test('a change that takes two people waits for the approval of another signer, and of no other user', async () => {
   const thresholds = [{ paths: ['fleet/version.ts'], count: 2 }]
   const b = await follow((r, anchor) => ({ mode: 'FirstParent', anchor, signers: everybody(r), thresholds }))
   const commit = repository.commit(versionFile('2'), { key: 'ada' })

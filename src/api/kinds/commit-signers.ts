@@ -6,8 +6,8 @@ const MAX_KEYS = 8
 const MAX_PATHS = 32
 const MAX_REVOKED = 128
 const MAX_THRESHOLDS = 16
-/** An RSA key of 16,384 bits has 2,800. */
-const MAX_KEY_CHARS = 4_096
+/** A certificate of OpenPGP with some subkeys has 6,000; an SSH key of 16,384 bits 2,800. */
+const MAX_KEY_CHARS = 16_384
 
 const paths = (doc: string, min = 1) =>
   s.setOf(
@@ -29,12 +29,13 @@ const signer = s.obj('A person or program that may sign commits.', {
   keys: s.list(
     'Public keys.',
     s.str(
-      'An SSH public key such as ssh-ed25519 AAAA…: Ed25519, ECDSA, RSA with at least 3072 bits, or a hardware key of the first two.',
+      'An SSH public key such as ssh-ed25519 AAAA…: Ed25519, ECDSA, RSA with at least 3072 bits, or a hardware key of the first two. Or an OpenPGP public key, as gpg --armor --export prints it.',
       {
         min: 1,
         max: MAX_KEY_CHARS,
-        pattern: '^(ssh-|ecdsa-|sk-)[^\\x00-\\x1f]+$',
-        says: 'an SSH public key on one line',
+        pattern:
+          '^((ssh-|ecdsa-|sk-)[^\\x00-\\x1f]+|-----BEGIN PGP PUBLIC KEY BLOCK-----\\r?\\n[A-Za-z0-9+/=:. (),@<>_\\r\\n-]+)$',
+        says: 'an SSH public key on one line, or an OpenPGP public key block',
       },
     ),
     { min: 1, max: MAX_KEYS },
@@ -61,12 +62,15 @@ export const signersFields = {
     s.mapList(
       'Keys that were stolen or lost. A key that ends as planned has an until instead.',
       s.obj('A revoked key.', {
-        key: s.str('The fingerprint as ssh-keygen -l shows it, such as SHA256:….', {
-          min: 1,
-          max: 128,
-          pattern: '^SHA256:[A-Za-z0-9+/]{43}$',
-          says: 'SHA256: and 43 characters',
-        }),
+        key: s.str(
+          'The fingerprint: SHA256:… as ssh-keygen -l shows it, or the 40 digits of an OpenPGP key or subkey.',
+          {
+            min: 1,
+            max: 128,
+            pattern: '^(SHA256:[A-Za-z0-9+/]{43}|[0-9A-F]{40})$',
+            says: 'SHA256: and 43 characters, or 40 hexadecimal digits in capitals',
+          },
+        ),
         since: s.optional(
           s.time('Commits that were first seen at this time or later are refused; all of the key when left out.'),
         ),

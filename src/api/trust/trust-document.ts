@@ -114,7 +114,11 @@ export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number)
 export const anchorOf = ({ sequence, threshold, keys }: TrustDocument): TrustAnchor => ({ sequence, threshold, keys })
 
 /** Why this version must not be installed, or undefined when the floor allows it. A version that cannot be compared is refused. */
-export function floorProblem(trust: TrustDocument, component: string, version: string): string | undefined {
+export function floorProblem(
+  trust: Pick<TrustDocument, 'floors'>,
+  component: string,
+  version: string,
+): string | undefined {
   const floor = Object.hasOwn(trust.floors, component) ? trust.floors[component] : undefined
   if (floor === undefined) return undefined
   const [have, least] = [parseVersion(version), parseVersion(floor)]

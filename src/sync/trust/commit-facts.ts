@@ -1,6 +1,8 @@
 // What the bytes of a commit say, read once: its links, its tree, and which key signed it. True forever, since the id is the hash of the bytes.
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { parseLinks, parseSignedCommit, type CommitLinks } from './signed-object.ts'
+import type { PgpSigningKey } from './openpgp/certificate.ts'
+import { PGP_BEGIN, verifyPgpSignature } from './openpgp/verify.ts'
 import { SSH_BEGIN, verifySshSignature } from './ssh-signature.ts'
 import { Malformed } from './ssh-wire.ts'
 import type { Signature } from './judge.ts'
@@ -34,13 +36,16 @@ export class FactsOfCommits {
   }
 
   /**
-   * Throws Malformed when two programs could read the commit differently.
+   * Throws Malformed when two programs could read the commit differently. OpenPGP signatures are verified with these keys: what depends on them is not kept.
    * The bytes are read a second time instead of being kept: of a long range they are hundreds of megabytes.
    */
-  signatureOf(id: string, reader: ObjectReader): Signature {
+  signatureOf(id: string, reader: ObjectReader, keys: readonly PgpSigningKey[]): Signature {
     const facts = this.of(id, reader)
-    facts.signature ??= signatureIn(parseSignedCommit(reader.commitBytes(id)))
-    return facts.signature
+    if (facts.signature !== undefined) return facts.signature
+    const signed = parseSignedCommit(reader.commitBytes(id))
+    const found = signatureIn(signed, keys)
+    if (found.kind === 'By' || !isPgp(signed.signature)) facts.signature = found
+    return found
   }
 
   hasSignature(id: string): boolean {
@@ -48,11 +53,16 @@ export class FactsOfCommits {
   }
 }
 
-export function signatureIn(signed: { readonly payload: Buffer; readonly signature?: string }): Signature {
-  const { payload, signature } = signed
+const isPgp = (signature = ''): boolean => signature.startsWith(PGP_BEGIN)
+
+export function signatureIn(
+  { payload, signature }: { readonly payload: Buffer; readonly signature?: string },
+  keys: readonly PgpSigningKey[],
+): Signature {
   if (signature === undefined) return { kind: 'None' }
-  if (!signature.startsWith(SSH_BEGIN)) return { kind: 'Bad', why: 'is no SSH signature; set gpg.format to ssh' }
   try {
+    if (isPgp(signature)) return verifyPgpSignature(signature, payload, keys)
+    if (!signature.startsWith(SSH_BEGIN)) return { kind: 'Bad', why: 'is neither one of SSH nor of OpenPGP' }
     return { kind: 'By', key: verifySshSignature(signature, payload).fingerprint }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error

@@ -11,6 +11,8 @@ export type Signature =
   | { readonly kind: 'None' }
   | { readonly kind: 'Bad'; readonly why: string }
   | { readonly kind: 'By'; readonly key: string }
+  /** Of OpenPGP, which names its key and does not contain it: no known one. */
+  | { readonly kind: 'Unknown'; readonly key: string }
 
 export interface JudgedCommit {
   readonly id: string
@@ -55,6 +57,7 @@ export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Re
   if (signature.kind === 'None') return refuse('Unsigned', syncErrors.KN7030({ commit: shown }))
   if (signature.kind === 'Bad') return refuse('BadSignature', syncErrors.KN7031({ commit: shown, why: signature.why }))
   const { key } = signature
+  if (signature.kind === 'Unknown') return refuse('UnknownKey', syncErrors.KN7032({ commit: shown, key }))
   const signer = policy.byKey.get(key)
   const problem = keyProblem(policy, key, firstSeen)
   if (problem !== undefined || signer === undefined)

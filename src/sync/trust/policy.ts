@@ -1,5 +1,6 @@
 // What a FleetSource and the signers file of its last verified commit ask of commits. Pure; a policy that cannot be used is a problem, never a looser one.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { parseCertificate, type PgpCertificate, type PgpSigningKey } from './openpgp/certificate.ts'
 import { parseSshKey } from './ssh-key.ts'
 import { Malformed } from './ssh-wire.ts'
 
@@ -18,7 +19,7 @@ export interface Signer {
   readonly onlyReverts: boolean
   /** The key that sync signs reverts with. */
   readonly isSync: boolean
-  /** Fingerprints. */
+  /** Fingerprints; PRIMARY/SUBKEY for a subkey of OpenPGP. */
   readonly keys: readonly string[]
 }
 
@@ -28,9 +29,13 @@ type RevokedKey = NonNullable<Verify['revoked']>[number]
 export interface Policy {
   readonly mode: Mode
   readonly anchor: string
-  /** By fingerprint of the key. */
+  /** By name of the key. */
   readonly byKey: ReadonlyMap<string, Signer>
   readonly signers: readonly Signer[]
+  /** Those of OpenPGP. */
+  readonly pgpKeys: readonly PgpSigningKey[]
+  /** When keys of OpenPGP end by what their certificates say. */
+  readonly ends: ReadonlyMap<string, number>
   /** Fingerprint to the time since which it is refused. */
   readonly revoked: ReadonlyMap<string, number>
   readonly thresholds: readonly Threshold[]
@@ -52,12 +57,25 @@ function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
   return mode === 'Off' || mode === 'None' ? undefined : mode
 }
 
-export function policyOf(verify: Verify, file: SignersDocument | undefined): Policy {
+/** Reading a certificate verifies its signatures, so a caller may keep what was read. */
+export type ReadCertificate = (armored: string) => PgpCertificate
+
+export function policyOf(
+  verify: Verify,
+  file: SignersDocument | undefined,
+  read: ReadCertificate = parseCertificate,
+): Policy {
   const { mode, anchor } = verify
   if (mode === 'Off' || mode === 'None' || anchor === undefined) throw new UnusablePolicy('it has no anchor')
   const specs = [...(verify.signers ?? []), ...(file?.signers ?? [])]
   const byKey = new Map<string, Signer>()
-  const signers = specs.map(signerOf)
+  const certificates: PgpCertificate[] = []
+  const keep: ReadCertificate = (text) => {
+    const found = read(text)
+    certificates.push(found)
+    return found
+  }
+  const signers = specs.map((spec) => signerOf(spec, keep))
   for (const signer of signers) {
     for (const key of signer.keys) {
       const other = byKey.get(key)
@@ -70,6 +88,7 @@ export function policyOf(verify: Verify, file: SignersDocument | undefined): Pol
   const names = signers.map((s) => s.principal)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) throw new UnusablePolicy(`${twice} is a signer of the FleetSource and of its signers file`)
+  const pgpKeys = certificates.flatMap((c) => c.keys)
   const { signersFile } = verify
   const own = signersFile === undefined ? [] : [{ paths: [signersFile.path], count: signersFile.count }]
   return {
@@ -77,16 +96,25 @@ export function policyOf(verify: Verify, file: SignersDocument | undefined): Pol
     anchor,
     byKey,
     signers,
-    revoked: revokedKeys([...(verify.revoked ?? []), ...(file?.revoked ?? [])]),
+    pgpKeys,
+    ends: new Map(pgpKeys.flatMap((k) => (k.until === undefined ? [] : [[k.name, k.until]]))),
+    revoked: revokedKeys([
+      ...(verify.revoked ?? []),
+      ...(file?.revoked ?? []),
+      ...certificates.flatMap((c) => c.revoked.map((key) => ({ key }))),
+    ]),
     thresholds: [...(verify.thresholds ?? []), ...(file?.thresholds ?? []), ...own.filter((t) => t.count > 1)],
     ...(signersFile !== undefined && { signersFile: signersFile.path }),
   }
 }
 
-function signerOf({ principal, keys, paths, since, until, forge, reverts, sync }: SignerSpec): Signer {
-  const fingerprints = keys.map((key) => {
+const PGP_BLOCK = /^\s*-----BEGIN PGP/
+
+function signerOf(spec: SignerSpec, read: ReadCertificate): Signer {
+  const { principal, keys, paths, since, until, forge, reverts, sync } = spec
+  const fingerprints = keys.flatMap((key) => {
     try {
-      return parseSshKey(key).fingerprint
+      return PGP_BLOCK.test(key) ? read(key).keys.map((k) => k.name) : parseSshKey(key).fingerprint
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       throw new UnusablePolicy(`a key of ${principal} ${error.message}`)
@@ -118,14 +146,19 @@ function revokedKeys(all: readonly RevokedKey[]): ReadonlyMap<string, number> {
 export const needsPaths = ({ signers, thresholds }: Policy): boolean =>
   thresholds.length > 0 || signers.some((s) => s.paths !== undefined)
 
+/** A subkey of OpenPGP is named with its primary key; the fingerprint of an SSH key is base64, which may have a slash of its own. */
+const fingerprintsIn = (key: string): readonly string[] => (key.startsWith('SHA256:') ? [key] : key.split('/'))
+
 /** Why the key must not be used at this time; undefined when it may. */
 export function keyProblem(policy: Policy, key: string, at: number): KeyProblem | undefined {
-  const revoked = policy.revoked.get(key)
-  if (revoked !== undefined && at >= revoked) return { kind: 'Revoked', since: revoked }
+  const revoked = fingerprintsIn(key).flatMap((part) => policy.revoked.get(part) ?? [])
+  const since = Math.min(...revoked)
+  if (at >= since) return { kind: 'Revoked', since }
   const signer = policy.byKey.get(key)
   if (signer === undefined) return { kind: 'Unknown' }
   if (signer.since !== undefined && at < signer.since) return { kind: 'Early', since: signer.since }
-  if (signer.until !== undefined && at >= signer.until) return { kind: 'Late', until: signer.until }
+  const until = Math.min(signer.until ?? Infinity, policy.ends.get(key) ?? Infinity)
+  if (at >= until) return { kind: 'Late', until }
   return undefined
 }
 

@@ -145,7 +145,7 @@ export class RangeVerifier {
   async #judged(id: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<JudgedCommit> {
     const { reader, now, from } = pass.request
     const { at, by } = times.get(id) ?? { at: now, by: new Set<string>() }
-    const signature = this.#facts.signatureOf(id, reader)
+    const signature = this.#facts.signatureOf(id, reader, policy.pgpKeys)
     const signer = signature.kind === 'By' ? policy.byKey.get(signature.key) : undefined
     const changed = needsPaths(policy)
       ? policy.mode === 'Head'
@@ -218,11 +218,12 @@ export class RangeVerifier {
     return false
   }
 
-  #revertProblem(id: string, { mode, anchor, byKey, signersFile }: Policy, reader: ObjectReader): string | undefined {
+  #revertProblem(id: string, policy: Policy, reader: ObjectReader): string | undefined {
+    const { mode, anchor, byKey, signersFile } = policy
     // Of the commits below the newest nothing is known in this mode.
     if (mode === 'Head') return 'cannot be judged while spec.verify.mode is Head, which verifies the newest commit only'
     const isOfSync = (commit: string) => {
-      const signature = this.#signatureOrNone(commit, reader)
+      const signature = this.#signatureOrNone(commit, policy, reader)
       return signature.kind === 'By' && byKey.get(signature.key)?.isSync === true
     }
     const read = {
@@ -239,9 +240,9 @@ export class RangeVerifier {
   }
 
   /** An old commit before the anchor may have any form. */
-  #signatureOrNone(id: string, reader: ObjectReader): Signature {
+  #signatureOrNone(id: string, { pgpKeys }: Policy, reader: ObjectReader): Signature {
     try {
-      return this.#facts.signatureOf(id, reader)
+      return this.#facts.signatureOf(id, reader, pgpKeys)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       return { kind: 'None' }
@@ -267,9 +268,9 @@ export class RangeVerifier {
     if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
     if (tag.object !== to) return refuse(`names ${tag.object.slice(0, SHOWN_ID)} instead of ${to.slice(0, SHOWN_ID)}`)
     // Also the commit of a signed tag must be one that every program reads alike.
-    this.#facts.signatureOf(to, reader)
+    this.#facts.signatureOf(to, reader, policy.pgpKeys)
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
-    const signature = signatureIn(tag)
+    const signature = signatureIn(tag, policy.pgpKeys)
     const changed = needsPaths(policy) ? await this.#between(from, to, reader) : undefined
     const judged: JudgedCommit = {
       id: to,
