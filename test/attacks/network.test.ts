@@ -85,7 +85,7 @@ const ATTEMPTS: readonly Attempt[] = [
     refused: /^40[13] /,
   },
   ...['kubenode-system', 'kube-node-lease'].map((name) => ({
-    name: `a Defender that nobody reaches lets namespace ${name} be deleted`,
+    name: `an unreachable Defender lets namespace ${name} be deleted`,
     attempt: async (world: AttackWorld) => {
       const metadata = { name }
       // Not every server made it yet.

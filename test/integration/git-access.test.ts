@@ -39,9 +39,13 @@ const sourceOf = (url: string, spec: object = {}, name = 'shop') =>
   }) as FleetSource
 
 const rendersWith = (config: Partial<SyncConfig>, secret: object = {}) =>
-  new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', ...config }, systemClock, {
-    readSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git' }, ...secret }),
-  })
+  new Renders(
+    { cacheDir: join(folder, 'cache'), weakCage: 'allow', gitReach: { trusted: ['git.example'] }, ...config },
+    systemClock,
+    {
+      readSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git' }, ...secret }),
+    },
+  )
 
 test('S27 a repository of this machine is read only below the folders that were named, for the source that they were named for', async () => {
   const url = `file://${repository.dir}`

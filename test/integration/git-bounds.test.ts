@@ -1,12 +1,15 @@
 // What a git server can cost sync: a fetch that is too large, too slow or too many files is ended and reported, and the commit fetched before stays readable.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
-import { fetchMirror, type MirrorOptions } from '#sync/git/mirror.ts'
+import { fetchMirror, removeUnusedCopies, type MirrorOptions } from '#sync/git/mirror.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startEndlessGit } from '#test/support/faults/endless-git.ts'
 
@@ -30,6 +33,7 @@ const options = (more: Partial<MirrorOptions> = {}): MirrorOptions => ({
   cacheDir: join(folder, 'cache'),
   env: { PATH: process.env['PATH'] ?? '' },
   reader: READER,
+  reach: { trusted: ['localhost'] },
   ...more,
 })
 const copy = () =>
@@ -102,4 +106,64 @@ test('a fetch that fills the disk with many files, or never ends, is ended with 
   script('sleep 600 & wait')
   expect(await refused('https://localhost/x', { env, deadlineMs: 300 })).toMatch(/^KN7009: .*not finished after 300 ms/)
   expect(readdirSync(join(copy(), 'objects/pack'))).toHaveLength(count)
+})
+
+test('a copy that was fetched often stays one that is read: its packs are joined, and no commit is lost', async () => {
+  const url = `file://${repository.dir}`
+  const away = repository.commit({ 'fleet/main.ts': 'away' })
+  await fetchMirror(url, { branch: 'main' }, options())
+  repository.git('reset', '--quiet', '--hard', first)
+  const packs = () => readdirSync(join(copy(), 'objects/pack')).filter((name) => name.endsWith('.idx')).length
+  let most = 0
+  for (let n = 0; n < 60; n++) {
+    repository.commit({ 'fleet/main.ts': `${n}` })
+    await fetchMirror(url, { branch: 'main' }, options())
+    most = Math.max(most, packs())
+  }
+  expect(most).toBeGreaterThan(40)
+  expect(most).toBeLessThanOrEqual(51)
+  expect(packs()).toBeLessThan(20)
+  for (const [commit, text] of [
+    [first, '1'],
+    [away, 'away'],
+    [repository.git('rev-parse', 'HEAD'), '59'],
+  ] as const) {
+    const files = await openLocalRepository(copy()).readTree(commit, ['fleet'])
+    expect(Buffer.from(files.get('fleet/main.ts') ?? []).toString()).toBe(text)
+  }
+})
+
+test('a server that sends a byte now and then is given up long before the deadline', async () => {
+  const { pair, access } = certified()
+  const server = createServer({ key: pair.key, cert: pair.certificate }, (_request, response) => {
+    response.setHeader('content-type', 'application/x-git-upload-pack-advertisement')
+    const drip = setInterval(() => response.write('0'), 500)
+    response.once('close', () => clearInterval(drip))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const begun = performance.now()
+  try {
+    expect(await refused(`https://localhost:${port}/x`, { access })).toMatch(/^KN7009: .*too slow.*stays in force/)
+    expect(performance.now() - begun).toBeLessThan(100_000)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}, 120_000)
+
+test('a copy that no source reads is removed after a week, and one that a source reads stays', () => {
+  const week = 7 * 24 * 3_600_000
+  const cache = join(folder, 'cache')
+  const there = () => readdirSync(cache).filter((name) => /^[0-9a-f]{32}$/.test(name)).length
+  mkdirSync(join(cache, 'notes'))
+  removeUnusedCopies(cache, new Set(), Date.now() + week - 60_000)
+  expect(there()).toBe(1)
+  removeUnusedCopies(cache, new Set([READER]), Date.now() + 2 * week)
+  expect(there()).toBe(1)
+  removeUnusedCopies(cache, new Set(['another']), Date.now() + 2 * week)
+  expect(there()).toBe(0)
+  expect(readdirSync(cache)).toContain('notes')
+  removeUnusedCopies(join(folder, 'nothing'), new Set(), Date.now())
 })

@@ -76,7 +76,8 @@ const urlAt = (host: string) => `${host}/${pathOf(repository)}`
 /** The commit, or the error as the status shows it. */
 async function fetched({ url, spec, namespace = 'shop', read = readSecret, env }: From = {}): Promise<string> {
   const gitEnv = { PATH: process.env['PATH'] ?? '', ...env }
-  const renders = new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', gitEnv }, systemClock, {
+  const gitReach = { trusted: ['localhost', '127.0.0.1'] }
+  const renders = new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', gitEnv, gitReach }, systemClock, {
     readSecret: read,
   })
   const source = {

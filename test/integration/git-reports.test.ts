@@ -81,8 +81,9 @@ app.synth()
       secretRef: { name: 'git' },
     },
   } as unknown as FleetSource
+  const gitReach = { trusted: ['localhost'] }
   const restarted = () =>
-    new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', gitEnv: { PATH } }, systemClock, {
+    new Renders({ cacheDir: join(folder, 'cache'), weakCage: 'allow', gitEnv: { PATH }, gitReach }, systemClock, {
       readSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git' }, data }),
     })
   const failure = (work: Promise<unknown>) =>

@@ -51,8 +51,9 @@ interface From {
 
 /** The commit, or the error as the status shows it. */
 async function fetched({ url, cache = 'cache', env, spec }: From = {}): Promise<string> {
+  const gitReach = { trusted: ['localhost', '127.0.0.1'] }
   const gitEnv = { PATH: process.env['PATH'] ?? '', ...env }
-  const renders = new Renders({ cacheDir: join(folder, cache), weakCage: 'allow', gitEnv }, systemClock, {
+  const renders = new Renders({ cacheDir: join(folder, cache), weakCage: 'allow', gitEnv, gitReach }, systemClock, {
     readSecret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git' }, data: encoded(secret) }),
   })
   const source = {
@@ -190,7 +191,7 @@ test('a machine without a shell runs ssh with the same settings', () => {
   const path = process.env['PATH'] ?? ''
   writeFileSync(files.key, server.client.secret, { mode: 0o600 })
   writeFileSync(files.knownHosts, server.knownAs(server.host))
-  writeFileSync(config, sshConfig(files))
+  writeFileSync(config, sshConfig({ ...files, at: [] }))
   const start = { folder: own, config, path }
   const heads = (env: Readonly<Record<string, string>>) =>
     execFileSync('git', ['ls-remote', server.urlOf(join(repository.dir, '.git')), 'refs/heads/main'], {

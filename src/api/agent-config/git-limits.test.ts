@@ -48,7 +48,7 @@ test.each<[string, unknown, RegExp]>([
   ['an address', { address: '127.0.0.1' }, /^address/],
   ['an origin of artifacts', { allowedOrigins: ['https://evil.example'] }, /^allowedOrigins/],
   ['a trust document', { trustUrl: 'https://evil.example/trust.json' }, /^trustUrl/],
-  ['a Node that nobody keeps', { registerNode: false }, /^registerNode/],
+  ['a Node that is not kept', { registerNode: false }, /^registerNode/],
 ])('git may not declare %s', (_, config, problem) => {
   expect(gitLimitProblems(JSON.stringify(config))).toEqual([expect.stringMatching(problem)])
 })

@@ -15,6 +15,8 @@ export interface Post {
   readonly idempotencyKey?: string
   /** Sent as a bearer token, and nowhere but to this origin. */
   readonly token?: string
+  /** PEM: the only authority that is trusted for this call. */
+  readonly ca?: string
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -66,7 +68,7 @@ export async function post({ places, lookup }: PostTools, wish: Post): Promise<P
 
 function send(
   url: URL,
-  { body, headers = {}, idempotencyKey, token, timeoutMs, signal }: Post,
+  { body, headers = {}, idempotencyKey, token, ca, timeoutMs, signal }: Post,
   lookup: LookupFunction,
 ): Promise<PostResult> {
   const payload = Buffer.from(JSON.stringify(body))
@@ -74,6 +76,7 @@ function send(
     method: 'POST',
     agent: false,
     lookup,
+    ...(ca !== undefined && { ca }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     headers: {
       ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.has(name.toLowerCase()))),

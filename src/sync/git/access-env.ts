@@ -6,6 +6,7 @@ import { assertNever } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import type { GitAccess } from './access.ts'
 import type { HttpsAccess } from './https-access.ts'
+import { curlPin, pinsOf, sshPin, type GitReach, type Pin } from './reach.ts'
 import { sshConfig, type SshAccess } from './ssh-access.ts'
 import { sshProgram } from './ssh-program.ts'
 
@@ -13,6 +14,9 @@ export type Env = Readonly<Record<string, string>>
 
 export interface Handover {
   readonly access: GitAccess
+  readonly url: string
+  /** Which servers may be called at all. */
+  readonly reach: GitReach
   /** What git gets in any case. */
   readonly env: Env
   /** Where the folder is made; one of a killed process is removed by the next fetch. */
@@ -20,13 +24,14 @@ export interface Handover {
 }
 
 export async function withAccess(handover: Handover, fetch: (env: Env) => Promise<void>): Promise<void> {
-  const { access, env, keys } = handover
+  const { access, env, keys, url, reach } = handover
+  const pins = await pinsOf(url, access.kind === 'Https' ? access.proxy?.url : undefined, reach)
   const bare = { ...env, GIT_SSH_COMMAND: 'false' }
   switch (access.kind) {
     case 'Anonymous':
-      return fetch({ ...bare, ...httpSettings({}) })
+      return fetch({ ...bare, ...httpSettings({}, pins) })
     case 'Https': {
-      const settings = httpSettings(access)
+      const settings = httpSettings(access, pins)
       const { authorities } = access
       if (authorities === undefined) return fetch({ ...bare, ...settings })
       return withFolder(keys, (folder) => {
@@ -37,7 +42,9 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
       })
     }
     case 'SshKey':
-      return withFolder(keys, (folder) => fetch({ ...env, ...sshSettings(folder, access, env['PATH']) }))
+      return withFolder(keys, (folder) =>
+        fetch({ ...env, ...sshSettings(folder, access, { path: env['PATH'], pin: pins[0] }) }),
+      )
     default:
       return assertNever(access)
   }
@@ -45,20 +52,29 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
 
 const OWN = { mode: 0o600 } as const
 
-function sshSettings(folder: string, { identity, knownHosts }: SshAccess, path: string | undefined): Env {
+interface SshWay {
+  readonly path: string | undefined
+  readonly pin: Pin | undefined
+}
+
+function sshSettings(folder: string, { identity, knownHosts }: SshAccess, { path, pin }: SshWay): Env {
   const files = { key: join(folder, 'key'), knownHosts: join(folder, 'known_hosts') }
   const config = join(folder, 'config')
   writeFileSync(files.key, identity, OWN)
   writeFileSync(files.knownHosts, knownHosts, OWN)
-  writeFileSync(config, sshConfig(files), OWN)
+  writeFileSync(config, sshConfig({ ...files, at: pin === undefined ? [] : sshPin(pin) }), OWN)
   return { ...sshProgram({ folder, config, path: path ?? '' }), GIT_SSH_VARIANT: 'ssh' }
 }
 
 /** After a redirect git sends the header to the new address too, also one that is set for the old address. */
-function httpSettings({ authorization, proxy }: Pick<HttpsAccess, 'authorization' | 'proxy'>): Env {
+function httpSettings(
+  { authorization, proxy }: Pick<HttpsAccess, 'authorization' | 'proxy'>,
+  pins: readonly Pin[],
+): Env {
   const settings = [
     ['http.followRedirects', 'false'],
     ['http.proxy', proxy?.address ?? ''],
+    ...pins.map((pin) => ['http.curloptResolve', curlPin(pin)]),
     ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
   ]
   const env = settings.flatMap(([key = '', value = ''], n) => [

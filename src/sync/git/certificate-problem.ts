@@ -1,12 +1,15 @@
 // Says why a git server's certificate is refused: git itself reports only that it is. Asked after git refused it; sends nothing but a TLS handshake.
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 
 const DEADLINE_MS = 5_000
 const MAX_NAMES_CHARS = 200
 
 /** Undefined if this system would accept the certificate, or the server does not answer in time. */
-export async function certificateProblem(url: string, authorities: string | undefined): Promise<string | undefined> {
+export async function certificateProblem(
+  url: string,
+  { authorities, lookup }: { readonly authorities: string | undefined; readonly lookup: LookupFunction },
+): Promise<string | undefined> {
   const { hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const socket = connect({
@@ -14,6 +17,7 @@ export async function certificateProblem(url: string, authorities: string | unde
     port: port === '' ? 443 : Number(port),
     // Verified below, to tell why it fails; no data follows.
     rejectUnauthorized: false,
+    lookup,
     ...(isIP(host) === 0 && { servername: host }),
     ...(authorities !== undefined && { ca: authorities }),
   })

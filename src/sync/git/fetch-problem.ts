@@ -3,16 +3,18 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import { certificateProblem } from './certificate-problem.ts'
+import { lookupFor, type GitReach } from './reach.ts'
 import type { SshAccess } from './ssh-access.ts'
 
 export interface FailedFetch {
   readonly url: string
   readonly access: GitAccess
+  readonly reach: GitReach
   /** What git printed. */
   readonly said: string
 }
 
-export async function fetchProblem({ url, access, said }: FailedFetch): Promise<KubeNodeError> {
+export async function fetchProblem({ url, access, reach, said }: FailedFetch): Promise<KubeNodeError> {
   const cause = causeIn(said)
   const why = withoutSecrets(cause, access)
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
@@ -26,7 +28,8 @@ export async function fetchProblem({ url, access, said }: FailedFetch): Promise<
   if (kind === 'Redirect') return later(syncErrors.KN7025({ url }))
   if (kind === 'Certificate' && proxy === undefined) {
     const authorities = access.kind === 'Https' ? access.authorities : undefined
-    return later(syncErrors.KN7024({ url, why: (await certificateProblem(url, authorities)) ?? why }))
+    const problem = await certificateProblem(url, { authorities, lookup: lookupFor(url, reach) })
+    return later(syncErrors.KN7024({ url, why: problem ?? why }))
   }
   return unknownProblem(url, why)
 }

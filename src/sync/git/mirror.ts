@@ -1,6 +1,6 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
@@ -10,6 +10,7 @@ import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
 import { branchesIn, branchHint } from './branches-there.ts'
 import { missingRef } from './fetch-problem.ts'
+import type { GitReach } from './reach.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { runGit, type GitRun } from './run-git.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -23,6 +24,8 @@ export interface MirrorOptions {
   readonly maxBytes?: number
   /** Without it, none. */
   readonly access?: GitAccess
+  /** Which servers may be called; without it none of this machine. */
+  readonly reach?: GitReach
   /** The owner of the copy; defaults to the URL. */
   readonly reader?: string
 }
@@ -45,21 +48,23 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
     // git would do whatever its configuration says
     requireOwn(dir)
     removeLeftovers(dir, options)
+    await joinPacks(dir, url, options)
   } else await initialize(dir, url, options)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
   const run = runOf(url, dir, options)
   const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * run.deadlineMs }
   const args = [`--git-dir=${dir}`, ...fetch, '--', url, refSpec(ref)]
   const before = new Set(leftoversIn(dir))
+  const { reach = {} } = options
   try {
     await withAccess(
-      { access: run.access, env: run.env, keys },
+      { access: run.access, url, reach, env: run.env, keys },
       async (env) => void (await runGit(args, { ...run, env })),
     )
   } catch (error) {
     // Half a pack of a fetch that was cut off takes up the disk. Only one fetch of this process writes to a copy at a time.
     for (const path of leftoversIn(dir)) if (!before.has(path)) rmSync(path, { recursive: true, force: true })
-    throw await explained(error, { dir, url, ref, run, keys })
+    throw await explained(error, { dir, url, ref, run, keys, reach })
   }
   return openLocalRepository(dir)
 }
@@ -85,10 +90,11 @@ interface Refused {
   readonly ref: WantedRef
   readonly run: GitRun
   readonly keys: OwnedFolders
+  readonly reach: GitReach
 }
 
 /** For a branch that is no longer there: what the server has instead. The error itself where that cannot be learned. */
-async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys }: Refused): Promise<unknown> {
+async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys, reach }: Refused): Promise<unknown> {
   if (!isKubeNodeError(failed) || failed.code !== syncErrors.KN7049.code || branch === undefined) return failed
   const args = [`--git-dir=${dir}`, 'ls-remote', '--symref', '--', url, 'HEAD', 'refs/heads/*']
   let text = ''
@@ -96,7 +102,7 @@ async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys
     text = await runGit(args, { ...run, env })
   }
   try {
-    await withAccess({ access: run.access, env: run.env, keys }, ask)
+    await withAccess({ access: run.access, url, reach, env: run.env, keys }, ask)
   } catch {
     return failed
   }
@@ -106,12 +112,55 @@ async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys
   return missingRef({ url, ref: `branch ${branch}`, hint: branchHint(branchesIn(text), last) })
 }
 
-const copyOf = (cacheDir: string, reader: string): string =>
-  join(cacheDir, createHash('sha256').update(reader).digest('hex').slice(0, 32))
+const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, nameOf(reader))
+const nameOf = (reader: string): string => createHash('sha256').update(reader).digest('hex').slice(0, 32)
+const COPY = /^[0-9a-f]{32}$/
+
+/** A source that is made again within this time finds its copy; so does a hub that shares the folder and was away. */
+const KEPT_UNUSED_MS = 7 * 24 * 3_600_000
+
+/** Removes copies that no source reads and that were not fetched for a week. */
+export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string>, now: number): void {
+  const used = new Set([...readers].map(nameOf))
+  for (const name of existsSync(cacheDir) ? readdirSync(cacheDir) : []) {
+    const dir = join(cacheDir, name)
+    if (!COPY.test(name) || used.has(name) || !isRealFolder(dir)) continue
+    const times = [dir, join(dir, 'FETCH_HEAD')].map((path) => lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    if (Math.max(...times) < now - KEPT_UNUSED_MS) rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** Each fetch of something new leaves a pack, and our reader takes a thousand. */
+const MOST_PACKS = 50
+
+/** Nothing is dropped: a commit that was pushed away may still roll out. */
+async function joinPacks(dir: string, url: string, options: MirrorOptions): Promise<void> {
+  const packs = readdirSync(join(dir, 'objects/pack')).filter((name) => name.endsWith('.idx'))
+  if (packs.length < MOST_PACKS) return
+  const run = runOf(url, dir, options)
+  const { folder, maxBytes } = run.within
+  try {
+    await runGit([`--git-dir=${dir}`, 'repack', '--quiet', '-d', '-n', '--geometric=2'], {
+      ...run,
+      // Old and new packs lie beside each other for a moment.
+      within: { folder, maxBytes: 2 * maxBytes },
+    })
+  } catch (error) {
+    // The fetch does not need it; the next one tries again.
+    if (!isKubeNodeError(error)) throw error
+  }
+}
 
 function runOf(url: string, folder: string, options: MirrorOptions): GitRun {
   const { env = {}, access = { kind: 'Anonymous' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
-  return { url, env, access, deadlineMs, within: { folder, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES } }
+  return {
+    url,
+    env,
+    access,
+    deadlineMs,
+    within: { folder, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES },
+    ...(options.reach !== undefined && { reach: options.reach }),
+  }
 }
 
 /** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */

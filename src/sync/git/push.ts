@@ -10,6 +10,7 @@ import { withAccess } from './access-env.ts'
 import { withoutSecrets } from './fetch-problem.ts'
 import { isLocal } from './locate.ts'
 import type { LocalRepository } from './local-repository.ts'
+import type { GitReach } from './reach.ts'
 import { runGit, type GitRun } from './run-git.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
 
@@ -29,6 +30,8 @@ export interface PushPlace {
   readonly cacheDir: string
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
+  /** Which servers may be called; without it none of this machine. */
+  readonly reach?: GitReach
 }
 
 const DEFAULT_DEADLINE_MS = 60_000
@@ -36,7 +39,8 @@ const DEFAULT_DEADLINE_MS = 60_000
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** Throws KN7051 when the branch has moved, or the server refuses. */
-export async function push(what: Push, { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS }: PushPlace) {
+export async function push(what: Push, place: PushPlace) {
+  const { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} } = place
   const { url, branch, commit, expected, objects, repository, access } = what
   const folders = { parent: cacheDir, prefix: 'push-', maxAgeMs: 2 * deadlineMs }
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
@@ -54,9 +58,18 @@ export async function push(what: Push, { cacheDir, env = {}, deadlineMs = DEFAUL
     for (const [id, { type, content }] of objects) writeLoose(dir, id, type, content)
     const ref = `refs/heads/${branch}`
     const lease = `--force-with-lease=${ref}:${expected ?? ''}`
-    const args = ['push', '--quiet', '--no-verify', ...receiver(url), lease, '--', url, `${commit}:${ref}`]
+    const args = [
+      'push',
+      '--quiet',
+      '--no-verify',
+      ...localProgram(url, 'receive-pack'),
+      lease,
+      '--',
+      url,
+      `${commit}:${ref}`,
+    ]
     const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
-    await withAccess({ access, env, keys }, async (given) => {
+    await withAccess({ access, url, reach, env, keys }, async (given) => {
       await runGit([`--git-dir=${dir}`, ...args], { ...run, env: given })
     })
   } finally {
@@ -72,11 +85,10 @@ const RECEIVE_SETTINGS = [
   'maintenance.auto=false',
 ]
 
-const receiver = (url: string): readonly string[] =>
+/** The other side of a repository of this machine, without its hooks and programs. */
+export const localProgram = (url: string, program: 'upload-pack' | 'receive-pack'): readonly string[] =>
   isLocal(url)
-    ? [
-        `--receive-pack=${['git', ...SAFE_SETTINGS, ...RECEIVE_SETTINGS.flatMap((s) => ['-c', s]), 'receive-pack'].join(' ')}`,
-      ]
+    ? [`--${program}=${['git', ...SAFE_SETTINGS, ...RECEIVE_SETTINGS.flatMap((s) => ['-c', s]), program].join(' ')}`]
     : []
 
 function writeLoose(dir: string, id: string, type: string, content: Buffer): void {
@@ -86,7 +98,7 @@ function writeLoose(dir: string, id: string, type: string, content: Buffer): voi
 }
 
 /** The last line of git only says that it failed. */
-function reasonIn(said: string, access: GitAccess): string {
+export function reasonIn(said: string, access: GitAccess): string {
   const lines = said.trim().split('\n')
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
   const line = rejected ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''

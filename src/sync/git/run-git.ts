@@ -9,6 +9,7 @@ import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import type { Env } from './access-env.ts'
 import { fetchProblem, unknownProblem } from './fetch-problem.ts'
+import type { GitReach } from './reach.ts'
 import { isLocal } from './locate.ts'
 import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
 
@@ -17,6 +18,8 @@ export interface GitRun {
   readonly url: string
   readonly env: Env
   readonly access: GitAccess
+  /** As the credentials were handed over with it. */
+  readonly reach?: GitReach
   readonly deadlineMs: number
   /** The folder that git writes to, and what it may have in all. */
   readonly within: { readonly folder: string; readonly maxBytes: number }
@@ -48,7 +51,7 @@ const SETTINGS = [
 
 /** The output on success. */
 export async function runGit(args: readonly string[], run: GitRun): Promise<string> {
-  const { url, access, within } = run
+  const { url, access, within, reach = {} } = run
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
   const ended = await runToEnd(args, run)
   if (ended.kind !== 'Done' && run.failed !== undefined) throw run.failed(saidOf(ended, run))
@@ -62,7 +65,7 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
     case 'Shallow':
       throw new KubeNodeError(syncErrors.KN7053({ url }), { retry: 'later' })
     case 'Failed':
-      throw await fetchProblem({ url, access, said: ended.said })
+      throw await fetchProblem({ url, access, reach, said: ended.said })
     case 'NotStarted':
       throw unknownProblem(url, ended.why)
     default:

@@ -88,9 +88,17 @@ function fingerprintIn(identity: string): string | undefined {
 const CONNECT_SECONDS = 20
 const ALIVE_SECONDS = 15
 
+interface SshFiles {
+  readonly key: string
+  readonly knownHosts: string
+  /** Settings that name the address. */
+  readonly at: readonly (readonly [string, string])[]
+}
+
 /** The whole configuration of ssh: with a file of its own it reads neither that of the user nor that of the host. */
-export function sshConfig({ key, knownHosts }: { readonly key: string; readonly knownHosts: string }): string {
+export function sshConfig({ key, knownHosts, at }: SshFiles): string {
   const settings: readonly (readonly [string, string])[] = [
+    ...at,
     ['BatchMode', 'yes'],
     ['StrictHostKeyChecking', 'yes'],
     ['UserKnownHostsFile', quoted(knownHosts)],

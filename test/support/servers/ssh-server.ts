@@ -36,7 +36,12 @@ export interface SshServer {
   close(): Promise<void>
 }
 
-export async function startSshServer({ gate }: { readonly gate?: string } = {}): Promise<SshServer> {
+interface SshServerOptions {
+  readonly gate?: string
+  readonly address?: string
+}
+
+export async function startSshServer({ gate, address = '127.0.0.1' }: SshServerOptions = {}): Promise<SshServer> {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-sshd-'))
   const newKey = (name: string, type = 'ed25519', passphrase = ''): SshKeyPair => {
     const file = join(folder, name)
@@ -53,7 +58,7 @@ export async function startSshServer({ gate }: { readonly gate?: string } = {}):
   const port = await freePort()
   const settings = {
     Port: port,
-    ListenAddress: '127.0.0.1',
+    ListenAddress: address,
     HostKey: host.file,
     PidFile: 'none',
     AuthorizedKeysFile: join(folder, 'authorized'),
@@ -77,7 +82,7 @@ export async function startSshServer({ gate }: { readonly gate?: string } = {}):
   child.stderr.on('data', (text: Buffer) => (said += text.toString()))
   const ended = once(child, 'exit')
   await Promise.race([
-    answering(port),
+    answering(port, address),
     ended.then(() => {
       throw new Error(`sshd ended: ${said}`)
     }),
@@ -90,8 +95,8 @@ export async function startSshServer({ gate }: { readonly gate?: string } = {}):
     other,
     host,
     strange,
-    urlOf: (path) => `ssh://${userInfo().username}@127.0.0.1:${port}${path}`,
-    knownAs: (of) => `[127.0.0.1]:${port} ${key(of)}\n`,
+    urlOf: (path) => `ssh://${userInfo().username}@${address}:${port}${path}`,
+    knownAs: (of) => `[${address}]:${port} ${key(of)}\n`,
     newKey,
     close: async () => {
       child.kill()
@@ -101,9 +106,9 @@ export async function startSshServer({ gate }: { readonly gate?: string } = {}):
   }
 }
 
-async function answering(port: number): Promise<void> {
+async function answering(port: number, address: string): Promise<void> {
   for (;;) {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, address)
     const isThere = await new Promise<boolean>((resolve) => {
       socket.once('data', () => resolve(true))
       socket.once('error', () => resolve(false))

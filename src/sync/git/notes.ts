@@ -1,0 +1,68 @@
+// Writes the note of one commit to refs/notes/kubenode of a repository, on top of the notes that are there. Notes are written and never read.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { syncErrors } from '../sync-errors.ts'
+import type { GitAccess } from './access.ts'
+import { withAccess } from './access-env.ts'
+import type { LocalRepository } from './local-repository.ts'
+import { localProgram, reasonIn, type PushPlace } from './push.ts'
+import { runGit, type GitRun } from './run-git.ts'
+
+export interface Note {
+  readonly url: string
+  readonly commit: string
+  readonly text: string
+  /** Has the commit. */
+  readonly repository: LocalRepository
+  readonly access: GitAccess
+}
+
+const NOTES_REF = 'refs/notes/kubenode'
+const DEFAULT_DEADLINE_MS = 60_000
+/** The tree of the notes and their texts, without their history: some kilobytes for each release. */
+const MAX_BYTES = 256 * 1024 * 1024
+const IDENTITY = ['-c', 'user.name=KubeNode sync', '-c', 'user.email=sync@kubenode.io']
+
+/** Throws KN7056 when the server refuses, or another client wrote notes at the same time. */
+export async function writeNote(
+  { url, commit, text, repository, access }: Note,
+  { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} }: PushPlace,
+): Promise<void> {
+  const folders = { parent: cacheDir, prefix: 'note-', maxAgeMs: 2 * deadlineMs }
+  mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
+  sweepOwnedFolders(folders)
+  const dir = makeOwnedFolder(folders)
+  const failed = (said: string) =>
+    new KubeNodeError(syncErrors.KN7056({ commit: commit.slice(0, 12), url, why: reasonIn(said, access) }), {
+      retry: 'later',
+    })
+  const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
+  const git = (args: readonly string[], given = env) => runGit([`--git-dir=${dir}`, ...args], { ...run, env: given })
+  try {
+    await runGit(['init', '--quiet', '--bare', '--template=', '--', dir], run)
+    mkdirSync(join(dir, 'objects', 'info'), { recursive: true })
+    writeFileSync(join(dir, 'objects', 'info', 'alternates'), `${join(repository.folder.commonDir, 'objects')}\n`)
+    const file = join(dir, 'note')
+    writeFileSync(file, text, { mode: 0o600 })
+    const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+    await withAccess({ access, url, reach, env, keys }, async (given) => {
+      const known = await git(['ls-remote', ...localProgram(url, 'upload-pack'), '--', url, NOTES_REF], given)
+      const [tip = ''] = /^[0-9a-f]{40}(?=\s)/.exec(known) ?? []
+      if (tip !== '') {
+        const spec = `+${NOTES_REF}:${NOTES_REF}`
+        await git(
+          ['fetch', '--quiet', '--no-tags', '--depth=1', ...localProgram(url, 'upload-pack'), '--', url, spec],
+          given,
+        )
+      }
+      await git([...IDENTITY, 'notes', `--ref=${NOTES_REF}`, 'add', '-f', '-F', file, commit], given)
+      const lease = `--force-with-lease=${NOTES_REF}:${tip}`
+      const args = ['push', '--quiet', '--no-verify', ...localProgram(url, 'receive-pack'), lease, '--', url]
+      await git([...args, `${NOTES_REF}:${NOTES_REF}`], given)
+    })
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,129 @@
+// Decides whether a source may have sync call a git server at all: never this machine, its network link, or where a cloud hands out credentials.
+// Invariant: git connects to the addresses that were checked here, and does not look the name up a second time.
+import { ADDRCONFIG, lookup as systemLookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { checkedLookup } from '#runtime/outbound/checked-lookup.ts'
+import { isForbiddenAddress } from '#runtime/outbound/forbidden-address.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { isLocal } from './locate.ts'
+
+export interface GitReach {
+  /** Hosts, or HOST:PORT, that the operator vouches for wherever they lead; `Any` for the command of a person. */
+  readonly trusted?: readonly string[] | 'Any'
+  /** The system's way when absent. */
+  readonly lookup?: LookupFunction
+}
+
+/** What one name was found to be. */
+export interface Pin {
+  readonly host: string
+  readonly port: number
+  readonly addresses: readonly string[]
+}
+
+/** Longer than a resolver takes that asks two silent servers. */
+const LOOKUP_MS = 20_000
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80, 'ssh:': 22 }
+/** These mean this machine, whatever a name server says. */
+const LOCAL_NAME = /(^|\.)localhost$/i
+const PLAIN_HOST = /^([a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])$/i
+
+/** Nothing for addresses, trusted hosts and repositories of this machine: there is no name that could lead elsewhere. */
+export async function pinsOf(url: string, proxy: string | undefined, reach: GitReach): Promise<readonly Pin[]> {
+  if (isLocal(url)) return []
+  // The proxy looks the name up, for a network that may know it otherwise: only what is written can be judged here.
+  const own = proxy === undefined ? await pinOf(url, url, reach) : void requireAllowed(placeIn(url, url), url, reach)
+  const between = proxy === undefined ? undefined : await pinOf(proxy, url, reach)
+  return [own, between].filter((p) => p !== undefined)
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** `url` is for messages. Throws when the host may not be called. */
+async function pinOf(address: string, url: string, reach: GitReach): Promise<Pin | undefined> {
+  const place = placeIn(address, url)
+  if (requireAllowed(place, url, reach) === 'Trusted' || isIP(place.host) > 0) return undefined
+  const addresses = await addressesOf(place.host, url, reach.lookup)
+  const bad = addresses.find(isForbiddenAddress)
+  if (bad !== undefined) throw forbidden(url, place.host, bad)
+  return { ...place, addresses }
+}
+
+/** As git reads it, and ssh, and curl: where they could differ, the address is refused. */
+function placeIn(address: string, url: string): Place {
+  const [, written = '', port = ''] =
+    /^[a-z]+:\/\/(?:[^/?#\\@]*@)?(\[[^\]/?#\\@]*\]|[^:/?#\\@[\]]*)(?::(\d+))?(?:\/|$)/.exec(address) ?? []
+  const parsed = URL.parse(address)
+  const refuse = () => new KubeNodeError(syncErrors.KN7055({ url, host: JSON.stringify(written.slice(0, 100)) }))
+  if (parsed === null || !PLAIN_HOST.test(written)) throw refuse()
+  if (parsed.hostname.toLowerCase() !== written.toLowerCase() && !isSameAddress(parsed.hostname, written))
+    throw refuse()
+  const host = written.replace(/^\[|\]$/g, '')
+  return { host, port: port === '' ? (DEFAULT_PORTS[parsed.protocol] ?? 0) : Number(port) }
+}
+
+/** Two ways to write one IPv6 address. */
+const isSameAddress = (a: string, b: string): boolean =>
+  a.startsWith('[') && URL.parse(`https://${b}/`)?.hostname === URL.parse(`https://${a}/`)?.hostname
+
+function requireAllowed({ host, port }: Place, url: string, { trusted = [] }: GitReach): 'Trusted' | 'Checked' {
+  if (trusted === 'Any') return 'Trusted'
+  const shown = isIP(host) === 6 ? `[${host}]` : host
+  const names = new Set(trusted.map((name) => name.toLowerCase()))
+  if (names.has(shown.toLowerCase()) || names.has(`${shown}:${port}`.toLowerCase())) return 'Trusted'
+  if (LOCAL_NAME.test(host)) throw forbidden(url, host, 'this machine')
+  if (isIP(host) > 0 && isForbiddenAddress(host)) throw forbidden(url, host, host)
+  return 'Checked'
+}
+
+/** For a connection of our own to the same server. */
+export const lookupFor = (url: string, reach: GitReach): LookupFunction =>
+  checkedLookup({ isTrusted: requireAllowed(placeIn(url, url), url, reach) === 'Trusted', lookup: reach.lookup })
+
+const forbidden = (url: string, host: string, address: string) =>
+  new KubeNodeError(syncErrors.KN7054({ url, host, address }), { retry: 'later' })
+
+/** IPv4 first: ssh gets one address, and a machine without IPv6 may still be told IPv6 addresses. */
+async function addressesOf(
+  host: string,
+  url: string,
+  lookup: LookupFunction = systemLookup,
+): Promise<readonly string[]> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`not answered within ${LOOKUP_MS} ms`)), LOOKUP_MS)
+  const found = new Promise<readonly string[]>((resolve, reject) => {
+    lookup(host, { all: true, hints: ADDRCONFIG }, (error, all) => {
+      if (error !== null) return reject(error)
+      const list = typeof all === 'string' ? [all] : all.map((each) => each.address)
+      resolve(list.map((each) => each.replace(/%.*$/, '')).toSorted((a, b) => isIP(a) - isIP(b)))
+    })
+  })
+  try {
+    const addresses = await Promise.race([found, late.promise])
+    if (addresses.length === 0) throw new Error('it has no address')
+    return addresses
+  } catch (cause) {
+    const why = `the name ${host} cannot be looked up: ${messageOf(cause)}`
+    throw new KubeNodeError(syncErrors.KN7009({ url, why }), { retry: 'later', cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** For `http.curloptResolve` of git. */
+export const curlPin = ({ host, port, addresses }: Pin): string =>
+  `${host}:${port}:${addresses.map((a) => (isIP(a) === 6 ? `[${a}]` : a)).join(',')}`
+
+/** Lines for the configuration of ssh: the host key stays that of the name. */
+export function sshPin({ host, port, addresses }: Pin): readonly (readonly [string, string])[] {
+  const [address = ''] = addresses
+  const alias = port === DEFAULT_PORTS['ssh:'] ? host : `[${host}]:${port}`
+  return [
+    ['HostName', address],
+    ['HostKeyAlias', alias.toLowerCase()],
+  ]
+}
