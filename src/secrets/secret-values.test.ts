@@ -69,11 +69,7 @@ describe('secret values', () => {
     ['it lacks the key', 'empty', /has no key k$/],
     ['it is of another type', 'typed', /only Opaque/],
     ['it is our own', 'kubenode-sealing', /KubeNode's own/],
-    [
-      'nobody said that it is for components',
-      'private',
-      /is not for components; label it kubenode.io\/for-components=true/,
-    ],
+    ['it is not labeled for components', 'private', /is not for components; label it kubenode.io\/for-components=true/],
     ['it is too large', 'large', /65537 bytes at k, and 65536 are the most/],
   ])('are not to be had when %s', async (_, name, says) => {
     const { plant, reader } = world()

@@ -31,9 +31,11 @@ const named = (o: any, n: string) => symbols(o).find((s) => String(s).includes(n
 const report = (what: unknown) => { throw new Error('GOT ' + String(what)) }
 `
 
+/** What the weakest cage refuses is refused by code that the strongest has too. */
+const CAGES: readonly Strength[] = isFull ? ['weakest', 'strongest'] : ['weakest']
+
 const inBoth = (name: string, text: string, refused: RegExp, more: Files = {}): readonly Attempt<void>[] =>
-  // What the weakest cage refuses is refused by code that the strongest has too.
-  (isFull ? (['weakest', 'strongest'] as const) : (['weakest'] as const)).map((strength) => ({
+  CAGES.map((strength) => ({
     name: `${name} (${strength} cage)`,
     attempt: () => cagedCode(`${SYMBOLS}${text.replaceAll('FOLDER', folder)}`, strength, more),
     refused,
@@ -203,8 +205,8 @@ throw hostile`,
 ]
 
 /** Both runs alike, and without the present. */
-const alike = (name: string, text: string, more: RegExp = /^/): readonly Attempt<void>[] =>
-  (['weakest', 'strongest'] as const).map((strength: Strength) => ({
+const alike = (name: string, text: string, more: RegExp = /^/, cages = CAGES): readonly Attempt<void>[] =>
+  cages.map((strength) => ({
     name: `${name} (${strength} cage)`,
     attempt: async (): Promise<Answer> => {
       const run = () => cagedCode(`${SYMBOLS}${text}`, strength)
@@ -220,6 +222,8 @@ const CLOCKS: readonly Attempt<void>[] = [
   ...alike(
     'S28 its code reads every clock that it finds',
     `report(JSON.stringify([Date.now(), new Date(), Date(), new (class extends Date {})(), Reflect.construct(Date, []), performance.now(), performance.timeOrigin, process.hrtime(), String(process.hrtime.bigint()), new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'full' }).format(), new Intl.DateTimeFormat('en').formatToParts(), new Date().toLocaleString(), structuredClone(new Date()), new Date(new Date().constructor.call(0) as any)]))`,
+    /^/,
+    ['weakest', 'strongest'],
   ),
   ...alike(
     'S28 its code counts how much it does until a timer fires',

@@ -214,7 +214,7 @@ const FROM_GIT: readonly Attempt[] = [
     refused: 403,
   },
   {
-    name: 'S25 the source of a tenant runs pods as an account that nobody listed',
+    name: 'S25 the source of a tenant runs pods as an account that is not listed',
     attempt: applied(DEPLOYMENT, deployment({ serviceAccountName: 'till' })),
     control: applied(DEPLOYMENT, deployment()),
     refused: /service account that the installer did not list/,

@@ -168,3 +168,31 @@ test('a source without spec.decryption applies no encrypted value, also where co
   expect(source?.status?.renderErrors?.join('\n')).toMatch(/KN7134[^]*|KN7136[^]*/)
   expect(await passwordOf(b)).toBeUndefined()
 })
+
+test('S8 a commit brings a Secret nowhere else than the file says, and with requirePlaces no file that does not say it', async () => {
+  bench = await syncBench(['test'], { decryption: { ...DECRYPTION, requirePlaces: true } })
+  const b = bench
+  await giveKey(b, AGE_KEY)
+  const placed = (places: string) => {
+    const plain = document(VALUE)
+    return { ...plain, stringData: { ...plain.stringData, 'kubenode.for': places } }
+  }
+  const refusedWith = (why: RegExp) =>
+    eventually(
+      async () => (await rendered(b))?.message ?? '',
+      (m) => why.test(m),
+    )
+  b.repository.commit({ ...fleet(), [FILE]: sopsText(placed('prod-*/default/db\ntest/shop/db')) })
+  await b.start()
+  await refusedWith(/KN7138: .*is not for Secret default\/db of cluster test/)
+  b.repository.commit({ [FILE]: sopsText(document(VALUE)) })
+  await refusedWith(/KN7138: .*has no entry kubenode\.for/)
+  expect(await passwordOf(b)).toBeUndefined()
+  b.repository.commit({ [FILE]: sopsText(placed('prod-*/default/db\ntest/default/db')) })
+  await eventually(
+    () => passwordOf(b),
+    (p) => p === VALUE,
+  )
+  const found = await b.client('test').get(SECRET, { namespace: 'default', name: 'db' })
+  expect(Object.keys(found?.['data'] as object)).toEqual(['password'])
+})

@@ -7,7 +7,6 @@ import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { inSlices } from '#lib/slices.ts'
 import type { GitRepository } from '../git/repository.ts'
-import type { AgeIdentity } from '../sops/age-identity.ts'
 import { dependencyAt } from './written-for.ts'
 import type { CageLayer } from './cage.ts'
 import { answering } from './answered.ts'
@@ -18,7 +17,7 @@ import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
 import type { Renderer } from './renderer.ts'
-import { openingTargets, type SealedFiles } from './sealed.ts'
+import { openingTargets, type Decryption, type SealedFiles } from './sealed.ts'
 import type { CagedEnd, CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -44,7 +43,7 @@ export interface RenderOptions {
   readonly path?: string
   readonly limits?: CageLimits
   /** Keys for what the commit has only encrypted, or none at all; absent: it stays encrypted, as in a plan. */
-  readonly decryption?: { readonly identities: readonly AgeIdentity[] | undefined }
+  readonly decryption?: Decryption
   /** Renders a second time and refuses when the bytes differ. */
   readonly twice?: boolean
 }
@@ -98,8 +97,7 @@ async function renderFiles(
   const places = placesOf(files, answer.madeAt)
   const targets = await inSlices(checkingRendered(answer.clusters, validator, places, sealed))
   const problems = await inSlices(findingProblems(targets, files, places))
-  const opened =
-    decryption === undefined ? targets : await inSlices(openingTargets(targets, sealed, decryption.identities))
+  const opened = decryption === undefined ? targets : await inSlices(openingTargets(targets, sealed, decryption))
   return { targets: opened, printed, ...problems }
 }
 

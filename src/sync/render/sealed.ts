@@ -6,8 +6,14 @@ import { printableLine } from '#lib/printable.ts'
 import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { AgeIdentity } from '../sops/age-identity.ts'
-import { openSecret, sealedSecret } from '../sops/sealed-secret.ts'
+import { isPlace, openSecret, PLACES_ENTRY, sealedSecret, type OpenedSecret } from '../sops/sealed-secret.ts'
 import { syncErrors } from '../sync-errors.ts'
+
+export interface Decryption {
+  readonly identities: readonly AgeIdentity[] | undefined
+  /** Only files that say for which clusters they are. */
+  readonly requirePlaces?: boolean
+}
 
 export type SealedFiles = ReadonlyMap<string, string>
 
@@ -45,11 +51,11 @@ export const hasSealedValue = (json: string): boolean => json.includes('"ENC[AES
 export function* openingTargets(
   targets: Targets,
   files: SealedFiles,
-  identities: readonly AgeIdentity[] | undefined,
+  decryption: Decryption,
 ): Generator<void, Targets> {
-  const known = new Map<string, KubeObject | string>()
-  const opened = (file: string): KubeObject | string => {
-    const found = known.get(file) ?? open(file, files.get(file) ?? '', identities)
+  const known = new Map<string, OpenedSecret | string>()
+  const opened = (file: string): OpenedSecret | string => {
+    const found = known.get(file) ?? open(file, files.get(file) ?? '', decryption.identities)
     known.set(file, found)
     return found
   }
@@ -62,17 +68,34 @@ export function* openingTargets(
         good.push(desired)
         continue
       }
-      const object = opened(sealed)
+      const found = opened(sealed)
       yield
-      if (typeof object === 'string') bad.push({ ref, problem: object, ...(place !== undefined && { place }) })
-      else good.push({ ...desired, object })
+      const problem = typeof found === 'string' ? found : placeProblem(sealed, name, found, decryption)
+      if (problem !== undefined) bad.push({ ref, problem, ...(place !== undefined && { place }) })
+      else if (typeof found !== 'string') good.push({ ...desired, object: found.object })
     }
     out.set(name, bad.length === 0 ? { objects: good, rejected } : { objects: good, rejected: [...rejected, ...bad] })
   }
   return out
 }
 
-function open(file: string, text: string, identities: readonly AgeIdentity[] | undefined): KubeObject | string {
+/** The places are values of the Secret, so they are not shown. */
+function placeProblem(
+  file: string,
+  cluster: string,
+  { object, places }: OpenedSecret,
+  { requirePlaces = false }: Decryption,
+): string | undefined {
+  const name = printableLine(file)
+  if (places === undefined)
+    return requirePlaces ? numbered(syncErrors.KN7138({ file: name, why: `has no entry ${PLACES_ENTRY}` })) : undefined
+  if (places.some((line) => isPlace(line, cluster, object))) return undefined
+  const { namespace = '', name: secret = '' } = object.metadata
+  const why = `is not for Secret ${namespace}/${secret} of cluster ${cluster}`
+  return numbered(syncErrors.KN7138({ file: name, why }))
+}
+
+function open(file: string, text: string, identities: readonly AgeIdentity[] | undefined): OpenedSecret | string {
   const name = printableLine(file)
   if (identities === undefined) return numbered(syncErrors.KN7134({ file: name }))
   try {

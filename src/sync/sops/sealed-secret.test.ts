@@ -4,7 +4,7 @@ import { expect, describe, test } from 'vitest'
 import { AGE_KEY, AGE_RECIPIENT, DATA_REGEX, ageFile, sopsObject, sopsText } from '#test/support/tools/sops-writer.ts'
 import { openAgeFile } from './age-file.ts'
 import { parseIdentities } from './age-identity.ts'
-import { openSecret, sealedSecret } from './sealed-secret.ts'
+import { isPlace, openSecret, PLACES_ENTRY, sealedSecret } from './sealed-secret.ts'
 
 const identities = parseIdentities(`# created: 2026-11-22\n${AGE_KEY}\n`)
 const SECRET_VALUE = 'hunter2-hunter2'
@@ -125,7 +125,7 @@ S2JqRjdRZjNjSHNTN3E5QzBTYmRhNUFaRQp6yiLAyq+jLmHFEFxnSPeIPWaZzt/4
 
 describe('a Secret', () => {
   test('opens to what was encrypted, as a server stores it', () => {
-    const opened = openSecret(sopsText(DOCUMENT), identities)
+    const { object: opened } = openSecret(sopsText(DOCUMENT), identities)
     expect(opened).toEqual({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -160,12 +160,16 @@ describe('a Secret', () => {
           ? !path.some((k) => ['apiVersion', 'kind', 'metadata', 'type'].includes(k))
           : !path.some((k) => k.endsWith(ends['unencrypted_suffix'] ?? '_unencrypted'))
     const document = { ...DOCUMENT, ...more, metadata: { ...DOCUMENT.metadata } }
-    const opened = openSecret(sopsText(document, { rules, isEncrypted }), identities)
+    const { object: opened } = openSecret(sopsText(document, { rules, isEncrypted }), identities)
     expect(opened['data']).toMatchObject({ password: Buffer.from(SECRET_VALUE).toString('base64') })
   })
 
-  test('is opened where only encrypted values are in the MAC, and not where that setting was changed', () => {
-    expect(problemOf(sopsText(DOCUMENT, { macOnlyEncrypted: true }))).toBe('opened')
+  test('a MAC over encrypted values alone leaves name and namespace open: only with an entry for its places', () => {
+    expect(problemOf(sopsText(DOCUMENT, { macOnlyEncrypted: true }))).toMatch(
+      /has its name and namespace outside of its MAC \(mac_only_encrypted\).*kubenode\.for/,
+    )
+    const placed = { ...DOCUMENT, stringData: { ...DOCUMENT.stringData, [PLACES_ENTRY]: 'prod/shop/db' } }
+    expect(openSecret(sopsText(placed, { macOnlyEncrypted: true }), identities).places).toEqual(['prod/shop/db'])
     const flipped = sopsObject(DOCUMENT, { macOnlyEncrypted: true }) as unknown as SopsFile
     Reflect.deleteProperty(flipped.sops, 'mac_only_encrypted')
     expect(problemOf(JSON.stringify(flipped))).toContain('does not match its MAC')
@@ -314,7 +318,7 @@ describe('a Secret', () => {
     fc.assert(
       fc.property(names, fc.string({ minLength: 1, maxLength: 40 }), (keys, value) => {
         const named = Object.fromEntries(keys.filter((k) => !/^\d+$/.test(k)).map((k, i) => [k, `${value}${i}`]))
-        const { data } = openSecret(sopsText({ ...DOCUMENT, data: {}, stringData: named }), identities)
+        const { data } = openSecret(sopsText({ ...DOCUMENT, data: {}, stringData: named }), identities).object
         expect(data).toEqual(
           Object.fromEntries(Object.entries(named).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
         )
@@ -350,5 +354,53 @@ ${sops.age[0].enc.replace(/^(?=.)/gm, '        ')}  lastmodified: "${sops.lastmo
   version: 3.10.2
 `
     expect(openSecret(text, identities)).toEqual(openSecret(JSON.stringify({ ...rest, sops }), identities))
+  })
+})
+
+describe('S8 the places of a file', () => {
+  const placed = (lines: string) => ({ ...DOCUMENT, stringData: { password: 'x', [PLACES_ENTRY]: lines } })
+  const file = (document: object, change: (f: SopsFile) => void = () => undefined): string => {
+    const made = sopsObject(document as typeof DOCUMENT) as unknown as SopsFile
+    change(made)
+    return JSON.stringify(made)
+  }
+
+  test('are no value of the Secret, and name clusters by name or by how they begin', () => {
+    const { object, places = [] } = openSecret(file(placed(' prod-*/shop/db\n\ntest/shop/db\n')), identities)
+    expect(places).toEqual(['prod-*/shop/db', 'test/shop/db'])
+    expect(Object.keys(object['data'] as object).filter((key) => key.startsWith('kubenode'))).toEqual([])
+    const secret = (namespace: string, name: string) => ({ ...object, metadata: { namespace, name } })
+    const isIn = (cluster: string, namespace = 'shop', name = 'db') =>
+      places.some((line) => isPlace(line, cluster, secret(namespace, name)))
+    expect(['prod-1', 'prod-', 'test'].map((c) => isIn(c))).toEqual([true, true, true])
+    expect(['prod', 'test-1', 'tes', '', 'x'].map((c) => isIn(c))).toEqual([false, false, false, false, false])
+    expect([isIn('test', 'other'), isIn('test', 'shop', 'db2'), isIn('test', 'shop/db', '')]).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(isPlace('*/shop/db', 'anything', secret('shop', 'db'))).toBe(true)
+    expect(isPlace('*', 'anything', secret('shop', 'db'))).toBe(false)
+  })
+
+  test('without them whoever has no key can move a file whose MAC stays good: values in a row have no names', () => {
+    const moved = file({ ...DOCUMENT, metadata: { name: 'db', labels: { owner: 'prod' }, namespace: 'shop' } }, (f) => {
+      const own = f as unknown as { metadata: unknown }
+      own.metadata = { name: 'db', namespace: 'prod', labels: { owner: 'shop' } }
+    })
+    const opened = openSecret(moved, identities)
+    expect([opened.object.metadata.namespace, opened.places]).toEqual(['prod', undefined])
+  })
+
+  test('cannot be written, changed or taken from another file without the key', () => {
+    const other = sopsObject(placed('prod/shop/db')) as unknown as SopsFile
+    const entries = (f: SopsFile) => (f as unknown as { stringData: Record<string, string> }).stringData
+    for (const change of [
+      (f: SopsFile) => void (entries(f)[PLACES_ENTRY] = 'prod/shop/db'),
+      (f: SopsFile) => void (entries(f)[PLACES_ENTRY] = entries(other)[PLACES_ENTRY] ?? ''),
+      (f: SopsFile) => void (entries(f)[PLACES_ENTRY] = entries(f)['password'] ?? ''),
+      (f: SopsFile) => void Reflect.deleteProperty(entries(f), PLACES_ENTRY),
+    ])
+      expect(problemOf(file(placed('test/shop/db'), change))).not.toBe('opened')
   })
 })

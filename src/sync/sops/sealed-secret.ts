@@ -4,7 +4,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { base64 } from './age-file.ts'
 import type { AgeIdentity } from './age-identity.ts'
 import { parseTree, plainOf } from './document.ts'
-import { encryptedTree, isSealedValue, openTree, unsealedPaths } from './open.ts'
+import { encryptedTree, isSealedValue, openTree, unsealedPaths, type EncryptedTree } from './open.ts'
 
 const FIELDS: ReadonlySet<string> = new Set([
   'apiVersion',
@@ -32,11 +32,52 @@ export function sealedSecret(text: string): KubeObject {
   return secret
 }
 
+/**
+ * The encrypted entry that says where a Secret may be applied: lines CLUSTER/NAMESPACE/NAME. The MAC of sops covers values in a row and no names of fields,
+ * so that someone without the key could move a file; this entry is bound to its own name, and part of no other file.
+ */
+export const PLACES_ENTRY = 'kubenode.for'
+
+export interface OpenedSecret {
+  /** Without the entry. */
+  readonly object: KubeObject
+  /** Where it may be applied; undefined: the file does not say. */
+  readonly places?: readonly string[]
+}
+
 /** Throws what is wrong. Nothing is returned before the MAC over all values is verified. */
-export function openSecret(text: string, identities: readonly AgeIdentity[]): KubeObject {
-  const secret = plainOf(openTree(encryptedTree(parseTree(text)), identities))
+export function openSecret(text: string, identities: readonly AgeIdentity[]): OpenedSecret {
+  const encrypted = encryptedTree(parseTree(text))
+  const secret = plainOf(openTree(encrypted, identities))
   requireSecret(secret)
-  return asStored(secret)
+  const stored = asStored(secret)
+  const { [PLACES_ENTRY]: listed, ...data } = stored['data'] as Readonly<Record<string, string>>
+  if (listed === undefined) {
+    if (hasLooseNames(encrypted))
+      throw new Error(
+        `has its name and namespace outside of its MAC (mac_only_encrypted): encrypt it without that, or with an entry ${PLACES_ENTRY}`,
+      )
+    return { object: stored }
+  }
+  const places = Buffer.from(listed, 'base64')
+    .toString('utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  return { object: { ...stored, data }, places }
+}
+
+const hasLooseNames = ({ metadata }: EncryptedTree): boolean => metadata.get('mac_only_encrypted') === true
+
+/** Whether a line names this place; `*` is any cluster, `prod-*` those that begin so. */
+export function isPlace(
+  line: string,
+  cluster: string,
+  { metadata: { namespace = '', name = '' } }: KubeObject,
+): boolean {
+  const [where = '', ...rest] = line.split('/')
+  const isThere = where.endsWith('*') ? cluster.startsWith(where.slice(0, -1)) : where === cluster
+  return isThere && rest.join('/') === `${namespace}/${name}`
 }
 
 /** Servers store stringData as data: so the live object can be compared with this one. */

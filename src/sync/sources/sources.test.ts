@@ -98,7 +98,7 @@ test.each<[string, KubeObject, string[], object]>([
     { source: 'fleet/b' },
   ],
   [
-    'of people is nobody’s, whatever Inventories say',
+    'of people has no source, whatever Inventories say',
     object({ managedFields: [entry('kubectl')] }),
     ['fleet/a', 'fleet/b'],
     {},
@@ -110,9 +110,9 @@ test.each<[string, KubeObject, string[], object]>([
     ['fleet/b'],
     { source: 'fleet/b', isUnmarked: true },
   ],
-  ['of an older release that none lists is nobody’s', object(OLD), [], { isUnmarked: true }],
+  ['of an older release that none lists has no source', object(OLD), [], { isUnmarked: true }],
   [
-    'whose status alone sync wrote is nobody’s',
+    'whose status alone sync wrote has no source',
     object({ managedFields: [entry('kubenode-sync', { subresource: 'status' })] }),
     ['fleet/a'],
     {},

@@ -52,7 +52,7 @@ test('lines of a result in another order, changed, or of another run are no resu
   expect(resultIn(RUN, '').kind).toBe('Nothing')
 })
 
-test('a length that nobody could send is refused before anything is joined', () => {
+test('an impossible length is refused before anything is joined', () => {
   const log = `kubenode-render ${RUN} begin 999999999 ${'a'.repeat(64)}\nkubenode-render ${RUN} end\n`
   expect(resultIn(RUN, log).kind).toBe('Damaged')
 })
