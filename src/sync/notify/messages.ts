@@ -1,0 +1,167 @@
+// Builds the message for one target: a signed document, a line of chat, or the status of a commit. Pure. No body contains a credential.
+import { createHmac } from 'node:crypto'
+import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { assertNever } from '#lib/errors.ts'
+import { type Facts, FACTS, type News, type NotifyEvent } from './news.ts'
+
+export type Target = NonNullable<FleetSourceSpec['notify']>[number]
+
+export interface Message {
+  readonly url: string
+  readonly body: object
+  readonly headers: Readonly<Record<string, string>>
+  readonly token?: string
+}
+
+/** By key of the Secret of the target. */
+export type Keys = Readonly<Record<string, string>>
+
+interface About {
+  readonly news: News
+  /** namespace/name of the source. */
+  readonly source: string
+  readonly release?: Release | undefined
+  readonly at: string
+}
+
+const MIN_HMAC_CHARS = 16
+/** GitHub refuses longer ones, and requests without a name of the program. */
+const MAX_DESCRIPTION = 140
+const USER_AGENT = { 'user-agent': 'kubenode' } as const
+
+const USUAL = '{{source}}: commit {{commit}} {{event}}{{in}}: {{message}}. {{next}}'
+
+/** Or why it cannot be sent. */
+export function messageFor(target: Target, about: About, keys: Keys): Message | string {
+  if (target.webhook !== undefined) return webhookMessage(target, target.webhook, about, keys)
+  if (target.slack !== undefined) {
+    const { url } = keys
+    if (url === undefined) return 'its Secret has no url'
+    return { url, body: { text: textOf(target, about.news.facts, escapedForSlack) }, headers: USER_AGENT }
+  }
+  if (target.commitStatus !== undefined) return statusMessage(target, target.commitStatus, about, keys)
+  return 'it has no webhook, slack or commitStatus'
+}
+
+const PLACEHOLDER = /\{\{\s*([a-z]+)\s*\}\}/g
+
+/** An unknown name stays as it is written, so that its author sees it. */
+function textOf(
+  { template = USUAL }: Pick<Target, 'template'>,
+  facts: Facts,
+  escaped: (text: string) => string,
+): string {
+  const { stage, track } = facts
+  const place = stage === '' ? (track === '' ? '' : ` on track ${track}`) : ` in stage ${stage} of track ${track}`
+  const known: ReadonlyMap<string, string> = new Map([
+    ...FACTS.map((name) => [name, facts[name]] as const),
+    ['in', place],
+  ])
+  return template.replaceAll(PLACEHOLDER, (whole, name: string) => {
+    const value = known.get(name)
+    return value === undefined ? whole : escaped(value)
+  })
+}
+
+const asIs = (text: string): string => text
+/** Otherwise `<!channel>` in an error of a commit would call everyone. */
+const escapedForSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+function webhookMessage(
+  target: Target,
+  webhook: NonNullable<Target['webhook']>,
+  { news, source, release, at }: About,
+  keys: Keys,
+): Message | string {
+  const url = webhook.url ?? keys['url']
+  const key = keys['hmac-key']
+  if (url === undefined) return 'neither it nor its Secret has a url'
+  if (key === undefined || key.length < MIN_HMAC_CHARS)
+    return `its Secret has no hmac-key of at least ${MIN_HMAC_CHARS} characters`
+  const { spec, status } = release ?? {}
+  const body = {
+    at,
+    event: news.event,
+    text: textOf(target, news.facts, asIs),
+    source,
+    commit: news.commit,
+    message: news.facts.message,
+    next: news.facts.next,
+    ...(release !== undefined && {
+      release: `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`,
+      track: spec?.track,
+      phase: status?.phase,
+      ...(spec?.revertOf !== undefined && { revertOf: spec.revertOf }),
+      ...(status?.revertCommit !== undefined && { revertCommit: status.revertCommit }),
+      stages: (status?.stages ?? []).map(({ name, phase, healthy = 0, failed = 0, total = 0 }) => ({
+        name,
+        phase,
+        healthy,
+        failed,
+        total,
+      })),
+    }),
+  }
+  const signature = createHmac('sha256', key).update(JSON.stringify(body)).digest('hex')
+  return { url, body, headers: { ...USER_AGENT, 'x-kubenode-signature-256': `sha256=${signature}` } }
+}
+
+const DEFAULT_API = { GitHub: 'https://api.github.com', GitLab: 'https://gitlab.com/api/v4' } as const
+
+function statusMessage(
+  target: Target,
+  { forge, api = DEFAULT_API[forge], project }: NonNullable<Target['commitStatus']>,
+  { news, source }: About,
+  keys: Keys,
+): Message | string {
+  const { token } = keys
+  if (token === undefined) return 'its Secret has no token'
+  const base = api.replace(/\/+$/, '')
+  const context = ['kubenode', source.split('/').at(-1), news.facts.track].filter(Boolean).join('/')
+  const description = cut(
+    target.template === undefined ? usualStatus(news) : textOf(target, news.facts, asIs),
+    MAX_DESCRIPTION,
+  )
+  switch (forge) {
+    case 'GitHub':
+      return {
+        url: `${base}/repos/${project}/statuses/${news.commit}`,
+        body: { state: STATES[news.event][0], context, description },
+        headers: { ...USER_AGENT, accept: 'application/vnd.github+json' },
+        token,
+      }
+    case 'GitLab':
+      return {
+        url: `${base}/projects/${encodeURIComponent(project)}/statuses/${news.commit}`,
+        body: { state: STATES[news.event][1], name: context, description },
+        headers: USER_AGENT,
+        token,
+      }
+    default:
+      return assertNever(forge)
+  }
+}
+
+const usualStatus = ({ event, facts: { stage, message } }: News): string =>
+  `${event}${stage === '' ? '' : ` (${stage})`}: ${message}`
+
+const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
+
+/** As GitHub and GitLab call them. A superseded commit is neither good nor bad. */
+const STATES: Readonly<Record<NotifyEvent, readonly [string, string]>> = {
+  Started: ['pending', 'running'],
+  StageSucceeded: ['pending', 'running'],
+  Waiting: ['pending', 'running'],
+  Paused: ['pending', 'running'],
+  Failed: ['failure', 'failed'],
+  Reverted: ['failure', 'failed'],
+  Succeeded: ['success', 'success'],
+  Superseded: ['error', 'canceled'],
+  Refused: ['failure', 'failed'],
+}
+
+/** GitLab answers so when a commit has this state already. */
+export const isSameState = (status: number, text: string): boolean =>
+  status === 400 && text.includes('Cannot transition status')

@@ -1,0 +1,127 @@
+// Decides which event a Release or a FleetSource is at now, with its facts, if any. Pure.
+import type { NOTIFY_EVENTS } from '#api/kinds/notify.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { printableLine } from '#lib/printable.ts'
+
+export type NotifyEvent = (typeof NOTIFY_EVENTS)[number]
+
+/** What a template may name. */
+export const FACTS = ['event', 'source', 'release', 'track', 'commit', 'stage', 'phase', 'message', 'next'] as const
+export type Facts = Readonly<Record<(typeof FACTS)[number], string>>
+
+export interface News {
+  readonly event: NotifyEvent
+  /** Equal for news that is sent once. */
+  readonly key: string
+  readonly commit: string
+  readonly facts: Facts
+  /** Nothing follows from this object. */
+  readonly isLast: boolean
+}
+
+/** A gate that opens by itself within this time is no news. */
+const WAITING_MS = 60_000
+const MAX_KEY = 160
+const MAX_MESSAGE = 300
+
+export interface Told {
+  /** Undefined: nothing yet. */
+  readonly news?: News
+  /** There may be more after this time, without a change. */
+  readonly againMs?: number
+}
+
+/** What waits for people; the others end by themselves. */
+const FOR_PEOPLE: ReadonlySet<string> = new Set(['GateClosed', 'PruneGuard', 'RevertedBefore'])
+
+export function newsOfRelease(release: Release, now: number): Told {
+  const { metadata, spec, status } = release
+  if (status?.phase === undefined || status.phase === 'Pending') return {}
+  const waits = waitingOf(status)
+  const lateMs = waits === undefined ? 0 : Date.parse(waits.since) + WAITING_MS - now
+  const { event, stage, message, next } = stateOf(status, waits !== undefined && !(lateMs > 0))
+  const name = metadata.name ?? ''
+  const facts = {
+    event,
+    source: spec.source,
+    release: name,
+    track: spec.track,
+    commit: spec.commit.slice(0, 12),
+    stage,
+    phase: status.phase,
+    message: printableLine(message).slice(0, MAX_MESSAGE),
+    next: printableLine(next ?? `kubenode release status ${name}`),
+  }
+  // A retry begins again: what fails then is news.
+  const round = status.retries?.length ?? 0
+  const about = event === 'Waiting' ? (waits?.predicate ?? '') : event === 'Reverted' ? (status.revertCommit ?? '') : ''
+  const key = [event, stage, about, round === 0 ? '' : `retry ${round}`].filter(Boolean).join(' ').slice(0, MAX_KEY)
+  const isLast = ['Succeeded', 'Failed', 'Reverted', 'Superseded'].includes(status.phase)
+  return { news: { event, key, commit: spec.commit, facts, isLast }, ...(lateMs > 0 && { againMs: lateMs }) }
+}
+
+interface State {
+  readonly event: NotifyEvent
+  readonly stage: string
+  readonly message: string
+  readonly next?: string | undefined
+}
+
+function waitingOf({ phase, waitingFor }: ReleaseStatus): ReleaseStatus['waitingFor'] {
+  return phase === 'Progressing' && FOR_PEOPLE.has(waitingFor?.predicate ?? '') ? waitingFor : undefined
+}
+
+function stateOf(status: ReleaseStatus, isWaitNews: boolean): State {
+  const { phase, stages = [], waitingFor, revertCommit, revert } = status
+  const failed = stages.find((s) => s.phase === 'Failed')
+  const done = stages.findLast((s) => s.phase === 'Succeeded')
+  const open = stages.find((s) => s.phase !== 'Succeeded')
+  if (phase === 'Reverted' || (revertCommit !== undefined && phase !== 'Succeeded')) {
+    const where = revert?.branch === undefined ? '' : ` on branch ${revert.branch}`
+    return { event: 'Reverted', stage: failed?.name ?? '', message: `by commit ${revertCommit?.slice(0, 12)}${where}` }
+  }
+  if (phase === 'Succeeded') return { event: 'Succeeded', stage: '', message: 'all stages succeeded' }
+  if (phase === 'Superseded') return { event: 'Superseded', stage: '', message: 'a newer commit replaced it' }
+  const waits = { message: waitingFor?.seen ?? waitingFor?.predicate ?? '', next: waitingFor?.unblock }
+  if (phase === 'Failed' || failed !== undefined)
+    return {
+      event: 'Failed',
+      stage: failed?.name ?? '',
+      message: failed?.waitingFor?.seen ?? waits.message,
+      next: failed?.waitingFor?.unblock ?? waits.next,
+    }
+  if (phase === 'Paused') return { event: 'Paused', stage: open?.name ?? '', ...waits }
+  if (isWaitNews) return { event: 'Waiting', stage: open?.name ?? '', ...waits }
+  return done === undefined
+    ? { event: 'Started', stage: open?.name ?? '', message: 'the first stage has begun' }
+    : {
+        event: 'StageSucceeded',
+        stage: done.name,
+        message: open === undefined ? 'no stage is left' : `stage ${open.name} is next`,
+      }
+}
+
+/** Only that the newest commit is not followed: its Releases report the rest. */
+export function newsOfSource({ metadata, status }: FleetSource): Told {
+  const conditionOf = (type: string) => status?.conditions?.find((c) => c.type === type && c.status === 'False')
+  const refused = status?.refused
+  const broken = conditionOf('Rendered')
+  const commit = refused?.commit ?? status?.commit
+  const reason = refused?.reason ?? broken?.reason
+  if (commit === undefined || reason === undefined) return {}
+  const name = metadata.name ?? ''
+  const facts = {
+    event: 'Refused',
+    source: name,
+    release: '',
+    track: '',
+    commit: commit.slice(0, 12),
+    stage: '',
+    phase: '',
+    message: printableLine(refused?.message ?? broken?.message ?? '').slice(0, MAX_MESSAGE),
+    next: `kubenode why fleetsource/${name}`,
+  }
+  const key = `Refused ${commit.slice(0, 12)} ${reason}`
+  return { news: { event: 'Refused', key, commit, facts, isLast: true } }
+}

@@ -1,0 +1,288 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MAX_NOTIFY_ATTEMPTS, MAX_SENT } from '#api/kinds/notify.ts'
+import type { Approval } from '#api/kinds/approval.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { dueTargets, merged, remembered, type Notified } from './due.ts'
+import { isSameState, messageFor, type Target } from './messages.ts'
+import { newsOfRelease, newsOfSource, type News } from './news.ts'
+import { recordText } from './record.ts'
+
+const NOW = Date.parse('2026-01-31T12:00:00Z')
+const at = (ms: number) => new Date(NOW + ms).toISOString().replace('.000', '')
+const COMMIT = 'c'.repeat(40)
+
+const release = (status: ReleaseStatus): Release => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Release',
+  metadata: { name: 'fleet-1', namespace: 'kubenode-system', uid: 'u' },
+  spec: { source: 'fleet', track: 'machines', pipeline: 'p', commit: COMMIT, digests: { a: 'd'.repeat(64) } },
+  status,
+})
+const approval = {
+  metadata: { name: 'a', creationTimestamp: at(5) },
+  spec: { digest: 'd', by: 'bob' },
+} as Approval
+const stage = (name: string, phase: 'Waiting' | 'Progressing' | 'Soaking' | 'Succeeded' | 'Failed', more = {}) => ({
+  name,
+  phase,
+  ...more,
+})
+const wait = (predicate: string, ms: number, seen = 'needs 1 more approval') => ({
+  waitingFor: { predicate, since: at(ms), seen, unblock: 'kubenode approve release/fleet-1' },
+})
+
+describe('what is news of a release', () => {
+  const cases: readonly (readonly [string, ReleaseStatus, string | undefined])[] = [
+    ['nothing has begun', { phase: 'Pending' }, undefined],
+    ['the first stage', { phase: 'Progressing', stages: [stage('test', 'Progressing')] }, 'Started test'],
+    [
+      'a soak is no wait for people',
+      { phase: 'Progressing', stages: [stage('test', 'Soaking')], ...wait('MinSuccessTime', -600_000) },
+      'Started test',
+    ],
+    [
+      'a stage is done',
+      { phase: 'Progressing', stages: [stage('test', 'Succeeded'), stage('prod', 'Progressing')] },
+      'StageSucceeded test',
+    ],
+    [
+      'a gate that was closed a moment ago',
+      {
+        phase: 'Progressing',
+        stages: [stage('test', 'Succeeded'), stage('prod', 'Waiting')],
+        ...wait('GateClosed', -1),
+      },
+      'StageSucceeded test',
+    ],
+    [
+      'a gate that stays closed',
+      {
+        phase: 'Progressing',
+        stages: [stage('test', 'Succeeded'), stage('prod', 'Waiting')],
+        ...wait('GateClosed', -60_000),
+      },
+      'Waiting prod GateClosed',
+    ],
+    ['a hold', { phase: 'Paused', stages: [stage('test', 'Progressing')], ...wait('HoldPause', 0) }, 'Paused test'],
+    ['a failed stage', { phase: 'Paused', stages: [stage('test', 'Failed')] }, 'Failed test'],
+    [
+      'the same after a retry',
+      { phase: 'Paused', stages: [stage('test', 'Failed')], retries: ['r'] },
+      'Failed test retry 1',
+    ],
+    [
+      'a revert on a branch',
+      { phase: 'Paused', stages: [stage('test', 'Failed')], revertCommit: 'b'.repeat(40) },
+      `Reverted test ${'b'.repeat(40)}`,
+    ],
+    ['the end', { phase: 'Succeeded', stages: [stage('test', 'Succeeded')] }, 'Succeeded'],
+    ['a newer commit', { phase: 'Superseded', stages: [stage('test', 'Progressing')] }, 'Superseded'],
+  ]
+  test.each(cases)('%s', (_, status, key) => expect(newsOfRelease(release(status), NOW).news?.key).toBe(key))
+
+  test('a closed gate becomes news when its minute is over', () =>
+    expect(
+      newsOfRelease(
+        release({ phase: 'Progressing', stages: [stage('prod', 'Waiting')], ...wait('GateClosed', -20_000) }),
+        NOW,
+      ).againMs,
+    ).toBe(40_000))
+
+  test('a refused commit is news of its source, and only that', () => {
+    const source = (status: object) => ({ metadata: { name: 'fleet' }, status }) as unknown as FleetSource
+    expect(newsOfSource(source({ commit: COMMIT })).news).toBeUndefined()
+    const refused = { commit: 'e'.repeat(40), reason: 'UnverifiedCommit', message: 'no signature' }
+    expect(newsOfSource(source({ commit: COMMIT, refused })).news).toMatchObject({
+      commit: refused.commit,
+      key: `Refused ${'e'.repeat(12)} UnverifiedCommit`,
+      facts: { message: 'no signature' },
+    })
+    const conditions = [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'x is not defined' }]
+    expect(newsOfSource(source({ commit: COMMIT, conditions })).news?.key).toBe('Refused cccccccccccc RenderFailed')
+  })
+})
+
+const news = (status: ReleaseStatus): News => {
+  const found = newsOfRelease(release(status), NOW).news
+  if (found === undefined) throw new Error('no news')
+  return found
+}
+const failed = {
+  phase: 'Paused',
+  stages: [stage('test', 'Failed', wait('StageFailed', -5, '<!channel> & co'))],
+} as const
+const target = (more: Partial<Target>): Target => ({ name: 't', events: ['Failed', 'Succeeded'], ...more })
+const about = { news: news(failed), source: 'kubenode-system/fleet', release: release(failed), at: at(0) }
+const ref = { secretRef: { name: 's' } }
+
+describe('a message', () => {
+  test('to a webhook is signed over its body, and a short key signs nothing', () => {
+    const to = target({ webhook: { url: 'https://h.example.org/x', ...ref } })
+    const key = 'k'.repeat(16)
+    const made = messageFor(to, about, { 'hmac-key': key })
+    if (typeof made === 'string') throw new Error(made)
+    const signature = createHmac('sha256', key).update(JSON.stringify(made.body)).digest('hex')
+    expect(made.headers['x-kubenode-signature-256']).toBe(`sha256=${signature}`)
+    expect(made.body).toMatchObject({ event: 'Failed', commit: COMMIT, stages: [{ name: 'test', phase: 'Failed' }] })
+    expect(JSON.stringify(made.body)).not.toContain(key)
+    expect(messageFor(to, about, { 'hmac-key': 'short' })).toMatch(/no hmac-key/)
+  })
+
+  test('to Slack mentions only people whom its template mentions', () => {
+    const made = messageFor(target({ slack: ref, template: '<!here> {{event}} {{ message }} {{no}}' }), about, {
+      url: 'u',
+    })
+    expect(made).toMatchObject({ url: 'u', body: { text: '<!here> Failed &lt;!channel&gt; &amp; co {{no}}' } })
+  })
+
+  test('the usual text says what, where, why and what to do', () =>
+    expect(messageFor(target({ slack: ref }), about, { url: 'u' })).toMatchObject({
+      body: {
+        text: 'fleet: commit cccccccccccc Failed in stage test of track machines: &lt;!channel&gt; &amp; co. kubenode approve release/fleet-1',
+      },
+    }))
+
+  test('to GitHub and GitLab is the state of the commit in their words', () => {
+    const status = (forge: 'GitHub' | 'GitLab', project: string) =>
+      messageFor(target({ commitStatus: { forge, project, ...ref } }), about, { token: 'tok' })
+    expect(status('GitHub', 'acme/fleet')).toMatchObject({
+      url: `https://api.github.com/repos/acme/fleet/statuses/${COMMIT}`,
+      body: { state: 'failure', context: 'kubenode/fleet/machines' },
+      token: 'tok',
+    })
+    expect(status('GitLab', 'acme/fleet')).toMatchObject({
+      url: `https://gitlab.com/api/v4/projects/acme%2Ffleet/statuses/${COMMIT}`,
+      body: { state: 'failed', name: 'kubenode/fleet/machines' },
+    })
+    expect(isSameState(400, '{"message":"Cannot transition status via :run from :running"}')).toBe(true)
+    expect(isSameState(400, 'no such commit')).toBe(false)
+  })
+
+  test('without what its Secret must have is not sent', () => {
+    for (const to of [{ webhook: ref }, { slack: ref }, { commitStatus: { forge: 'GitHub', project: 'a/b', ...ref } }])
+      expect(typeof messageFor(target(to as Partial<Target>), about, {})).toBe('string')
+  })
+})
+
+describe('what is due', () => {
+  const chat = target({ slack: ref })
+  const status = target({
+    name: 'status',
+    events: ['Failed'],
+    commitStatus: { forge: 'GitHub', project: 'a/b', ...ref },
+  })
+  const due = (notified: readonly Notified[], of: News, now = NOW, endedAt?: number) =>
+    dueTargets({ targets: [chat, status], notified, news: of, endedAt, now })
+  const names = (d: { readonly targets: readonly { readonly name: string }[] }) => d.targets.map((t) => t.name)
+  const sent = (name: string, ...keys: string[]): Notified => ({ name, at: at(0), sent: keys })
+
+  test('people get what they asked for, once; a commit status every state', () => {
+    const started = news({ phase: 'Progressing', stages: [stage('test', 'Progressing')] })
+    expect(names(due([], started))).toEqual(['status'])
+    expect(names(due([], about.news))).toEqual(['t', 'status'])
+    expect(names(due([sent('t', 'Failed test'), sent('status', 'Failed test')], about.news))).toEqual([])
+    const before = [sent('t', 'Failed test', 'Succeeded'), sent('status', 'Failed test', 'Started test')]
+    expect(names(due(before, about.news))).toEqual(['status'])
+  })
+
+  test('a target that is new is not told of what ended long ago', () => {
+    const over = news({ phase: 'Succeeded' })
+    expect(names(due([], over, NOW, NOW - 60_000))).toEqual(['t', 'status'])
+    expect(names(due([], over, NOW, NOW - 2 * 3_600_000))).toEqual([])
+  })
+
+  test('attempts come ever later and end; other news begin again', () => {
+    let record: Notified | undefined
+    let now = NOW
+    let attempts = 0
+    for (; attempts < 100; attempts++) {
+      const found = dueTargets({
+        targets: [chat],
+        notified: record ? [record] : [],
+        news: about.news,
+        endedAt: undefined,
+        now,
+      })
+      if (found.targets.length === 0 && found.againMs === undefined) break
+      if (found.targets.length === 0) now += found.againMs ?? 0
+      else record = remembered(record, { name: 't', key: about.news.key, problem: 'HTTP 500', now })
+    }
+    expect(record?.attempts).toBe(MAX_NOTIFY_ATTEMPTS)
+    expect(now - NOW).toBeGreaterThan(3_600_000)
+    const over = news({ phase: 'Succeeded' })
+    expect(
+      names(dueTargets({ targets: [chat], notified: [record as Notified], news: over, endedAt: now, now })),
+    ).toEqual(['t'])
+    expect(remembered(record, { name: 't', key: 'Succeeded', problem: 'HTTP 500', now }).attempts).toBe(1)
+  })
+
+  test('whatever order news come in, none is sent twice to people, and the memory is bounded', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.boolean()), { maxLength: 60 }), (steps) => {
+        const heard: string[] = []
+        let record: readonly Notified[] = []
+        let now = NOW
+        for (const [key, isDown] of steps) {
+          now += 3_600_000
+          const of = { ...about.news, key }
+          const found = dueTargets({ targets: [chat], notified: record, news: of, endedAt: undefined, now })
+          if (found.targets.length === 0) continue
+          if (!isDown) heard.push(key)
+          const problem = isDown ? 'down' : undefined
+          record = merged(record, [remembered(record[0], { name: 't', key, problem, now })], new Set(['t']))
+        }
+        expect(new Set(heard).size).toBe(heard.length)
+        expect(record[0]?.sent?.length ?? 0).toBeLessThanOrEqual(MAX_SENT)
+      }),
+    )
+  })
+})
+
+test('a note names who approved also after the Approvals were deleted', () => {
+  const entry = {
+    commit: COMMIT,
+    cluster: 'a',
+    stage: 'test',
+    digest: 'd'.repeat(64),
+    phase: 'Healthy',
+    startedAt: at(0),
+    approvedBy: ['ada', 'bob'],
+  } as const
+  const of = (approvals: readonly Approval[]) =>
+    recordText([release({ phase: 'Succeeded', record: [entry] })], { approvals, digestOf: () => 'd' }).split('\n')
+  expect(of([]).slice(1, 3)).toEqual(['  approved by ada', '  approved by bob'])
+  expect(of([approval]).slice(1, 3)).toEqual([`  approved by bob at ${at(5)}`, '  approved by ada'])
+})
+
+test('the record of a commit has gates, digests, approvers and no line that acts on a terminal', () => {
+  const text = recordText(
+    [
+      release({
+        phase: 'Succeeded',
+        startedAt: at(0),
+        finishedAt: at(60_000),
+        stages: [
+          stage('test', 'Succeeded', {
+            startedAt: at(0),
+            finishedAt: at(1_000),
+            gates: [{ when: 'After', name: 'board', phase: 'Passed', since: at(0), seen: 'bob\u001b[31m' }],
+          }),
+        ],
+        clusters: [{ name: 'a', stage: 'test', phase: 'Healthy', since: at(0), digest: 'd'.repeat(64) }],
+      }),
+    ],
+    { approvals: [approval], digestOf: () => 'd' },
+  )
+  expect(text.split('\n')).toEqual([
+    'release kubenode-system/fleet-1 of track machines: Succeeded',
+    '  2026-01-31T12:00:00Z to 2026-01-31T12:01:00Z',
+    `  approved by bob at ${at(5)}`,
+    '  stage test: Succeeded, 2026-01-31T12:00:00Z to 2026-01-31T12:00:01Z',
+    '    gate board (After): Passed, bob\ufffd[31m',
+    '    cluster a: Healthy since 2026-01-31T12:00:00Z, sha256:dddddddddddd',
+    '',
+  ])
+})
