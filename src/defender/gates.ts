@@ -55,6 +55,8 @@ type AskGate = (question: Question, ground: Ground) => readonly GateVerdict[]
 /** Policies that exempt recoveries have no say about one. */
 function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): AskGate {
   return (question, ground) => {
+    if (name === 'Budget' && question.isBudgetExempt === true)
+      return [pass(name, { reason: 'RecoveryExempt', seen: `${GOES_BACK}; its pipeline exempts reverts from budgets` })]
     const isExempt = ({ spec }: CompiledPolicy) => spec.exemptRecoveries?.includes(name) === true
     if (!question.isRecovery || !question.policies.some(isExempt)) return gate(question, ground)
     const policies = question.policies.filter((p) => !isExempt(p))

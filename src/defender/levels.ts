@@ -1,6 +1,6 @@
 // Counts the units that are unavailable or being disrupted at the same time, per domain, for level budgets and health floors. A unit counts once, however many
 // permits, Nodes and failures it has.
-import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import { CLUSTER_DOMAINS, type DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
@@ -15,14 +15,19 @@ export type Per = Budget['per']
 /** The domain of a unit, or of the permit where it is the component; undefined when there is none to count. */
 export function domainOf(
   per: Per,
-  unit: Pick<Unit, 'zone' | 'rack' | 'pool'>,
+  unit: Pick<Unit, 'space' | 'zone' | 'rack' | 'pool' | 'stage' | 'region'>,
   component: string | undefined,
 ): string | undefined {
   if (per === 'cluster') return ''
   if (per === 'component') return component
+  // Machines are in none of them, and Clusters without a region count as one region: they may really be in the same one.
+  if (isOfClusters(per)) return unit.space !== 'clusters' ? undefined : per === 'hub' ? '' : unit[per]
   // Machines without a rack count as one rack: they may really be in the same one.
   return unit[per]
 }
+
+const OF_CLUSTERS: ReadonlySet<string> = new Set(CLUSTER_DOMAINS)
+const isOfClusters = (per: Per): per is (typeof CLUSTER_DOMAINS)[number] => OF_CLUSTERS.has(per)
 
 /** A percentage rounds down, but lets one through where it is not 0 %: a fleet of five could else never change. */
 export function budgetLimit(max: Budget['max'], total: number): number {
@@ -70,7 +75,7 @@ export class Levels {
   /** Units of the domain; of a component: all, since each may have it. */
   total(policy: CompiledPolicy, per: Per, space: Unit['space'], domain: string): number {
     const tally = this.#fleet.tally(policy, space)
-    return per === 'cluster' || per === 'component' ? tally.total : tally.countIn(per, domain)
+    return per === 'cluster' || per === 'component' || per === 'hub' ? tally.total : tally.countIn(per, domain)
   }
 
   /** The units that count in this budget now. */
@@ -107,8 +112,10 @@ export class Levels {
       return set
     }
     if (of === 'unavailable' && per !== 'component')
-      for (const u of this.#fleet.tally(policy, space).troubled)
-        if (u.health !== 'Healthy') at(domainOf(per, u, undefined) ?? '').add(u.id)
+      for (const u of this.#fleet.tally(policy, space).troubled) {
+        const domain = domainOf(per, u, undefined)
+        if (domain !== undefined && u.health !== 'Healthy') at(domain).add(u.id)
+      }
     for (const grant of this.#grants) {
       if (grant.exempt !== undefined || spaceOf(grant) !== space) continue
       if (of === 'concurrent' && !policy.decides(grant.operations)) continue
@@ -116,8 +123,8 @@ export class Levels {
       // A target that is not to be seen any more may be one of these.
       if (unit !== undefined && !policy.selects(unit)) continue
       if (of === 'unavailable' && unit?.health === 'NeverServed') continue
-      const { zone = '', rack = '', pool = '' } = grant
-      const domain = domainOf(per, unit ?? { zone, rack, pool }, grant.component)
+      const { zone = '', rack = '', pool = '', stage = '', region = '' } = grant
+      const domain = domainOf(per, unit ?? { space, zone, rack, pool, stage, region }, grant.component)
       if (domain !== undefined) at(domain).add(unit?.id ?? grant.target)
     }
     return byDomain

@@ -9,6 +9,7 @@ import { hostsOf } from '#nodes/own-pods.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import { BlameWatch } from './blame/watch.ts'
+import { isBudgetExempt } from './budget-exempt.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
 import { clusterFacts } from './cluster-facts.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -109,6 +110,11 @@ export class Observer {
       goneTargets: this.#gone.targets,
       isQuiet: (grant) => this.#quiet.isQuiet(grant),
       isRecovery: (permit, target) => this.#recoveries.isRecovery(permit, target),
+      isBudgetExempt: (permit) =>
+        isBudgetExempt(permit, caches.inventories.list(), {
+          setNamed: (name) => caches.sets.get(name),
+          now: clock.now(),
+        }),
       isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
       // A cache that misses machines would make any group look small.
       suspicions:

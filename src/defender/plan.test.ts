@@ -105,7 +105,7 @@ interface Case {
 const CASES: readonly Case[] = [
   { name: 'without a policy one of ten is granted', wish: { permits: [one()] }, says: 'Granted' },
   {
-    name: 'a target that nobody knows waits',
+    name: 'an unknown target waits',
     wish: { permits: [one({ targets: ['m-99'] })] },
     says: 'Waiting Target UnknownTarget',
   },
@@ -135,7 +135,7 @@ const CASES: readonly Case[] = [
     says: 'Waiting Target SafetyReadingUnknown',
   },
   {
-    name: 'nobody but a repair may disrupt what is silent',
+    name: 'only a repair may disrupt what is silent',
     wish: silence(
       { cutOff: ['m-0'] },
       { requester: { manager: 'kubenode-machineset', kind: 'MachineSet', name: 's' } },
@@ -158,7 +158,7 @@ const CASES: readonly Case[] = [
     says: 'Waiting Target SafetyReadingUnknown',
   },
   {
-    name: 'F20 so are those that name no rack: nobody knows that they are not in one',
+    name: 'F20 so are those that name no rack: they may be in one',
     wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'], rackOf: (i) => (i < 4 ? undefined : 'r-1') }),
     says: 'Waiting Target SafetyReadingUnknown',
   },
@@ -216,7 +216,7 @@ const CASES: readonly Case[] = [
     says: 'Granted',
   },
   {
-    name: 'a hold that is over binds nobody',
+    name: 'an expired hold binds no request',
     wish: { permits: [one()], holds: [aHold('Freeze', { kind: 'Cluster', selector: {} }, '2026-01-04T00:00:00Z')] },
     says: 'Granted',
   },
@@ -337,7 +337,7 @@ const CASES: readonly Case[] = [
     says: 'Waiting Rule SafetyReadingUnknown',
   },
   {
-    name: 'a policy in audit mode binds nobody',
+    name: 'a policy in audit mode binds no request',
     wish: { permits: [one()], ...policy({ mode: 'Audit', protect: [{ name: 'm-0' }] }) },
     says: 'Granted',
   },
@@ -685,6 +685,20 @@ describe('going back', () => {
     expect(all(ask(wish(['Budget', 'HealthFloor'])))).toEqual(['Waiting HealthFloor HealthFloor'])
   })
 
+  test('passes budgets where the pipeline exempts reverts from them, and nothing else', () => {
+    const none = { ...RATE, budgets: [{ max: 0, of: 'concurrent', per: 'cluster' }] } as const
+    const exempt = { isBudgetExempt: () => true }
+    const asking = (wish: object, spec: Parameters<typeof policy>[0] = none) =>
+      all(ask({ permits: [some('b', '1.0.0', ['m-1'])], ...policy(spec), ...wish }))
+    expect(asking({ ...knownGood, ...exempt })).toEqual(['Granted'])
+    expect(asking({ ...knownGood })).toEqual(['Waiting Budget BudgetExhausted'])
+    // What is no recovery has budgets like everything.
+    expect(asking(exempt)).toEqual(['Waiting Budget BudgetExhausted'])
+    expect(asking({ ...knownGood, ...exempt }, { ...none, healthFloor: 10 })).toEqual([
+      'Waiting HealthFloor HealthFloor',
+    ])
+  })
+
   test('a second time within the hour is an ordinary rollout, also when every permit was deleted and the set was made again', () => {
     const back = ask({ permits: [some('b', '1.0.0', names(3))], ...policy(RATE), ...knownGood })
     expect(all(back)).toEqual(['Granted', 'Granted', 'Granted'])
@@ -771,7 +785,7 @@ describe('a machine that switches a component already', () => {
     expect(outcome(ask({ permits: [ofSet('b', 'new', 'scribe')] }, before.ledger))['b/m-0']).toBe('Granted')
   })
 
-  test('is granted to the next one once the lease of the first ran out: nobody would free it', () => {
+  test('is granted to the next one once the lease of the first ran out: no client would free it', () => {
     const [held] = told(before)
     const over = ask({ permits: [held as OperationPermit], leasesOver: new Set([uidOf('a')]) }, before.ledger)
     const [expired] = told(over)

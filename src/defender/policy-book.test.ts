@@ -68,7 +68,7 @@ test('an edited policy stays as git declares it, from the first look of a new De
   expect(inForce([policy(strict)])[0]?.edit).toBeUndefined()
 })
 
-test('an edited policy of which nobody knows what git declares lets nothing pass', () => {
+test('an edited policy whose declaration is unknown lets nothing pass', () => {
   const [found] = world(DECLARED).inForce([policy(loose, {})])
   expect(found?.broken).toMatch(/differs from git.*kubenode put-back policy\/careful/)
   expect(found?.decides(['Reboot'])).toBe(true)

@@ -11,6 +11,8 @@ export interface Question {
   readonly unit: Unit
   /** Believed only after it was checked. */
   readonly isRecovery: boolean
+  /** A recovery of a release whose pipeline exempts reverts from budgets. */
+  readonly isBudgetExempt?: boolean
   /** Those that decide this operation on this unit; never empty. */
   readonly policies: readonly CompiledPolicy[]
 }

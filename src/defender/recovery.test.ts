@@ -90,7 +90,7 @@ describe('a permit that says it is a recovery', () => {
       claim({ requester: { manager: 'm', kind: 'MachineComponentSet', name: 'base', uid: 'old' } }),
       [revision(good)],
     ],
-    ['nobody knows the set', claim(), [revision(good)], { setNamed: () => undefined }],
+    ['the set is unknown', claim(), [revision(good)], { setNamed: () => undefined }],
     ['a job asks', claim({ requester: { manager: 'm', kind: 'RemedyOperationJob', name: 'base' } }), [revision(good)]],
     ['the definition is gone', claim(), [revision(good)], { definitions: () => [] }],
     ['two definitions have the name', claim(), [revision(good)], { definitions: () => [definition, definition] }],
@@ -167,7 +167,7 @@ describe('who looks up recoveries', () => {
     expect(reads).toBe(2)
   })
 
-  test('believes nobody while the records cannot be read', async () => {
+  test('believes no claim while the records cannot be read', async () => {
     const { watch } = watching(() => Promise.reject(new Error('forbidden')))
     await watch.observe([claim()], known({ machineNamed: () => undefined }))
     expect(watch.isRecovery(claim(), BOTH[0] ?? '')).toBe(false)

@@ -36,6 +36,8 @@ export interface Snapshot {
   isQuiet(grant: Grant): boolean
   /** Whether the target, by its UID, truly returns to a version that was healthy on the set or on itself. */
   isRecovery(permit: OperationPermit, target: string): boolean
+  /** Whether git lists the requesting set where sync recorded that recoveries are exempt from budgets. */
+  isBudgetExempt?(permit: OperationPermit): boolean
   /** Whether the version says of itself that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean
   /** The results of a policy's rules; absent: they could not be evaluated. */

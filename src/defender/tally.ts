@@ -2,7 +2,8 @@
 // among ten thousand depends on the unhealthy ones only.
 import type { Unit } from './unit.ts'
 
-type Place = 'zone' | 'rack' | 'pool'
+const PLACES = ['zone', 'rack', 'pool', 'stage', 'region'] as const
+type Place = (typeof PLACES)[number]
 
 /** A selector that is counted, such as a policy; distinguished by identity. */
 export interface Selecting {
@@ -25,7 +26,13 @@ class Counts implements Tally {
   total = 0
   silent = 0
   readonly troubled = new Set<Unit>()
-  readonly #places: Readonly<Record<Place, Map<string, number>>> = { zone: new Map(), rack: new Map(), pool: new Map() }
+  readonly #places: Readonly<Record<Place, Map<string, number>>> = {
+    zone: new Map(),
+    rack: new Map(),
+    pool: new Map(),
+    stage: new Map(),
+    region: new Map(),
+  }
 
   countIn(place: Place, domain: string): number {
     return this.#places[place].get(domain) ?? 0
@@ -37,7 +44,7 @@ class Counts implements Tally {
     if (unit.isSilent) this.silent += by
     if (by < 0) this.troubled.delete(unit)
     else if (unit.health !== 'Healthy' || unit.badComponents.size > 0) this.troubled.add(unit)
-    for (const place of ['zone', 'rack', 'pool'] as const) {
+    for (const place of PLACES) {
       const counts = this.#places[place]
       const count = (counts.get(unit[place]) ?? 0) + by
       if (count === 0) counts.delete(unit[place])

@@ -61,10 +61,12 @@ export function decideTarget(
   const rival = rivalSwitch(permit, target, ground)
   if (rival !== undefined) return told(rival, [first, rival])
   const isFree = snapshot.isWithoutDisruption(permit)
+  const isBack = isRecovery(permit, target, ground)
   const question: Question = {
     permit,
     unit,
-    isRecovery: isRecovery(permit, target, ground),
+    isRecovery: isBack,
+    isBudgetExempt: isBack && snapshot.isBudgetExempt?.(permit) === true,
     policies: policiesFor(snapshot.policies, permit, unit),
   }
   const frozen = isFree ? holdGate(question, ground) : undefined
@@ -165,7 +167,8 @@ export function grantFor(
   now: number,
 ): Grant {
   const { kind, namespace, name, uid } = target
-  const domains = { zone: unit?.zone ?? '', rack: unit?.rack ?? '', pool: unit?.pool ?? '' }
+  const { zone = '', rack = '', pool = '', stage = '', region = '' } = unit ?? {}
+  const domains = { zone, rack, pool, stage, region }
   const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
   return {
     permit: metadata.name ?? '',

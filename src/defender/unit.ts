@@ -25,6 +25,9 @@ export interface Unit {
   readonly zone: string
   readonly rack: string
   readonly pool: string
+  /** Of Clusters; empty for others. */
+  readonly stage: string
+  readonly region: string
   readonly health: Health
   /** Why it is not healthy, for people. */
   readonly why: string
@@ -35,6 +38,8 @@ export interface Unit {
   readonly badComponents: ReadonlySet<string>
   readonly source: KubeObject
 }
+
+const NO_CLUSTER = { stage: '', region: '' } as const
 
 export function machineUnit(machine: Machine, node: KubeObject | undefined): Unit {
   const { metadata, spec } = machine
@@ -53,6 +58,7 @@ export function machineUnit(machine: Machine, node: KubeObject | undefined): Uni
     zone,
     rack,
     pool,
+    ...NO_CLUSTER,
     ...machineHealth(machine, node),
     isSilent: isSilent(machine, node),
     isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
@@ -164,6 +170,7 @@ export function nodeUnit(node: KubeObject): Unit {
     zone: labels[LABELS.zone] ?? '',
     rack: labels[LABELS.rack] ?? '',
     pool: labels[LABELS.pool] ?? '',
+    ...NO_CLUSTER,
     health,
     why: isNew
       ? 'waiting for its components'
@@ -179,6 +186,7 @@ export function nodeUnit(node: KubeObject): Unit {
 
 export function clusterUnit(cluster: Cluster): Unit {
   const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
+  const { stage } = cluster.spec
   const ready = conditionStatus(cluster, 'Ready')
   const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
   return {
@@ -186,10 +194,12 @@ export function clusterUnit(cluster: Cluster): Unit {
     space: 'clusters',
     name,
     ...(namespace !== undefined && { namespace }),
-    labels,
+    labels: stage === undefined ? labels : { [LABELS.stage]: stage, ...labels },
     zone: '',
     rack: '',
     pool: '',
+    stage: stage ?? '',
+    region: labels[LABELS.region] ?? '',
     health,
     why: `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === undefined || ready === 'Unknown',

@@ -157,7 +157,12 @@ beforeEach(async () => {
 })
 
 test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([
-  ['a rule about what nobody reports', nodeRemedier, { when: BROKEN_RULE }, /KN4\d{3}: at \/spec\/when\/all\/0/],
+  [
+    'a rule about a condition that no program reports',
+    nodeRemedier,
+    { when: BROKEN_RULE },
+    /KN4\d{3}: at \/spec\/when\/all\/0/,
+  ],
   ['a window at minute 61', defenderPolicy, BAD_CRON, /KN5007: \/spec\/windows\/0\/cron: /],
   [
     'a range that is none',
@@ -520,7 +525,7 @@ const answered = (client: KubeClient, request: CertificateRequest, type: 'Approv
   )
 }
 
-test('S25 the key of the approver approves agents and nobody else, and nothing while the Defender is away', async () => {
+test('S25 the key of the approver approves agents only, and nothing while the Defender is away', async () => {
   const approver = asUser('kubenode:approver')
   const account = asUser('system:serviceaccount:kubenode-system:kubenode-approver')
   const thief = await requestOf({ commonName: 'kubenode:defender' })

@@ -31,6 +31,8 @@ const grant = s.obj('One target that may be disrupted now, or whose result is un
   zone: s.optional(f.labelValue('Zone at the time of the grant.')),
   rack: s.optional(f.labelValue('Rack at the time of the grant.')),
   pool: s.optional(f.labelValue('Pool at the time of the grant.')),
+  stage: s.optional(f.labelValue('Stage of the Cluster at the time of the grant.')),
+  region: s.optional(f.labelValue('Region of the Cluster at the time of the grant.')),
   component: s.optional(f.componentName('The affected component.')),
   exempt: s.optional(
     s.choice('Recorded only; it counts against no budget or rate, because nothing is disrupted.', ['NoDisruption']),

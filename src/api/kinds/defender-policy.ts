@@ -7,7 +7,11 @@ import { ruleTree } from '../rule-tree.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
 
 export const RATE_WINDOWS = ['1m', '10m', '1h', '24h'] as const
-export const DOMAINS = ['cluster', 'zone', 'rack', 'pool', 'component'] as const
+/** Those of Cluster targets, which a hub has. */
+export const CLUSTER_DOMAINS = ['stage', 'region', 'hub'] as const
+export const DOMAINS = ['cluster', 'zone', 'rack', 'pool', 'component', ...CLUSTER_DOMAINS] as const
+const SCOPE =
+  'Scope of the limit: the whole cluster, or each domain separately. On a hub, stage, region and hub limit operations on Clusters, and nothing else.'
 export const RISKS = ['Low', 'Medium', 'High'] as const
 
 const protect = s.union(
@@ -28,13 +32,13 @@ const budget = s.obj('Limit on concurrent disruption.', {
     'concurrent',
     'unavailable',
   ]),
-  per: s.fallback(s.choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
+  per: s.fallback(s.choice(SCOPE, DOMAINS), 'cluster'),
 })
 
 const rate = s.obj('Limit on grants in a time window.', {
   window: s.choice('Length of the sliding window.', RATE_WINDOWS),
   max: s.int('Maximum number of grants in the window.', { min: 0, max: 100_000 }),
-  per: s.fallback(s.choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
+  per: s.fallback(s.choice(SCOPE, DOMAINS), 'cluster'),
 })
 
 const blackout = s.union(

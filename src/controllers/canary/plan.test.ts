@@ -328,7 +328,7 @@ describe('a canary', () => {
     expect(made.actions).toMatchObject([{ kind: 'Report', results: [{ machine: 'm-0', result: 'Released' }] }])
   })
 
-  test('that is paused takes back what nobody has begun, asks for nothing, and says so', () => {
+  test('that is paused takes back what no machine has begun, asks for nothing, and reports it', () => {
     const hold = (effect: 'Pause' | 'Abort'): OperationalHold =>
       holdOn('ComponentCanary', 'try', { effect, until: '2026-01-06T00:00:00Z' })
     const paused = plan(

@@ -31,7 +31,7 @@ describe('what failures are blamed on', () => {
     ['nothing, when nothing fails', 100, rolledOut(16), [], []],
     ['nothing, when two of the new version fail', 100, rolledOut(16), [0, 1], []],
     [
-      'the new version, when five of sixteen fail and nobody else',
+      'the new version, when five of sixteen fail and no other machine',
       100,
       rolledOut(16),
       upTo(5),

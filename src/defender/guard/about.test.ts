@@ -45,7 +45,7 @@ describe('S25 a prune that was approved', () => {
     expect(about({ uid: 'm-2-uid', name: 'm-2' }, approved(), [pruning]).follows).toBe(true)
   })
   test.each([
-    ['that nobody approved', {}, [pruning], {}],
+    ['that is not approved', {}, [pruning], {}],
     ['whose approval has ended', approved({ until: '2026-01-04T00:00:00Z' }), [pruning], {}],
     ['of other objects', approved(), [pruning], { uid: 'm-3-uid' }],
     ['that is not running', approved(), [], {}],

@@ -73,7 +73,7 @@ describe('deletions by others', () => {
       }
     expect(times.length).toBeGreaterThan(guarded.limits.at(-1)?.least ?? 0)
   })
-  test('when nobody can tell how many there are, only so many as a person deletes by hand', () => {
+  test('when the count is unknown, only as many as a person deletes by hand', () => {
     expect(deleteMany({ present: 0 }, 1, 100).passed).toBe(3)
   })
 })
@@ -120,7 +120,7 @@ test('a hold lifts every limit but a freeze, and what passes under it is counted
   ).toBe('Held')
 })
 
-test('kinds that nobody guards are not known here', () => {
+test('unguarded kinds are not known here', () => {
   expect(guardedKind('', 'Pod')).toBeUndefined()
   expect(guardedKind('other.example', 'Machine')).toBeUndefined()
 })

@@ -13,6 +13,7 @@ import type { Validator } from '#api/validate.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { releaseVocabulary } from '#policy/release-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { type AdmissionAnswer, allowed, refused } from './answer.ts'
 
@@ -100,11 +101,28 @@ function ruleLines({ kind }: ApiKind, object: unknown): readonly string[] {
   const spec = isObject(object) ? object['spec'] : undefined
   if (!isObject(spec)) return []
   if (kind === 'NodeRemedier') return compiled('when', spec['when'], '/spec/when', nodeVocabulary())
+  if (kind === 'ReleasePipeline') return gateLines(spec['stages'])
   if (kind !== 'DefenderPolicy' || !Array.isArray(spec['rules'])) return []
   return spec['rules'].flatMap((rule, i) =>
     isObject(rule) ? compiled(String(rule['name']), rule['when'], `/spec/rules/${i}/when`, clusterVocabulary) : [],
   )
 }
+
+const MOMENTS = ['before', 'gates', 'after'] as const
+
+const items = (value: unknown): readonly Record<string, unknown>[] =>
+  Array.isArray(value) ? value.map((each: unknown) => (isObject(each) ? each : {})) : []
+
+const gateLines = (stages: unknown): readonly string[] =>
+  items(stages).flatMap((stage, i) =>
+    MOMENTS.flatMap((moment) =>
+      items(stage[moment]).flatMap(({ name, custom }, n) =>
+        isObject(custom)
+          ? compiled(String(name), custom['when'], `/spec/stages/${i}/${moment}/${n}/custom/when`, releaseVocabulary)
+          : [],
+      ),
+    ),
+  )
 
 function compiled(name: string, when: unknown, at: string, vocabulary: typeof clusterVocabulary): readonly string[] {
   const result = compileRule(name, when, vocabulary)

@@ -104,7 +104,7 @@ describe('reviews over HTTPS', () => {
     expect(message).toContain('/spec/results/nobody')
   })
 
-  test('a rule that names what nobody reports is refused', async () => {
+  test('a rule that names an unreported condition is refused', async () => {
     const wrong = { all: [{ fact: 'conditons', path: '/Ready/status', operator: 'equal', value: 'True' }] }
     const remedier = { ...nodeRemedier.example, spec: { ...nodeRemedier.example.spec, when: wrong } }
     const { allowed, message } = await answerTo(reviewOf(nodeRemedier, remedier))

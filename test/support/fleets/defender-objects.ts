@@ -1,4 +1,5 @@
 // Builders for tests of the Defender: machines, permits, policies, holds and whole snapshots, each right unless a test says otherwise.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit, PermitSpec } from '#api/kinds/operation-permit.ts'
@@ -127,15 +128,21 @@ export const aHold = (
 export interface SnapshotWish extends Partial<Omit<Snapshot, 'fleet'>> {
   readonly machines?: readonly Machine[]
   readonly nodes?: readonly KubeObject[]
+  readonly clusters?: readonly Cluster[]
 }
 
-export function aSnapshot({ machines: list = machines(10), nodes = [], ...wish }: SnapshotWish = {}): Snapshot {
+export function aSnapshot({
+  machines: list = machines(10),
+  nodes = [],
+  clusters = [],
+  ...wish
+}: SnapshotWish = {}): Snapshot {
   return {
     permits: [],
     policies: [],
     holds: [],
     approvals: [],
-    fleet: fleetView({ machines: list, nodes, clusters: [] }),
+    fleet: fleetView({ machines: list, nodes, clusters }),
     hosts: new Map(),
     unknown: undefined,
     cluster: undefined,
