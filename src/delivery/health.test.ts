@@ -26,8 +26,8 @@ const condition = (type: string, status: string, message = 'm') => ({
 
 describe('health', () => {
   test.each<[string, KubeObject, string]>([
-    ['a policy that nobody reports on', ours('DefenderPolicy'), 'Current'],
-    ['a set that nobody reports on yet', ours('MachineSet'), 'InProgress'],
+    ['a policy without a status', ours('DefenderPolicy'), 'Current'],
+    ['a set without a status yet', ours('MachineSet'), 'InProgress'],
     [
       'a set whose newest spec was not looked at',
       ours('MachineComponentSet', { observedGeneration: 1, phase: 'Complete' }),
@@ -167,11 +167,11 @@ describe('health', () => {
       'InProgress',
     ],
     [
-      'a kind that nobody knows, with conditions',
+      'an unknown kind, with conditions',
       of('x.io/v1', 'Widget', {}, { conditions: [condition('Ready', 'False')] }),
       'InProgress',
     ],
-    ['a kind that nobody knows, without', of('x.io/v1', 'Widget', {}, {}), 'Current'],
+    ['an unknown kind, without', of('x.io/v1', 'Widget', {}, {}), 'Current'],
   ])('%s', (_, object, state) => {
     expect(healthOf(object).state).toBe(state)
   })

@@ -42,6 +42,15 @@ test('nothing is written when nothing changed, and one shard when one object did
   ])
 })
 
+test('an exemption of recoveries is written with the shards, and taken back with them', () => {
+  const shards = stored(3)
+  const exempt = shardWrites(shards, owner, refs(3), { ...mark, isBudgetExempt: true }).apply
+  expect(exempt.map((s) => s.spec.exemptRecoveries)).toEqual([['Budget']])
+  const held = exempt as unknown as readonly Inventory[]
+  expect(shardWrites(held, owner, refs(3), { ...mark, isBudgetExempt: true })).toEqual({ apply: [], remove: [] })
+  expect(shardWrites(held, owner, refs(3), mark).apply.map((s) => s.spec.exemptRecoveries)).toEqual([undefined])
+})
+
 test('shards that are not needed any more are removed, those of others are not ours', () => {
   const shards = stored(MAX_REFS + 5)
   const other = {

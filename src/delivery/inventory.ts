@@ -13,6 +13,8 @@ export interface InventoryMark {
   readonly appliedAt: string
   /** Failures before the Release; when absent, the existing baseline is kept. */
   readonly baseline?: Baseline | undefined
+  /** Recoveries of its sets are exempt from budgets, as long as this is so. */
+  readonly isBudgetExempt?: boolean
   /** Approved deletions, for as long as they run. */
   readonly pruning?: Pruning | undefined
 }
@@ -184,11 +186,13 @@ export function shardWrites(
     const old = byName.get(name)?.spec
     const baseline = shard === 0 ? (mark.baseline ?? baselineIn(existing, owner)) : undefined
     const pruning = shard === 0 ? mark.pruning : undefined
+    const exempt = mark.isBudgetExempt === true ? (['Budget'] as const) : undefined
     const isSame =
       old !== undefined &&
       jsonEqual(old.refs.map(plain), part) &&
       jsonEqual(old.baseline, baseline) &&
-      jsonEqual(old.pruning, pruning)
+      jsonEqual(old.pruning, pruning) &&
+      jsonEqual(old.exemptRecoveries, exempt)
     if (isSame && old.shards === count && old.commit === mark.commit && old.cluster === owner.cluster) continue
     const { commit, release, appliedAt } = mark
     const spec = {
@@ -199,6 +203,7 @@ export function shardWrites(
       ...(release === undefined ? {} : { release }),
       appliedAt,
       ...(baseline === undefined ? {} : { baseline }),
+      ...(exempt === undefined ? {} : { exemptRecoveries: exempt }),
       ...(pruning === undefined ? {} : { pruning: { digest: pruning.digest, targets: [...pruning.targets] } }),
       refs: part,
     }

@@ -89,7 +89,7 @@ test.each(['Correct', 'Detect', 'Off'] as const)('agents are given what git decl
 describe('what is declared', () => {
   test.each<[string, Partial<ClusterSeen>, Partial<ClusterConfig>, string]>([
     ['is applied when it is new', { live: liveOf({ a: 'Absent' }) }, {}, `Apply New ${COMMIT}`],
-    ['is applied when nobody knows whether it is there', {}, {}, `Apply New ${COMMIT}`],
+    ['is applied when its presence is unknown', {}, {}, `Apply New ${COMMIT}`],
     [
       'is left alone when it is as recorded',
       { inventory: [recorded(a)], live: liveOf({ a: live('a') }) },
@@ -161,7 +161,7 @@ describe('what is not declared any more', () => {
     ['is deleted, this very object', { live: liveOf({ a: live('a') }) }, {}, 'Prune uid-a 7'],
     ['is forgotten when it is gone already', { live: liveOf({ a: 'Absent' }) }, {}, 'Skip Gone'],
     ['stays when it cannot be read', { live: liveOf({ a: 'Unknown' }) }, {}, 'Skip Unreadable'],
-    ['stays when nobody looked', {}, {}, 'Skip Unreadable'],
+    ['stays when it was not read', {}, {}, 'Skip Unreadable'],
     ['stays when it is another object of the same name', { live: liveOf({ a: live('b') }) }, {}, 'Skip OtherObject'],
     [
       'stays when pruning is off',
@@ -231,6 +231,16 @@ describe('the guard', () => {
     expect(planCluster({ ...world, approved: new Set() }, guarded).pruning).toBeUndefined()
     const more = { ...world, desired: many.slice(6), approved: new Set([digest]) }
     expect(planCluster(more, guarded).actions).toEqual([])
+  })
+
+  test('deletes approved objects only once the Defender permits them, where it is asked', () => {
+    const digest = planCluster(world, guarded).blocked?.digest ?? ''
+    const approved = new Set([digest])
+    const waiting = planCluster({ ...world, approved, permitted: new Set() }, guarded)
+    expect(waiting.actions).toEqual([])
+    expect(waiting.blocked).toMatchObject({ digest, isApproved: true })
+    expect(planCluster({ ...world, approved, permitted: new Set([digest]) }, guarded).actions).toHaveLength(5)
+    expect(planCluster({ ...world, permitted: new Set([digest]) }, guarded).actions).toEqual([])
   })
 
   test.each([

@@ -61,6 +61,8 @@ export interface ClusterSeen {
   readonly referenced: ReadonlySet<string>
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
+  /** Digests of deletions for which the hub's Defender granted a permit; absent: the target is not one that the Defender counts. */
+  readonly permitted?: ReadonlySet<string>
   /** Read only when something that holds machines is not declared any more. */
   readonly machines: readonly Machine[]
 }
@@ -132,6 +134,8 @@ export interface HeldPrune {
   /** Machines that would be deleted with them, and how many may be; absent when there are none. */
   readonly machines?: number
   readonly allowedMachines?: number
+  /** Approved; they wait for the Defender. */
+  readonly isApproved?: true
 }
 
 export interface ClusterPlan {
@@ -309,7 +313,8 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   const [first] = actions
   const digest = pruneDigest(actions)
   if (first === undefined) return passes
-  if (seen.approved.has(digest))
+  const isApproved = seen.approved.has(digest)
+  if (isApproved && seen.permitted?.has(digest) !== false)
     return { ...passes, ...(actions.length <= MAX_PRUNED && { pruning: { digest, targets: pruneTargets(actions) } }) }
   return {
     actions: [],
@@ -321,6 +326,7 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
       allowed,
       first: refText(first.ref),
       ...(lost > 0 && { machines: lost, allowedMachines }),
+      ...(isApproved && { isApproved }),
     },
   }
 }

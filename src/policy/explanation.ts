@@ -93,7 +93,7 @@ export function renderExplanation(explanation: Explanation, indent = ''): string
 }
 
 /** Cut to a readable length and depth; control characters stay escaped, so that a fact cannot paint the terminal. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text = Array.isArray(value)
     ? `[${value.slice(0, MAX_SHOWN_ITEMS).map(shownScalar).join(', ')}${value.length > MAX_SHOWN_ITEMS ? ', …' : ''}]`
     : isObject(value)

@@ -34,7 +34,7 @@ describe('the facts of a Node object', () => {
     ['its name', { fact: 'name', operator: 'equal', value: 'n1' }],
     ['a label', { fact: 'labels', path: '/topology.kubernetes.io~1zone', operator: 'equal', value: 'a' }],
     ['a taint, by key', { fact: 'taints', operator: 'contains', value: 'gpu' }],
-    ['that nobody cordoned it', { fact: 'unschedulable', operator: 'equal', value: false }],
+    ['that it is not cordoned', { fact: 'unschedulable', operator: 'equal', value: false }],
     ['its age', { fact: 'createdAt', operator: 'heldFor', value: '100d' }],
     [
       'a condition and since when',

@@ -61,7 +61,7 @@ test.each([
     'unknown, by its name',
     { all: [status('equal', 'Unknown'), status('notIn', ['True', 'Unknown', 'False'].slice(0, 1))] },
   ],
-])('can be true, or nobody can tell: %s', (name, when) => {
+])('can be true, or is undecidable: %s', (name, when) => {
   const result = neverTrue(rootOf(when), vocabulary)
   // A status that is Unknown is unknown to the second leaf, which does not name it.
   if (name.startsWith('unknown')) expect(result).toBeDefined()

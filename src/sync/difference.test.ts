@@ -150,3 +150,25 @@ describe('machines that a commit deletes', () => {
     ],
   ])('%s', (_, before, after, wanted) => expect(between(before, after)).toMatchObject(wanted))
 })
+
+test('encrypted values show as a hash that tells whether they change in this plan, and nothing in another one', () => {
+  const sealed = (data: string) => `ENC[AES256_GCM,data:${data},iv:aa,tag:bb,type:str]`
+  const secret = (values: Readonly<Record<string, string>>): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'shop' },
+    data: Object.fromEntries(Object.entries(values).map(([k, v]) => [k, sealed(v)])),
+  })
+  const shown = (before: KubeObject, after: KubeObject) =>
+    differenceOf(targets({ test: [before] }), targets({ test: [after] }))[0]?.changes[0]?.fields ?? []
+  const [first, other] = [
+    shown(secret({ a: '1', b: '1' }), secret({ a: '2', b: '1' })),
+    shown(secret({ a: '1', b: '2' }), secret({ a: '2', b: '2' })),
+  ]
+  expect(first.map((f) => f.path)).toEqual(['data.a'])
+  expect(first[0]?.before).toMatch(/^\*\*\* \([0-9a-f]{8}\)$/)
+  expect(first[0]?.before).not.toBe(first[0]?.after)
+  // The same values beside another one.
+  expect(first[0]?.before).not.toBe(other[0]?.before)
+  expect(shown(secret({ a: '1', b: '1' }), secret({ a: '2', b: '1' }))).toEqual(first)
+})

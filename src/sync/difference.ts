@@ -1,4 +1,5 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
+import { createHmac } from 'node:crypto'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { type SetLoss, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
@@ -106,35 +107,51 @@ function machineChanges(before: RenderedTarget | undefined, after: RenderedTarge
 const byRef = (target: RenderedTarget | undefined): ReadonlyMap<string, DesiredObject> =>
   new Map((target?.objects ?? []).map((o) => [refText(o.ref), o]))
 
+const isSecretRef = ({ kind, group }: ObjectRef): boolean => kind === 'Secret' && group === ''
+
+type Shown = Pick<DesiredObject, 'ref' | 'object'>
+
+/** Both as people may see them, before and after. */
+export function withoutSecretValues(old: Shown | undefined, now: Shown | undefined): readonly [unknown, unknown] {
+  const secrets = [old, now].map((one) => (one !== undefined && isSecretRef(one.ref) ? one.object : undefined))
+  const key = secrets.some((s) => s !== undefined) ? hashKey(secrets) : ''
+  const [before, after] = secrets.map((secret) => secret && masked(secret, key))
+  return [before ?? old?.object, after ?? now?.object]
+}
+
 function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectChange {
-  const isSecret = now.ref.kind === 'Secret' && now.ref.group === ''
+  const isSecret = isSecretRef(now.ref)
   const fields: FieldChange[] = []
-  collect(masked(old.object, isSecret), masked(now.object, isSecret), '', fields)
-  const hidden: readonly FieldChange[] = fields.length === 0 && isSecret ? [{ path: 'data' }] : fields
+  collect(...withoutSecretValues(old, now), '', fields)
+  const shown: readonly FieldChange[] = fields.length === 0 && isSecret ? [{ path: 'data' }] : fields
   return {
     change: 'changed',
     ref: now.ref,
     object: key,
-    fields: hidden.slice(0, MAX_FIELDS),
+    fields: shown.slice(0, MAX_FIELDS),
     more: Math.max(0, fields.length - MAX_FIELDS),
   }
 }
 
-function masked(object: DesiredObject['object'], isSecret: boolean): unknown {
-  if (!isSecret) return object
+/** Known to readers of the repository alone: encrypted values are random, and this is a digest of all of them before and after. */
+const hashKey = (objects: readonly (DesiredObject['object'] | undefined)[]): string =>
+  digestOf(objects.map((object) => ({ data: object?.['data'], stringData: object?.['stringData'] })))
+
+function masked(object: DesiredObject['object'], key: string): unknown {
   const { data, stringData, ...rest } = object
-  const [sealedData, sealedText] = [data, stringData].map(maskedValues)
+  const [sealedData, sealedText] = [data, stringData].map((values) => maskedValues(values, key))
   return { ...rest, ...(sealedData && { data: sealedData }), ...(sealedText && { stringData: sealedText }) }
 }
 
 const HASH_DIGITS = 8
 
-/** Of what is encrypted in git a hash: that tells whether a value changes, and nothing of the value. Of readable values not even that. */
-function maskedValues(values: unknown): Readonly<Record<string, string>> | undefined {
+/** Of what is encrypted in git a keyed hash: that tells whether a value changes in this plan, and cannot be compared with another one. Of readable values not even that. */
+function maskedValues(values: unknown, key: string): Readonly<Record<string, string>> | undefined {
   if (!isObject(values)) return undefined
   const sealed = Object.entries(values).filter(([, value]) => isSealedValue(value))
   if (sealed.length === 0) return undefined
-  return Object.fromEntries(sealed.map(([key, value]) => [key, `*** (${digestOf(value).slice(0, HASH_DIGITS)})`]))
+  const tagOf = (value: unknown) => createHmac('sha256', key).update(String(value)).digest('hex').slice(0, HASH_DIGITS)
+  return Object.fromEntries(sealed.map(([name, value]) => [name, `*** (${tagOf(value)})`]))
 }
 
 function collect(before: unknown, after: unknown, path: string, out: FieldChange[]): void {

@@ -1,4 +1,4 @@
-// The sync role: two loops on the hub, one per FleetSource and one per Release, and a fast check of local repositories so that a commit is noticed at once.
+// The sync role: loops on the hub, one per FleetSource and one per Release, two that notify of both, and a fast check of local repositories so that a commit is noticed at once.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { Controller } from '#runtime/controller.ts'
@@ -6,15 +6,22 @@ import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
 import { isLocal } from './git/locate.ts'
 import type { SyncContext } from './hub/context.ts'
+import { reconcileClusterHealth } from './hub/cluster-health.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
 import { reconcileRelease } from './hub/release.ts'
 import { reconcileSource } from './hub/source/reconcile.ts'
+import { createNotifyMetrics } from './notify/metrics.ts'
+import { notifyOfRelease, notifyOfSource } from './notify/reconcile.ts'
 
 export type { SyncConfig, SyncContext } from './hub/context.ts'
 
 /** A render may take half a minute, a fetch longer, and hundreds of clusters their time. */
 const SOURCE_TIMEOUT_MS = 180_000
 const RELEASE_TIMEOUT_MS = 300_000
+/** The push of a note may take a minute. */
+const NOTIFY_TIMEOUT_MS = 150_000
+/** Clusters that do not answer are waited for together. */
+const HEALTH_WORKERS = 16
 const DEFAULT_LOCAL_POLL_MS = 500
 
 export const syncModule: Module<SyncContext> = { name: 'sync', setup }
@@ -31,8 +38,31 @@ function setup(context: SyncContext): RunningModule {
     timeoutMs: RELEASE_TIMEOUT_MS,
     reconcile: (key, c) => reconcileRelease(parts, key, c),
   })
+  const told = createNotifyMetrics(context.metrics)
+  const sourceNews = controllerIn(context, {
+    name: 'fleetsource-notify',
+    timeoutMs: NOTIFY_TIMEOUT_MS,
+    reconcile: (key, c) => notifyOfSource(parts, told, key, c),
+  })
+  const releaseNews = controllerIn(context, {
+    name: 'release-notify',
+    timeoutMs: NOTIFY_TIMEOUT_MS,
+    reconcile: (key, c) => notifyOfRelease(parts, told, key, c),
+  })
+  const health = controllerIn(context, {
+    name: 'cluster-health',
+    workers: HEALTH_WORKERS,
+    reconcile: (key, c) => reconcileClusterHealth(parts, key, c),
+  })
   wake(parts, sources, releases)
-  return { controllers: [sources, releases], parts: [localWatch(parts, sources)] }
+  wakeNews(parts, sourceNews, releaseNews)
+  parts.clusters.onChange((old, now) => {
+    if (now !== undefined && old?.metadata.generation !== now.metadata.generation) health.enqueue(keyOf(now))
+  })
+  return {
+    controllers: [sources, releases, sourceNews, releaseNews, health],
+    parts: [localWatch(parts, sources)],
+  }
 }
 
 /** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */
@@ -76,6 +106,19 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   parts.approvals.onChange(() => {
     everySource()
     openReleases()
+  })
+}
+
+/** Any change may be news; news that was sent already costs a comparison. A target that was added gets the current state. */
+function wakeNews(parts: HubParts, sources: Controller, releases: Controller): void {
+  parts.sources.onChange((old, now) => {
+    if (now === undefined) return
+    sources.enqueue(keyOf(now))
+    if (old === undefined || old.metadata.generation !== now.metadata.generation)
+      for (const r of parts.releases.list()) releases.enqueue(keyOf(r))
+  })
+  parts.releases.onChange((_, now) => {
+    if (now !== undefined) releases.enqueue(keyOf(now))
   })
 }
 

@@ -252,7 +252,7 @@ test('S3 a source acts with the rights bound to its own user, on the hub and on 
   await has('shop/b11', 'absent')
 })
 
-test('S27 a source that breaks or is deleted leaves its objects and stops nobody; one that is renamed takes them over', async () => {
+test('S27 a source that breaks or is deleted leaves its objects and stops no other; one that is renamed takes them over', async () => {
   const { b, second, client, has, versionOf, sourceStatus, releaseSays, says } = await twoSources()
   b.repository.commit(fleet(`config('shared/a', '1')`, HUB))
   second.commit(fleet(`config('shop/b', '1'); config('shop/c', '1', { gone: 'x' }); config('shop/d', '1')`))

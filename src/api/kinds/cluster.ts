@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { text } from '../columns.ts'
+import { statusOf, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -180,7 +180,8 @@ export const cluster = defineKind('Cluster', 'kcl', {
   spec: specWithTtl,
   status,
   selectable: ['.spec.stage'],
-  columns: [text('Stage', '.spec.stage')],
+  columns: [text('Stage', '.spec.stage'), wide(text('Ready', statusOf('Ready')))],
+  conditions: ['Ready'],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

@@ -4,6 +4,7 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { signersFields } from './commit-signers.ts'
+import { notified, notifyTargets } from './notify.ts'
 import { heldPrune } from './release.ts'
 
 const MAX_TRACKS = 32
@@ -156,17 +157,29 @@ const spec = s.obj('The repository to follow, and how.', {
     ),
   ),
   push: s.optional(
-    s.obj('How sync writes to the repository: only reverts, and only where a pipeline asks for them.', {
+    s.obj('How sync writes to the repository: reverts, only where a pipeline asks for them, and notes.', {
       secretRef: f.secretRef(
         'Secret with signing-key (an Ed25519 key of OpenSSH without a passphrase; its public half is a signer with sync: true), and credentials that may push, in the form of spec.secretRef. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
       ),
+      notes: s.fallback(
+        s.bool(
+          'Whether the record of each release that ended is written as a note of its commit, in refs/notes/kubenode: git log --notes=kubenode. Notes are never read.',
+        ),
+        true,
+      ),
     }),
   ),
+  notify: s.optional(notifyTargets()),
   decryption: s.optional(
     s.obj(
       'Decryption of Secrets that the repository has only encrypted by sops: after the render, which never has the key.',
       {
         provider: s.choice('The format: files of sops, encrypted with age.', ['sops']),
+        requirePlaces: s.optional(
+          s.bool(
+            'Only files with an encrypted entry kubenode.for, with lines CLUSTER/NAMESPACE/NAME, are applied: a commit cannot bring a Secret to another cluster, namespace or name than the entry lists.',
+          ),
+        ),
         secretRef: f.secretRef(
           'Secret with the keys of age: lines of age-keygen in entries that end in .agekey. In the same namespace, or in kubenode-clusters for a FleetSource in kubenode-system.',
         ),
@@ -214,6 +227,9 @@ const status = f.status('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
+  lastHandledReconcileAt: s.optional(
+    f.sentence('The last request to read the repository now that was handled: the value of its annotation.', 64),
+  ),
   signer: s.optional(f.sentence('Who signed it, with the fingerprint of the key.', 512)),
   verified: s.optional(
     s.obj('The last verified commit: the next ones are verified from here.', {
@@ -270,6 +286,7 @@ const status = f.status('The observed state of the repository.', {
       { keys: ['name'], max: MAX_TRACKS },
     ),
   ),
+  notified: s.optional(notified()),
   renderErrors: s.optional(s.list('Render errors; truncated.', f.sentence('One error.', 1_024), { max: 10 })),
 })
 

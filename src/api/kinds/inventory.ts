@@ -20,6 +20,8 @@ export const MAX_SUSPECTS = 16
 /** Objects of one change; a larger change is undone only as a whole. */
 export const MAX_CHANGED = 64
 const MAX_OBJECT_CHARS = 512
+/** What a pipeline may exempt reverts from in a cluster; the policies there exempt from more. */
+const EXEMPT_RECOVERIES = ['Budget'] as const
 
 const objectText = () => s.str('The object, as Kind.group/namespace/name.', { min: 1, max: MAX_OBJECT_CHARS })
 
@@ -118,6 +120,13 @@ const spec = s.obj('The applied objects.', {
   release: s.optional(f.objectName('The Release of that commit.')),
   appliedAt: s.optional(s.time('When it was last applied.')),
   baseline: s.optional(baseline),
+  exemptRecoveries: s.optional(
+    s.setOf(
+      'Gates of the Defender that do not apply to recoveries of the sets listed here: the release reverts to what was healthy, and its pipeline exempts reverts from them. Ends with the release.',
+      s.choice('A gate.', EXEMPT_RECOVERIES),
+      { max: EXEMPT_RECOVERIES.length },
+    ),
+  ),
   pruning: s.optional(
     s.obj('Approved deletions that are running.', {
       digest: f.sha256('The digest that was approved.'),

@@ -40,7 +40,8 @@ export interface Rejected {
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
 const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
 const ONE_OPERATION = `exactly one of ${OPERATIONS.join(', ')} must be set`
-const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
+const GATES =
+  'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus, custom must be set'
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
@@ -143,10 +144,19 @@ export const REJECTED: readonly Rejected[] = [
   hosted({ '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
+  rejected(
+    fleetSource,
+    { '/spec/notify': [{ name: 'chat' }] },
+    'exactly one of webhook, slack, commitStatus must be set',
+  ),
   rejected(fleetSource, { '/spec/verify': { mode: 'All' } }, 'anchor and signers are required unless mode is Off'),
   rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),
-  rejected(releasePipeline, { '/spec/stages/0/clusters/names': ['a'] }, 'exactly one of selector, names must be set'),
+  rejected(
+    releasePipeline,
+    { '/spec/stages/0/clusters/names': ['a'] },
+    'exactly one of selector, names, hub must be set',
+  ),
   rejected(releasePipeline, { '/spec/stages/1/gates/0/machinesReady': undefined }, GATES),
 ]
 

@@ -4,15 +4,26 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { httpGate, queryLook } from '../looks.ts'
+import { ruleTree } from '../rule-tree.ts'
 
 export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
 export const MAX_GATES = 16
 
-/** What a revert can be exempted from. Budgets are the Defender's, and trust binds always. */
-const EXEMPTIONS = ['Windows', 'Approvals', 'Holds'] as const
+/** What a revert can be exempted from. Trust and revoked digests bind always. */
+const EXEMPTIONS = ['Windows', 'Approvals', 'Holds', 'Freezes', 'Budgets'] as const
 
 const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)
+
+export const GATE_KINDS = [
+  'machinesReady',
+  'componentsConsistent',
+  'noNewRepairs',
+  'approval',
+  'http',
+  'prometheus',
+  'custom',
+] as const
 
 const gate = s.union(
   s.obj('One gate.', {
@@ -41,13 +52,19 @@ const gate = s.union(
     ),
     http: s.optional(httpGate()),
     prometheus: s.optional(queryLook()),
+    custom: s.optional(
+      s.obj('A rule over facts about a cluster, its stage and the release.', {
+        when: ruleTree('The gate passes for a cluster while the rule is true; an unknown fact keeps it shut.'),
+        message: s.optional(f.sentence('What it waits for, for people.')),
+      }),
+    ),
     timeout: s.optional(
       f.duration(
         'Time from the first check after which a gate that does not pass fails the stage. If absent: 1h, and 168h for an approval.',
       ),
     ),
   }),
-  ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
+  GATE_KINDS,
 )
 
 const gates = (doc: string) => s.mapList(doc, gate, { keys: ['name'], max: MAX_GATES })
@@ -60,8 +77,16 @@ const stage = s.obj('One stage.', {
       names: s.optional(
         s.list('These clusters, in this order.', f.objectName('A cluster.'), { min: 1, max: MAX_CLUSTERS }),
       ),
+      hub: s.optional(
+        s.refine(
+          s.bool(
+            'The hub itself: what the track declares for the hub waits for this stage. Without such a stage it is applied before all stages.',
+          ),
+          { enum: [true] },
+        ),
+      ),
     }),
-    ['selector', 'names'],
+    ['selector', 'names', 'hub'],
   ),
   maxConcurrency: s.fallback(
     s.intOrPercent('Number of clusters that are changed at the same time; a percentage rounds down to at least one.', {
@@ -121,7 +146,7 @@ const spec = s.obj('The stages.', {
       ),
       exempt: s.optional(
         s.setOf(
-          'What does not block a revert in clusters that were healthy with what it brings back: windows of the stages, their approval gates, Pause holds on the release or its source. As it was before the commit that is reverted.',
+          'What does not block a revert in clusters that were healthy with what it brings back: windows of the stages, their approval gates, Pause holds or Freeze holds on the release or its source, budgets of the Defender for recoveries. As it was before the commit that is reverted.',
           s.choice('One of them.', [...EXEMPTIONS]),
           { max: EXEMPTIONS.length },
         ),

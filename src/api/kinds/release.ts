@@ -3,7 +3,8 @@ import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
-import { MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipeline.ts'
+import { notified } from './notify.ts'
+import { GATE_KINDS, MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipeline.ts'
 
 /** Retry holds on one Release at a time; they end by themselves. */
 export const MAX_RETRIES = 16
@@ -61,6 +62,7 @@ export const heldPrune = () =>
     count: f.count('Number of objects to delete.'),
     allowed: f.count('Number of objects that may be deleted without an Approval.'),
     first: f.sentence('The first object.'),
+    permit: s.optional(f.objectName('The OperationPermit that they wait for; the digest is approved.')),
     machines: s.optional(f.count('Number of machines to delete with them.')),
     allowedMachines: s.optional(f.count('Number of machines that may be deleted without an Approval.')),
   })
@@ -89,6 +91,39 @@ const clusterStatus = s.obj('One cluster.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
+/** Clusters with a record; of more, those that failed and the newest. */
+export const MAX_RECORDS = 200
+/** Gates of one record, and of all of them: the oldest records keep their times and lose their gates. */
+export const MAX_RECORDED_GATES = 16
+export const MAX_ALL_RECORDED_GATES = 1_000
+export const MAX_EVIDENCE = 120
+export const MAX_RECORDED_APPROVERS = 16
+
+const recordedGate = s.obj('One gate.', {
+  name: f.dnsLabel('Name of the gate.'),
+  when: s.choice('The moment of the stage at which it was checked.', ['Before', 'During', 'After']),
+  kind: s.choice('Kind of the gate.', GATE_KINDS),
+  result: f.phase('Gate', 'Its last result.'),
+  evidence: s.optional(f.sentence('What was last observed.', MAX_EVIDENCE)),
+  at: s.time('When it got this result.'),
+})
+
+const record = s.obj('What became of the release in one cluster.', {
+  commit: f.commitId('The commit.'),
+  cluster: f.objectName('The cluster.'),
+  stage: f.dnsLabel('Its stage.'),
+  digest: f.sha256('The digest of its objects.'),
+  phase: f.phase('ClusterRelease', 'Phase of the cluster.'),
+  startedAt: s.time('When the release began there.'),
+  finishedAt: s.optional(
+    s.time('When its stage was done, or it failed, was skipped, or a newer release took its place.'),
+  ),
+  gates: s.optional(s.list('Gates of its stage.', recordedGate, { max: MAX_RECORDED_GATES })),
+  approvedBy: s.optional(
+    s.setOf('Who approved the release.', s.str('A user.', { min: 1, max: 253 }), { max: MAX_RECORDED_APPROVERS }),
+  ),
+})
+
 const status = f.waitingStatus('Progress of the release.', {
   phase: s.optional(f.phase('Release')),
   startedAt: s.optional(s.time('When the first stage opened.')),
@@ -96,11 +131,18 @@ const status = f.waitingStatus('Progress of the release.', {
   stages: s.optional(s.mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
   // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
   clusters: s.optional(s.mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
+  record: s.optional(
+    s.mapList('What became of the release in each cluster that it reached.', record, {
+      keys: ['cluster'],
+      max: MAX_RECORDS,
+    }),
+  ),
   retries: s.optional(
     s.list('UIDs of the Retry holds that took effect; each takes effect once.', f.uid('UID of an OperationalHold.'), {
       max: MAX_RETRIES,
     }),
   ),
+  notified: s.optional(notified()),
   revertCommit: s.optional(f.commitId('The commit that reverts it: written by sync, or followed since.')),
   revert: s.optional(
     s.obj('The revert by sync.', {

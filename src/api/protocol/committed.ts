@@ -47,12 +47,23 @@ interface WithContent extends Partial<Pick<KubeObject, 'apiVersion' | 'metadata'
   readonly data?: unknown
 }
 
+/** By spec, which is never edited in place. Declared objects are compared at each reconcile, and their digest costs more than the rest of it. */
+const READ = new WeakMap<object, { readonly kind: string; readonly content: CommittedContent }>()
+
 /** Undefined for other kinds. Declared content lacks defaults, live content has them: both have one digest. */
 export function contentOf(object: WithContent): CommittedContent | undefined {
   if (isAgentConfigMap(object)) return { digest: digestOf(object.data) }
   const { kind, spec } = object
   const schema = specSchemaOf(kind)
   if (schema === undefined || !isObject(spec)) return undefined
+  const known = READ.get(spec)
+  if (known?.kind === kind) return known.content
+  const content = contentOfSpec(schema, spec)
+  READ.set(spec, { kind, content })
+  return content
+}
+
+function contentOfSpec(schema: Schema, spec: Spec): CommittedContent {
   const { replicas, ...rest } = spec
   const digest = digestOf(sparse(schema, prune(schema, rest).value))
   return typeof replicas === 'number' ? { digest, replicas } : { digest }

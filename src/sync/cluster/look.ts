@@ -1,5 +1,6 @@
 // One pass over a cluster for one track: applies the rendered objects, and reports the cluster's state. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
@@ -14,7 +15,14 @@ import { healthOf, type Health } from '#delivery/health.ts'
 import { baselineIn, type InventoryMark } from '#delivery/inventory.ts'
 import { withoutUnlisted } from './listed.ts'
 import { observeCluster, type Observed } from '#delivery/observe.ts'
-import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan, type Skip } from '#delivery/plan.ts'
+import {
+  planCluster,
+  shortDigest,
+  type ClusterConfig,
+  type ClusterPlan,
+  type HeldPrune,
+  type Skip,
+} from '#delivery/plan.ts'
 import { type DeclaredIn, type InventoryOwner, isOwn, isUndivided } from '#delivery/targets.ts'
 import { failingMachines, readingsOf } from './readings.ts'
 import { unreachableReason } from './unreachable.ts'
@@ -28,10 +36,22 @@ export interface LookOrder {
   readonly declaredIn?: DeclaredIn
   readonly elsewhere: ReadonlySet<string>
   readonly approved: ReadonlySet<string>
+  /** Absent where no Defender counts the target: an approval alone decides. */
+  readonly permits?: PrunePermits
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
   /** The hub's knowledge of previous changes; absent where nothing is judged. */
   readonly history?: ReleaseHistory
   readonly signal?: AbortSignal
+}
+
+/** The Defender's answer about the deletions of one cluster. */
+export type PruneAnswer =
+  | { readonly kind: 'Granted'; readonly permit: OperationPermit }
+  | { readonly kind: 'Waiting'; readonly permit?: string; readonly seen: string; readonly unblock: string }
+
+export interface PrunePermits {
+  ask(held: HeldPrune): Promise<PruneAnswer>
+  report(permit: OperationPermit, isDone: boolean): Promise<void>
 }
 
 interface ReleaseHistory extends ClusterHistory {
@@ -71,10 +91,21 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   }
   const read = () => observeCluster(connection, asked)
   let seen = await read()
-  const plan = planCluster(
-    { ...target, desired: target.objects, ...seen, elsewhere, approved },
-    { ...config, source: owner.source, target: owner.target },
-  )
+  const planWith = (permitted: ReadonlySet<string>) =>
+    planCluster(
+      {
+        ...target,
+        desired: target.objects,
+        ...seen,
+        elsewhere,
+        approved,
+        ...(order.permits !== undefined && { permitted }),
+      },
+      { ...config, source: owner.source, target: owner.target },
+    )
+  const first = planWith(new Set())
+  const answer = first.blocked?.isApproved === true ? await order.permits?.ask(first.blocked) : undefined
+  const plan = answer?.kind === 'Granted' ? planWith(new Set([first.blocked?.digest ?? ''])) : first
   const { inventory, shards, takeOver } = seen
   const baseline = await baselineFor(connection, { ...order, target }, seen)
   const context = {
@@ -89,6 +120,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     ...(signal && { signal }),
   }
   const result = await actOnCluster(plan, context)
+  if (answer?.kind === 'Granted') await order.permits?.report(answer.permit, isPruned(plan, result))
   if (result.applied + result.pruned > 0) seen = await read()
   const declared = new Map(target.objects.map((o) => [refText(o.ref), o]))
   const nameOf = (ref: ObjectRef): string => placedText(declared.get(refText(ref)) ?? { ref })
@@ -100,12 +132,18 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const failing = failingIn(target, seen, contentOf(target, inventory))
   const readings = await readingsOf(connection, needs, signal)
-  const prune = plan.blocked
+  const prune = plan.blocked && { ...plan.blocked, ...(answer?.kind === 'Waiting' && { waits: answer }) }
   const machines = readings.machines?.total ?? machinesOf(seen.objects.values())
   const isApplied = failures.length === 0
   const answered: ClusterLook = { kind: 'Seen', isApplied, failures, failing, machines, baseline, readings, prune }
   const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no response' } as const
   return { look: isLost ? lost : answered, plan, result }
+}
+
+/** Whether all deletions were accepted. */
+const isPruned = (plan: ClusterPlan, { failures }: ClusterResult): boolean => {
+  const asked = new Set(plan.actions.flatMap((a) => (a.kind === 'Prune' ? [refText(a.ref)] : [])))
+  return !failures.some((f) => asked.has(refText(f.ref)))
 }
 
 /** Declared here, and owned by another source. An object that is only listed here is silently left to the other. */

@@ -6,6 +6,7 @@ import type { ModuleContext } from '#runtime/module.ts'
 import type { LooksConfig } from '#runtime/outbound/looks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import type { LocalRepositories } from '../git/access.ts'
+import type { GitReach } from '../git/reach.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { Placement } from '../render/job/job-spec.ts'
 import type { CageLimits } from '../render/run-caged.ts'
@@ -21,6 +22,8 @@ export interface SyncConfig {
   readonly jobs?: { readonly image: string; readonly version: string; readonly placement?: Placement }
   /** Environment that git needs for remote repositories: PATH. */
   readonly gitEnv?: Readonly<Record<string, string>>
+  /** Which git servers sources may name; without it none of this machine. */
+  readonly gitReach?: GitReach
   /** Of the copy of one repository. */
   readonly maxRepositoryBytes?: number
   /** Repositories of this machine that sources may name; none without. */

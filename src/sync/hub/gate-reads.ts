@@ -12,7 +12,7 @@ import { judgeUrl } from '#runtime/outbound/places.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { surveyOf } from '../cluster/readings.ts'
 import { unreachableReason } from '../cluster/unreachable.ts'
-import { isOfClusters, type Gate } from '../release/gates.ts'
+import { isOfClusters, readingNeeds, type Gate } from '../release/gates.ts'
 import { clustersToSurvey, looksFor, type Survey } from '../release/stage-gates.ts'
 import { SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
@@ -55,10 +55,7 @@ export class GateReads {
       take: (signal) => this.#ask(asked.gate, namespace, signal),
     }))
     const gates = spec.stages.flatMap((s) => s.before ?? []).filter(isOfClusters)
-    const needs = {
-      machines: gates.some((g) => g.noNewRepairs === undefined),
-      repairs: gates.some((g) => g.noNewRepairs !== undefined),
-    }
+    const needs = readingNeeds(gates)
     const surveys = clustersToSurvey(status, spec).map((name): WantedRead<Survey> => ({
       key: name,
       take: async (signal) => ({

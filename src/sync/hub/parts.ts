@@ -12,7 +12,7 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
 import type { Approver } from '../release/gates.ts'
-import type { Promotion } from '../release/stages.ts'
+import type { Promotion } from '../release/release-seen.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
@@ -43,6 +43,8 @@ export interface HubParts {
   readonly locks: ClusterLocks
   /** By uid of an open Release. */
   readonly pipelinesBefore: Map<string, PipelinesOf>
+  /** By uid of a Release that succeeded and is open: when its settled clusters were last compared with it. */
+  readonly driftLooks: Map<string, number>
   /** What gates ask other systems and clusters. */
   readonly gateReads: GateReads
   /** By source and track: the last completed state of the hub. */
@@ -71,6 +73,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
     connections: new Connections(context),
     locks: new ClusterLocks(),
     pipelinesBefore: new Map(),
+    driftLooks: new Map(),
     gateReads: new GateReads(context, wakeRelease),
     hubDone: new Map(),
     hub: new HubConnections(context),

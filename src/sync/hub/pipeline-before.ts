@@ -1,29 +1,34 @@
-// The pipeline of a Release as it was before its commit: a commit that fails does not choose what happens then.
+// The pipeline of a Release as it was before its commit: a commit that fails does not choose what happens then, and none drops the gates that it has to pass.
 import { API_GROUP } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { chainOf } from '../release/chain.ts'
+import { mayHaveTouched } from '../release/history.ts'
+import { HUB, splitByTrack } from '../release/tracks.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { HUB } from './source/seen.ts'
-import type { HubParts, PipelinesOf } from './parts.ts'
+import { releasesIn, type HubParts, type PipelinesOf } from './parts.ts'
 
 /** Undefined: it did not exist, or cannot be known. */
 export async function revertPolicyBefore(
   parts: HubParts,
   source: FleetSource,
-  { spec, metadata }: Release,
+  release: Release,
 ): Promise<RevertPolicy | undefined> {
+  const { spec, metadata } = release
   if (spec.after === undefined) return undefined
   const id = { namespace: metadata.namespace ?? '', name: spec.pipeline }
   try {
-    const before = await declaredAt(parts, source, spec.after, id)
-    if (before !== undefined) return revertPolicyOf(before)
+    const [earlier = spec.after] = (await appliedOnHub(parts, source, changeOf(release))) ?? []
+    const before = await declaredAt(parts, source, earlier, id)
+    if (before !== undefined) return revertPolicyOf(before.spec)
     // One that the commit brings was not there before.
     if ((await declaredAt(parts, source, spec.commit, id)) !== undefined) return undefined
   } catch (error) {
@@ -49,58 +54,176 @@ export async function pipelineInForce(
 ): Promise<InForce> {
   const { uid = '' } = release.metadata
   const known = parts.pipelinesBefore.get(uid)
-  const read = known ?? (await readPipelines(parts, source, release))
+  const read = known ?? (await readPipelines(parts, source, changeOf(release)))
   if ('problem' in read) return read
   parts.pipelinesBefore.set(uid, read)
-  const { before, own } = read
-  const isOwn = own !== undefined && canonicalJson(own) === canonicalJson(live.spec)
-  return { spec: before !== undefined && isOwn ? before : live.spec }
+  return { spec: inForceOf(read, live, release.spec.commit) }
+}
+
+/** What waits for a stage of the hub is not on it yet: then the pipeline there is still the one from before. */
+function inForceOf({ before, own }: PipelinesOf, live: ReleasePipeline, commit: string): ReleasePipelineSpec {
+  const changedBy = live.metadata.annotations?.[ANNOTATIONS.commit] ?? commit
+  const isOwn = changedBy === commit && own !== undefined && canonicalJson(own) === canonicalJson(live.spec)
+  return before !== undefined && isOwn ? before : live.spec
+}
+
+const hasHubStage = ({ stages }: ReleasePipelineSpec): boolean => stages.some(({ clusters }) => clusters.hub === true)
+
+export interface TrackNow {
+  readonly track: string
+  readonly pipeline: string
+  readonly commit: string
+}
+
+/**
+ * Whether what the track declares for the hub waits for a stage: by the pipeline as it was before the commit. A commit that was followed before the stage existed
+ * has been applied already, and one that waits keeps waiting.
+ */
+export async function isHubStaged(
+  parts: HubParts,
+  source: FleetSource,
+  { track, pipeline, commit }: TrackNow,
+): Promise<boolean> {
+  const { namespace = '', name = '' } = source.metadata
+  const newest = chainOf(releasesIn(parts, namespace), { source: name, track }).at(-1)
+  const wasStaged = newest?.spec.digests[HUB] !== undefined
+  const live = parts.pipelines.get({ namespace, name: pipeline })
+  if (live === undefined) return wasStaged
+  if (!wasStaged && !hasHubStage(live.spec)) return false
+  if (newest !== undefined && newest.spec.commit === commit) {
+    if (!wasStaged) return false
+    const inForce = await pipelineInForce(parts, source, newest, live)
+    return 'problem' in inForce || hasHubStage(inForce.spec)
+  }
+  const { rendered } = source.status ?? {}
+  if (rendered === commit) return wasStaged
+  const change = { namespace, source: name, track, pipeline, commit, after: rendered, previous: newest?.spec.commit }
+  const read = await readPipelines(parts, source, change)
+  return 'problem' in read ? wasStaged || hasHubStage(live.spec) : hasHubStage(inForceOf(read, live, commit))
+}
+
+/** A commit of a track, made into a Release or not. */
+interface Change {
+  readonly namespace: string
+  readonly source: string
+  readonly track: string
+  readonly pipeline: string
+  readonly commit: string
+  /** The commit that was followed before. */
+  readonly after: string | undefined
+  /** That of the Release before. */
+  readonly previous: string | undefined
+  /** Its Release, once there is one. */
+  readonly release?: string
+}
+
+const changeOf = ({ metadata, spec }: Release): Change => ({
+  namespace: metadata.namespace ?? '',
+  source: spec.source,
+  track: spec.track,
+  pipeline: spec.pipeline,
+  commit: spec.commit,
+  after: spec.after,
+  previous: undefined,
+  ...(metadata.name !== undefined && { release: metadata.name }),
+})
+
+function previousCommit({ releases }: HubParts, { namespace, release, previous }: Change): string | undefined {
+  if (release === undefined) return previous
+  const name = releases.get({ namespace, name: release })?.spec.previous
+  return name === undefined ? undefined : releases.get({ namespace, name })?.spec.commit
 }
 
 async function readPipelines(
   parts: HubParts,
   source: FleetSource,
-  { spec, metadata }: Release,
+  change: Change,
 ): Promise<PipelinesOf | { readonly problem: string }> {
-  const { namespace = '' } = metadata
-  const id = { namespace, name: spec.pipeline }
-  const previous = spec.previous === undefined ? undefined : parts.releases.get({ namespace, name: spec.previous })
-  const earlier = [spec.after, previous?.spec.commit].filter((commit) => commit !== undefined)
+  const { namespace, pipeline, commit } = change
+  const id = { namespace, name: pipeline }
   let problem = ''
-  if (earlier.length === 0) return { before: undefined, own: undefined }
-  // A commit that was followed and could not be rendered changed nothing: the one of the Release before counts.
-  for (const commit of new Set(earlier))
-    try {
-      const before = await declaredAt(parts, source, commit, id)
-      const own = await declaredAt(parts, source, spec.commit, id)
-      return { before: before && withDefaults(before), own: own && withDefaults(own) }
-    } catch (error) {
-      if (!isKubeNodeError(error)) throw error
-      problem = numbered(
-        syncErrors.KN7307({ pipeline: spec.pipeline, commit: commit.slice(0, 12), why: messageOf(error) }),
-      )
-    }
+  try {
+    const applied = await appliedOnHub(parts, source, change)
+    const earlier = applied ?? [change.after, previousCommit(parts, change)].filter((c) => c !== undefined)
+    if (earlier.length === 0) return { before: undefined, own: undefined }
+    // A commit that was followed and could not be rendered changed nothing: the one of the Release before counts.
+    for (const each of new Set(earlier))
+      try {
+        const before = await declaredAt(parts, source, each, id)
+        const own = await declaredAt(parts, source, commit, id)
+        return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec) }
+      } catch (error) {
+        if (!isKubeNodeError(error)) throw error
+        problem = problemOf(pipeline, each, error)
+      }
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    problem = problemOf(pipeline, commit, error)
+  }
   return { problem: printableLine(problem) }
 }
+
+const problemOf = (pipeline: string, commit: string, error: Error): string =>
+  numbered(syncErrors.KN7307({ pipeline, commit: commit.slice(0, 12), why: messageOf(error) }))
+
+/**
+ * Where the pipeline itself waits for a stage of the hub: the last commit whose pipeline got there. One that was followed and never passed changed nothing, so the
+ * next commit is not held to it. Undefined: it does not wait.
+ */
+async function appliedOnHub(
+  parts: HubParts,
+  source: FleetSource,
+  { namespace, source: name, pipeline, commit, track, release }: Change,
+): Promise<readonly string[] | undefined> {
+  const all = releasesIn(parts, namespace)
+  const isStaged = (r: Release) => r.spec.digests[HUB] !== undefined
+  // Without any such Release nothing has to be rendered for the answer.
+  if (!all.some((r) => r.spec.source === name && isStaged(r))) return undefined
+  const declared = await declaredAt(parts, source, commit, { namespace, name: pipeline })
+  const chain = chainOf(all, { source: name, track: declared?.track ?? track })
+  const at = chain.findIndex((r) => r.metadata.name === release)
+  const earlier = chain.slice(0, at < 0 ? chain.length : at).filter((r) => r.spec.commit !== commit)
+  const last = earlier.at(-1)
+  if (last === undefined || !isStaged(last)) return undefined
+  const reached = earlier.findLast((r) => !isStaged(r) || hasReachedHub(r))
+  return reached === undefined ? [] : [reached.spec.commit]
+}
+
+const hasReachedHub = ({ status }: Release): boolean =>
+  (status?.clusters ?? []).some((c) => c.name === HUB && mayHaveTouched(c))
 
 const withDefaults = (spec: object): ReleasePipelineSpec =>
   (applyDefaults(releasePipeline.schema, { spec }) as { readonly spec: ReleasePipelineSpec }).spec
 
 type DeclaredSpec = Partial<Pick<ReleasePipelineSpec, 'onFailure' | 'revert'>>
 
+interface DeclaredPipeline {
+  readonly spec: DeclaredSpec
+  /** The track that has it. */
+  readonly track: string | undefined
+}
+
 async function declaredAt(
   { renders }: HubParts,
   source: FleetSource,
   commit: string,
   { namespace, name }: { readonly namespace: string; readonly name: string },
-): Promise<DeclaredSpec | undefined> {
+): Promise<DeclaredPipeline | undefined> {
   const { targets } = await renders.render(source, commit)
-  const { objects = [] } = withinScope(targets, source).get(HUB) ?? {}
-  const found = objects.find(
-    ({ ref }) =>
-      ref.group === API_GROUP && ref.kind === releasePipeline.kind && ref.name === name && ref.namespace === namespace,
-  )
-  const spec = found?.object.spec
-  // Every rendered object was validated as its kind.
-  return isObject(spec) ? spec : undefined
+  const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
+  for (const [track, byTarget] of tracks) {
+    const found = byTarget
+      .get(HUB)
+      ?.objects.find(
+        ({ ref }) =>
+          ref.group === API_GROUP &&
+          ref.kind === releasePipeline.kind &&
+          ref.name === name &&
+          ref.namespace === namespace,
+      )
+    const spec = found?.object.spec
+    // Every rendered object was validated as its kind.
+    if (isObject(spec)) return { spec, track }
+  }
+  return undefined
 }

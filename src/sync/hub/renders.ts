@@ -9,7 +9,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
-import { fetchMirror, openMirror } from '../git/mirror.ts'
+import { fetchMirror, openMirror, removeUnusedCopies } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
@@ -27,6 +27,7 @@ export interface Fetched {
 
 /** A failing commit is rendered again after this long, in case this machine caused the failure. */
 const FAILED_FOR_MS = 120_000
+const SWEEP_MS = 3_600_000
 /** The newest, the one before, and a few that still roll out. */
 const KEPT_RENDERS = 8
 
@@ -41,6 +42,7 @@ export class Renders {
   /** By reader: the last fetch that was started. */
   readonly #fetching = new Map<string, Promise<void>>()
   #renderer: Promise<Renderer> | undefined
+  #sweptAt: number | undefined
 
   readonly #readSecret: ReadSecret
   readonly #makeRenderer: () => Promise<Renderer>
@@ -110,6 +112,16 @@ export class Renders {
     else drop()
   }
 
+  /** Now and then: copies of sources that are no longer there. */
+  removeUnused(sources: readonly FleetSource[]): void {
+    const now = this.#clock.monotonic()
+    if (this.#sweptAt !== undefined && now - this.#sweptAt < SWEEP_MS) return
+    this.#sweptAt = now
+    const readers = new Set(sources.map(readerOf))
+    removeUnusedCopies(this.#config.cacheDir, readers, this.#clock.now())
+    for (const reader of this.#repositories.keys()) if (!readers.has(reader)) this.#repositories.delete(reader)
+  }
+
   /** Trying out a cage takes a tenth of a second, so it is done before the first commit. A failure is reported by the render that needs it. */
   prepare(): void {
     this.#findRenderer().catch(() => undefined)
@@ -138,7 +150,7 @@ export class Renders {
       repository,
       renderer,
       path,
-      decryption: { identities },
+      decryption: { identities, ...(decryption?.requirePlaces === true && { requirePlaces: true }) },
       validator: this.#validator,
       limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
     })
@@ -157,12 +169,13 @@ export class Renders {
     // Read again for each fetch: a new token or authority counts from the next one on.
     const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
     const access = accessOf(source, secret, this.#clock.now())
-    const { cacheDir, gitEnv, maxRepositoryBytes: maxBytes } = this.#config
+    const { cacheDir, gitEnv, gitReach: reach, maxRepositoryBytes: maxBytes } = this.#config
     const options = {
       cacheDir,
       access,
       reader,
       ...(gitEnv !== undefined && { env: gitEnv }),
+      ...(reach !== undefined && { reach }),
       ...(maxBytes !== undefined && { maxBytes }),
     }
     const repository = await this.#alone(reader, () => fetchMirror(url, ref, options))
@@ -212,7 +225,10 @@ const isUndecrypted = ({ problem }: Rejected): boolean => problem.startsWith(UND
 const UNDECRYPTED = syncErrors.KN7133({ file: '', why: '' }).code
 
 /** What one source may open is not shown to another that reads the same repository. */
-const decryptedFor = (source: FleetSource): string => (source.spec.decryption === undefined ? '' : keyOfSource(source))
+const decryptedFor = (source: FleetSource): string =>
+  source.spec.decryption === undefined
+    ? ''
+    : `${keyOfSource(source)} ${source.spec.decryption.requirePlaces === true ? 'places' : ''}`
 
 /** A source with the program's own credentials shares its copies with earlier ones. */
 const readerOf = (source: FleetSource): string =>

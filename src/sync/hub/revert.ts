@@ -107,7 +107,7 @@ async function write(
   const id = objects.add('commit', signedCommit({ tree: made.tree, parent, at, message }, key))
   const refusal = isDirect ? await refusalOf(parts, source, { repository, objects, id, signal }) : undefined
   if (refusal !== undefined) return { problem: refusal }
-  const { cacheDir, gitEnv } = context.config
+  const { cacheDir, gitEnv, gitReach } = context.config
   await push(
     {
       url: source.spec.url,
@@ -118,7 +118,11 @@ async function write(
       access,
       expected: isDirect ? parent : undefined,
     },
-    { cacheDir, ...(gitEnv !== undefined && { env: gitEnv }) },
+    {
+      cacheDir,
+      ...(gitEnv !== undefined && { env: gitEnv }),
+      ...(gitReach !== undefined && { reach: gitReach }),
+    },
   )
   return id
 }
@@ -157,7 +161,8 @@ async function refusalOf(
 
 const bytesIn = ({ all }: NewObjects, id: string): Buffer | undefined => all.get(id)?.content
 
-async function credentialsOf({ context }: HubParts, source: FleetSource) {
+/** Of spec.push: the signing key, and what opens the repository. */
+export async function credentialsOf({ context }: Pick<HubParts, 'context'>, source: FleetSource) {
   const { spec } = source
   const secretRef = spec.push?.secretRef ?? { name: '' }
   const { namespace, name } = secretOf(source, secretRef)

@@ -2,7 +2,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { hasPassedStage, mayHaveTouched } from './history.ts'
-import { isOver } from './stages.ts'
+import { isOver } from './release-seen.ts'
 
 export interface TrackOf {
   readonly source: string

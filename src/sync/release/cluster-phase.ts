@@ -12,7 +12,15 @@ import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeFailures, type Judgement } from './baseline.ts'
 import type { Taken } from '#runtime/background-reads.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
-import { isRemote, judgeGate, unblockOf, type Approver, type ClusterReadings, type Stage } from './gates.ts'
+import {
+  isRemote,
+  judgeGate,
+  unblockOf,
+  type Approver,
+  type ClusterReadings,
+  type Finding,
+  type Stage,
+} from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
@@ -46,8 +54,13 @@ export type ClusterLook =
       readonly baseline: Baseline | undefined
       readonly readings: ClusterReadings
       /** Deletions that wait for an Approval. */
-      readonly prune?: HeldPrune | undefined
+      readonly prune?: WaitingPrune | undefined
     }
+
+/** Approved ones wait for the Defender of the hub, whose permit is named. */
+type WaitingPrune = HeldPrune & {
+  readonly waits?: { readonly permit?: string; readonly seen: string; readonly unblock: string }
+}
 
 export interface AdvanceInput {
   readonly stage: Stage
@@ -61,6 +74,8 @@ export interface AdvanceInput {
   readonly approvedBy: readonly Approver[]
   /** By gate, the answers of other systems. */
   readonly looks: ReadonlyMap<string, Taken<Look>>
+  /** By gate, what custom rules found here. */
+  readonly rules: ReadonlyMap<string, Finding>
   /** A user requests a retry of what failed. */
   readonly isRetried: boolean
   /** Its name, for commands. */
@@ -174,7 +189,11 @@ function fromWork(
   if (trouble.isFinal) return moved(plain, 'Failed', now, { digest, message: cut(trouble.seen) })
   const { prune } = look
   if (trouble.predicate === 'PruneGuard' && prune !== undefined)
-    return { ...plain, prune, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
+    return {
+      ...plain,
+      prune: recordedPrune(prune),
+      waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock),
+    }
   // Nor does time in which the Defender grants nothing more: the deadline starts when it does.
   if (trouble.predicate === 'RateExceeded')
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
@@ -248,15 +267,15 @@ function judgementOf({ stage, member: { look } }: Pick<AdvanceInput, 'stage' | '
 }
 
 function isWell(input: AdvanceInput): Trouble | undefined {
-  const { stage, member, now, approvedBy, looks, before } = input
+  const { stage, member, now, approvedBy, looks, rules, before } = input
   const { look } = member
   const health = judgementOf(input)
   if (look?.kind !== 'Seen' || health === undefined) return undefined
   if (look.prune !== undefined && health.state !== 'Failed')
     return {
       predicate: 'PruneGuard',
-      seen: pruneText(look.prune),
-      unblock: `digest ${look.prune.digest} is approved`,
+      seen: pruneWaitText(look.prune),
+      unblock: look.prune.waits?.unblock ?? `digest ${look.prune.digest} is approved`,
       isFinal: false,
       timeoutMs: Number.POSITIVE_INFINITY,
     }
@@ -274,7 +293,13 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     if (isRemote(gate) && answer === undefined && before?.phase === 'Healthy') continue
     // An answer from before the change says nothing about it.
     const isFresh = before?.phase === 'Healthy' || (answer?.at ?? 0) >= Date.parse(before?.since ?? '')
-    const facts = { now, approvedBy, baseline: look.baseline, look: isFresh ? answer?.value : undefined }
+    const facts = {
+      now,
+      approvedBy,
+      baseline: look.baseline,
+      look: isFresh ? answer?.value : undefined,
+      rule: rules.get(gate.name),
+    }
     const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, facts)
     if (!holds)
       return {
@@ -297,6 +322,15 @@ export function pruneText({ count, allowed, first, machines, allowedMachines }: 
     return `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}`
   const limits = `${counted(machines, 'machine')} (limit ${allowedMachines ?? 0}) and ${counted(count, 'object')} (limit ${allowed})`
   return `${limits} would be deleted, the first is ${first}`
+}
+
+const pruneWaitText = (prune: WaitingPrune): string =>
+  prune.waits === undefined ? pruneText(prune) : cut(`approved; ${prune.waits.seen}; ${pruneText(prune)}`)
+
+/** As it is on the status of the Release. */
+function recordedPrune({ waits, ...prune }: WaitingPrune): NonNullable<ClusterStatus['prune']> {
+  const { isApproved: _, ...held } = prune
+  return waits?.permit === undefined ? held : { ...held, permit: waits.permit }
 }
 
 const cut = (text: string): string => text.slice(0, 200)

@@ -5,7 +5,8 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToLookAt, planRelease, type ReleaseSeen } from './stages.ts'
+import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
+import { planRelease } from './stages.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const NAMES = ['a', 'b', 'c']

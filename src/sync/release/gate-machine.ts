@@ -3,15 +3,10 @@
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { type Gate, timeoutOf } from './gates.ts'
+import { type Finding, type Gate, timeoutOf } from './gates.ts'
 
 export type GateRecord = NonNullable<NonNullable<ReleaseStatus['stages']>[number]['gates']>[number]
 export type GateMoment = GateRecord['when']
-
-export interface Finding {
-  readonly holds: boolean
-  readonly seen: string
-}
 
 export interface GatesInput {
   readonly when: GateMoment

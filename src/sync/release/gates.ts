@@ -1,5 +1,5 @@
 // Whether a gate of a pipeline passes with the readings of one cluster. A missing reading fails the gate. Pure.
-import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import { GATE_KINDS, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
@@ -21,6 +21,12 @@ export interface ClusterReadings {
   }
   /** When repairs began, in milliseconds since 1970, and the names of the node and the machine. */
   readonly repairs?: readonly { readonly at: number; readonly names: readonly string[] }[]
+}
+
+/** Whether a gate passes, and what was observed. */
+export interface Finding {
+  readonly holds: boolean
+  readonly seen: string
 }
 
 export interface GateResult {
@@ -45,6 +51,8 @@ export interface GateFacts {
   readonly baseline?: Baseline | undefined
   /** The latest answer of the other system that the gate asks; absent before the first. */
   readonly look?: Look | undefined
+  /** What a custom rule found with these readings; absent before its first evaluation. */
+  readonly rule?: Finding | undefined
 }
 
 /** A machine needs minutes, a person may be asleep. */
@@ -59,6 +67,19 @@ export const isRemote = ({ http, prometheus }: Gate): boolean => http !== undefi
 
 /** It is judged by what the clusters report. */
 export const isOfClusters = (gate: Gate): boolean => !isRemote(gate) && gate.approval === undefined
+
+/** What has to be read of a cluster for these gates. */
+export function readingNeeds(gates: readonly Gate[]): { readonly machines: boolean; readonly repairs: boolean } {
+  const isAny = (...kinds: readonly GateKind[]) => gates.some((g) => kinds.some((kind) => g[kind] !== undefined))
+  return {
+    machines: isAny('machinesReady', 'componentsConsistent', 'custom'),
+    repairs: isAny('noNewRepairs', 'custom'),
+  }
+}
+
+export type GateKind = (typeof GATE_KINDS)[number]
+
+export const kindOf = (gate: Gate): GateKind | undefined => GATE_KINDS.find((kind) => gate[kind] !== undefined)
 
 export function judgeGate(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): GateResult {
   const [holds, seen] = verdict(gate, readings, facts)
@@ -88,14 +109,17 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
     return newRepairs(readings.repairs, parseDuration(gate.noNewRepairs.within), facts)
   }
   if (isRemote(gate)) return facts.look === undefined ? [false, NOT_ASKED] : [facts.look.holds, facts.look.seen]
+  if (gate.custom !== undefined)
+    return facts.rule === undefined ? [false, NOT_EVALUATED] : [facts.rule.holds, facts.rule.seen]
   return [false, 'this kind of gate is unknown to this version']
 }
 
 const NOT_ASKED = 'no answer yet'
+const NOT_EVALUATED = 'the rule is not evaluated yet'
 
 /** What has to happen, for people. */
 export function unblockOf(gate: Gate, release: string): string {
-  const { machinesReady, componentsConsistent, noNewRepairs, approval: asked, http, prometheus } = gate
+  const { machinesReady, componentsConsistent, noNewRepairs, approval: asked, http, prometheus, custom } = gate
   if (asked !== undefined) return `run kubenode approve release/${release} as one of: ${namesOf(asked.from)}`
   if (machinesReady !== undefined) return `${machinesReady.minPercent}% of the machines are Ready`
   if (componentsConsistent !== undefined)
@@ -104,6 +128,7 @@ export function unblockOf(gate: Gate, release: string): string {
   if (http !== undefined) return `${URL.parse(http.url)?.host ?? 'the URL'} answers ${http.expectedStatus}`
   if (prometheus !== undefined)
     return `the query returns a value between ${prometheus.min ?? 'any'} and ${prometheus.max ?? 'any'}`
+  if (custom !== undefined) return custom.message ?? `the rule of gate ${gate.name} is true`
   return `gate ${gate.name} passes`
 }
 
@@ -132,6 +157,10 @@ const GROUP = 'group:'
 
 const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
   from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
+
+/** Whom an approval gate counts; none for other gates. */
+export const approversOf = ({ approval: asked }: Gate, approvers: readonly Approver[]): readonly string[] =>
+  asked === undefined ? [] : approvers.filter((a) => isFrom(a, asked.from)).map((a) => a.by)
 
 /** A person counts once, however many Approvals and groups. */
 function approval({ from, count }: NonNullable<Gate['approval']>, approvers: readonly Approver[]): [boolean, string] {

@@ -8,7 +8,8 @@ import { createValidator } from '#api/validate.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToSurvey, type GateSight, looksFor, type Survey } from './stage-gates.ts'
-import { clustersToLookAt, planRelease, type ReleaseSeen } from './stages.ts'
+import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
+import { planRelease } from './stages.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const SECOND = 1_000

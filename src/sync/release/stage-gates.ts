@@ -6,17 +6,11 @@ import { counted } from '#lib/counted.ts'
 import type { Taken } from '#runtime/background-reads.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
 import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
-import {
-  type Finding,
-  type GateMoment,
-  type GateRecord,
-  type GatesResult,
-  havePassed,
-  passGates,
-} from './gate-machine.ts'
+import { type GateMoment, type GateRecord, type GatesResult, havePassed, passGates } from './gate-machine.ts'
 import {
   type Approver,
   type ClusterReadings,
+  type Finding,
   type Gate,
   isOfClusters,
   isRemote,
@@ -39,9 +33,14 @@ export interface GateSight {
   readonly looks: ReadonlyMap<string, Taken<Look>>
   /** By cluster. */
   readonly surveys: ReadonlyMap<string, Survey>
+  /** By `ruleKey`, what custom rules found with the readings of this pass. */
+  readonly rules?: ReadonlyMap<string, Finding>
 }
 
 export const lookKey = (stage: string, when: GateMoment, gate: string): string => `${stage}/${when}/${gate}`
+
+export const ruleKey = (stage: string, when: GateMoment, gate: string, cluster: string): string =>
+  `${lookKey(stage, when, gate)}/${cluster}`
 
 export interface MomentInput {
   readonly stage: Stage
@@ -67,7 +66,7 @@ export function gatesBefore(input: MomentInput, members: readonly SeenCluster[])
   if (havePassed(gates, 'Before', records))
     return { state: 'Passed', records: records.filter((r) => r.when === 'Before') }
   const find = (gate: Gate): Finding =>
-    isOfClusters(gate) ? surveyed(gate, input, members) : judge(gate, undefined, input, 'Before')
+    isOfClusters(gate) ? surveyed(gate, input, members) : judge(gate, undefined, input, { when: 'Before' })
   return passGates({ when: 'Before', gates, records, find, now, isRetried })
 }
 
@@ -82,7 +81,7 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
       away++
       continue
     }
-    const { holds, seen } = judge(gate, survey.readings, input, 'Before')
+    const { holds, seen } = judge(gate, survey.readings, input, { when: 'Before', cluster: name })
     if (!holds) return { holds, seen: `${name}: ${seen}` }
     found.push({ holds, seen: `${name}: ${seen}` })
   }
@@ -95,20 +94,23 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
 function judge(
   gate: Gate,
   readings: ClusterReadings | undefined,
-  { stage, sight: { approvedBy, looks }, now }: MomentInput,
-  when: GateMoment,
+  { stage, sight: { approvedBy, looks, rules }, now }: MomentInput,
+  { when, cluster }: { readonly when: GateMoment; readonly cluster?: string },
 ): Finding {
-  return judgeGate(gate, readings, { now, approvedBy, look: looks.get(lookKey(stage.name, when, gate.name))?.value })
+  const look = looks.get(lookKey(stage.name, when, gate.name))?.value
+  const rule = cluster === undefined ? undefined : rules?.get(ruleKey(stage.name, when, gate.name, cluster))
+  return judgeGate(gate, readings, { now, approvedBy, look, rule })
 }
 
 /** After the soak, for the clusters that went through it. */
 export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster | undefined)[]): GatesResult {
   const { stage, now, sight, isRetried } = input
   const find = (gate: Gate): Finding => {
-    if (!isOfClusters(gate)) return judge(gate, undefined, input, 'After')
+    if (!isOfClusters(gate)) return judge(gate, undefined, input, { when: 'After' })
     const found = clusters.map((c) => {
       const look = c?.look?.kind === 'Seen' ? c.look : undefined
-      const facts = { now, approvedBy: sight.approvedBy, baseline: look?.baseline }
+      const rule = sight.rules?.get(ruleKey(stage.name, 'After', gate.name, c?.name ?? ''))
+      const facts = { now, approvedBy: sight.approvedBy, baseline: look?.baseline, rule }
       const { holds, seen } = judgeGate(gate, look?.readings, facts)
       return { holds, seen: `${c?.name ?? ''}: ${seen}` }
     })
@@ -131,7 +133,8 @@ export function gatesDuring(
     const found = members.flatMap(({ name, look }) => {
       if (look?.kind !== 'Seen' || !JUDGED.has(phases.get(name) ?? '')) return []
       const remote = sight.looks.get(lookKey(stage.name, 'During', gate.name))?.value
-      const facts = { now, approvedBy: sight.approvedBy, baseline: look.baseline, look: remote }
+      const rule = sight.rules?.get(ruleKey(stage.name, 'During', gate.name, name))
+      const facts = { now, approvedBy: sight.approvedBy, baseline: look.baseline, look: remote, rule }
       return [{ ...judgeGate(gate, look.readings, facts), cluster: name }]
     })
     const shown = found.find((f) => !f.holds) ?? found[0]
@@ -176,7 +179,7 @@ export interface AskedLook {
 
 type Known = Pick<ReleaseStatus, 'stages' | 'clusters'>
 
-const openStages = ({ stages = [] }: Known, pipeline: ReleasePipelineSpec) =>
+export const openStages = ({ stages = [] }: Known, pipeline: ReleasePipelineSpec) =>
   pipeline.stages.flatMap((stage) => {
     const status = stages.find((s) => s.name === stage.name)
     return status === undefined || status.phase === 'Succeeded' || status.phase === 'Skipped' ? [] : [{ stage, status }]

@@ -5,7 +5,8 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToLookAt, isOver, planRelease, type ReleaseSeen } from './stages.ts'
+import { clustersToLookAt, isOver, type ReleaseSeen } from './release-seen.ts'
+import { planRelease } from './stages.ts'
 import type { GateSight } from './stage-gates.ts'
 
 const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
@@ -280,7 +281,7 @@ describe('a Release', () => {
     })
   })
 
-  test('does not open the next stage when nobody in this one can vouch for the change', () => {
+  test('does not open the next stage when no cluster in this one can vouch for the change', () => {
     const story = new Story(two())
     story.steps(100, { a: silent, b: well })
     expect(story.phases()).toBe('Progressing: a=Offline b=Waiting')

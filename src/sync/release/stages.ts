@@ -1,104 +1,36 @@
 // Decides how far a Release may proceed: which clusters are applied now, which are observed, why the others wait, and what its status reports. Pure.
 // A stage opens when the previous one is done; a cluster is started when the stage has room for it; every wait has a stated reason.
-import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
-import type { Reason } from '#api/catalogue.ts'
+import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
-import { parseDuration } from '#lib/duration.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import {
-  advanceCluster,
-  countOf,
-  isAtWork,
-  isDone,
-  soakUntil,
-  type ClusterStatus,
-  type SeenCluster,
-} from './cluster-phase.ts'
-import type { Stage } from './gates.ts'
+import { isReverted } from '../revert/policy.ts'
+import { advanceCluster, isAtWork, type ClusterStatus, type SeenCluster } from './cluster-phase.ts'
+import type { Finding, Stage } from './gates.ts'
 import { mayHaveTouched } from './history.ts'
-import { type Exemption, isReverted, type RevertedBefore } from '../revert/policy.ts'
-import { type GateRecord, havePassed } from './gate-machine.ts'
+import { closedRecord, recordOf } from './record.ts'
 import {
-  closedText,
-  failedText,
-  type GateSight,
-  gatesAfter,
-  gatesBefore,
-  gatesDuring,
-  keptRecords,
-  lookKey,
-} from './stage-gates.ts'
-import { wait, type Blocked, type WaitingFor } from './waiting.ts'
-import { openingOf } from '#windows/windows.ts'
-
-type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
-
-export interface ReleaseSeen {
-  readonly release: Release
-  readonly pipeline: ReleasePipelineSpec
-  /** Clusters of the hub that the release has content for, by name. */
-  readonly clusters: ReadonlyMap<string, SeenCluster>
-  /** The name of the newer Release of the track, if there is one. */
-  readonly newer: string | undefined
-  /** Why a hold pauses it. */
-  readonly paused: string | undefined
-  /** What gates judge by. */
-  readonly sight: GateSight
-  /** UIDs of the holds that request a retry, at most as many as the status keeps. */
-  readonly retries: readonly string[]
-  /** Soaks that users end. */
-  readonly promotions: readonly Promotion[]
-  /** The commit of the newer Release, if that reverts this one. */
-  readonly revertedBy?: string | undefined
-  /** The same objects failed and were reverted. */
-  readonly revertedBefore?: RevertedBefore | undefined
-  /** What does not block a revert where it brings back what was healthy. */
-  readonly exempt?: ReadonlySet<Exemption>
-}
-
-/** A user has seen enough of the soak that was in progress at that time; a later soak of the stage is none of it. */
-export interface Promotion {
-  readonly stage: string
-  readonly at: number
-}
-
-export interface ReleasePlan {
-  readonly status: ReleaseStatus
-  readonly isOver: boolean
-  /** Milliseconds until the next pass, even without an event. */
-  readonly requeueAfter?: number
-}
-
-/** A hold that is not in the status yet. */
-export const isRetried = ({ release, retries }: Pick<ReleaseSeen, 'release' | 'retries'>): boolean =>
-  retries.some((uid) => release.status?.retries?.includes(uid) !== true)
-
-const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Reverted', 'Superseded'])
-
-const OPEN_ENDS: ReadonlySet<string> = new Set(['Offline', 'Applying', 'Verifying'])
-
-/** A Release that succeeded is not over while clusters that were offline are still to be caught up. */
-export const isOver = ({ status }: Pick<Release, 'status'>): boolean =>
-  OVER.has(status?.phase ?? '') &&
-  !(status?.phase === 'Succeeded' && (status.clusters ?? []).some((c) => OPEN_ENDS.has(c.phase)))
-
-/** Clusters that the plan must read; those to be applied are applied by it. */
-export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly string[] {
-  const finished = new Set((status?.stages ?? []).filter(isFinished).map((s) => s.name))
-  return (status?.clusters ?? [])
-    .filter((c) => c.phase !== 'Waiting' && (!finished.has(c.stage) || OPEN_ENDS.has(c.phase)))
-    .map((c) => c.name)
-}
-
-const isFinished = (stage: Pick<StageStatus, 'phase'> | undefined): boolean =>
-  stage?.phase === 'Succeeded' || stage?.phase === 'Skipped'
+  hasOnlyOutside,
+  isFinished,
+  isOver,
+  isRetried,
+  type ReleasePlan,
+  type ReleaseSeen,
+  type StageStatus,
+} from './release-seen.ts'
+import { entryOf, type StageInput } from './stage-entry.ts'
+import { withExemptions, withoutApprovals } from './stage-exempt.ts'
+import { lookKey, ruleKey } from './stage-gates.ts'
+import { configOf, stageStatus } from './stage-progress.ts'
+import { HUB } from './tracks.ts'
+import { wait, type WaitingFor } from './waiting.ts'
 
 /** How often an applied cluster is checked: often at first, less so the longer it takes. */
 const WATCH_MS = 250
 const WATCH_LATER_MS = 2_000
 /** An unreachable cluster is checked less often. */
 const OFFLINE_MS = 10_000
+/** A new Cluster is an event; new labels of one are not. */
+const OUTSIDE_MS = 60_000
 /** Only a newer Release or a hold changes it. */
 const REVERTED_MS = 60_000
 
@@ -127,6 +59,10 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     isOpen &&= isFinished(made.status)
   }
   const lost = lostClusters(seen, taken, now)
+  const record = recordOf(
+    { release, pipeline, stages, clusters: [...clusters, ...lost], approvedBy: seen.sight.approvedBy },
+    now,
+  )
   const phase = hasFailed || seen.paused !== undefined ? 'Paused' : isOpen ? 'Succeeded' : 'Progressing'
   const {
     observedGeneration: _,
@@ -135,6 +71,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     clusters: ____,
     phase: _____,
     retries: ______,
+    record: _______,
     ...kept
   } = before ?? {}
   const status: ReleaseStatus = {
@@ -145,6 +82,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     ...(phase === 'Succeeded' ? { finishedAt: before?.finishedAt ?? timestamp(now) } : {}),
     stages,
     clusters: [...clusters, ...lost],
+    ...(record.length > 0 && { record }),
     ...(seen.retries.length === 0 ? {} : { retries: seen.retries }),
     ...(phase === 'Succeeded' || waitingFor === undefined ? {} : { waitingFor }),
     ...(isReverted(before ?? {}) && {
@@ -163,19 +101,20 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const soaks = stages.flatMap((s) =>
     s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
   )
-  const times = [OFFLINE_MS, ...looks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
+  const times = [hasOnlyOutside(status) ? OUTSIDE_MS : OFFLINE_MS, ...looks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 
 /** Waiting clusters no longer wait; applied ones stay as they are until the newer Release reaches them. */
 function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: number): ReleasePlan {
-  const { waitingFor: _, stages, clusters, ...before } = status
+  const { waitingFor: _, stages, clusters, record, ...before } = status
   const over: ReleaseStatus = {
     ...before,
     ...(stages === undefined ? {} : { stages: stages.map(({ waitingFor: __, ...stage }) => stage) }),
     ...(clusters === undefined
       ? {}
       : { clusters: clusters.map(({ waitingFor: __, prune: ___, ...cluster }) => cluster) }),
+    ...closedRecord(record, now),
     phase: revertedBy === undefined ? 'Superseded' : 'Reverted',
     ...(revertedBy !== undefined && { revertCommit: before.revertCommit ?? revertedBy }),
     finishedAt: before.finishedAt ?? timestamp(now),
@@ -188,11 +127,12 @@ function membersOf(
   { clusters }: Pick<Stage, 'clusters'>,
   all: ReadonlyMap<string, SeenCluster>,
 ): readonly SeenCluster[] {
+  if (clusters.hub === true) return [all.get(HUB) ?? []].flat()
   if (clusters.names !== undefined) return clusters.names.flatMap((name) => all.get(name) ?? [])
   const { selector } = clusters
   if (selector === undefined) return []
   return [...all.values()]
-    .filter((c) => c.labels !== undefined && matchesLabels(selector, c.labels))
+    .filter((c) => c.name !== HUB && c.labels !== undefined && matchesLabels(selector, c.labels))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
@@ -210,8 +150,8 @@ function lostClusters(
         old?.waitingFor,
         now,
         'StageWaiting',
-        'no stage of the pipeline has this cluster',
-        'the cluster has the labels of a stage',
+        name === HUB ? 'no stage of the pipeline has the hub' : 'no stage of the pipeline has this cluster',
+        name === HUB ? 'the pipeline has a stage with clusters.hub' : 'the cluster has the labels of a stage',
       )
       const at = { name, stage: old?.stage ?? 'none', phase: 'Waiting' as const, since: old?.since ?? timestamp(now) }
       return { ...at, ...whatWasDone(old), waitingFor }
@@ -225,13 +165,14 @@ function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   return { ...(digest === undefined ? {} : { digest }), ...(failures === undefined ? {} : { failures }), attempts }
 }
 
-interface StageInput {
-  readonly stage: Stage
-  readonly members: readonly SeenCluster[]
-  readonly seen: ReleaseSeen
-  readonly now: number
-  /** All previous stages are done. */
-  readonly isOpen: boolean
+/** By gate. */
+function rulesOf({ name, gates = [] }: Stage, cluster: string, { sight }: ReleaseSeen): ReadonlyMap<string, Finding> {
+  return new Map(
+    gates.flatMap((gate) => {
+      const found = sight.rules?.get(ruleKey(name, 'During', gate.name, cluster))
+      return found === undefined ? [] : [[gate.name, found] as const]
+    }),
+  )
 }
 
 interface StagePlan {
@@ -272,6 +213,7 @@ function planStage(input: StageInput): StagePlan {
       blocked: (isBack ? lenient : strict).blocked,
       approvedBy: seen.sight.approvedBy,
       looks,
+      rules: rulesOf(stage, member.name, seen),
       isRetried: isRetried(seen),
       release: seen.release.metadata.name ?? '',
     })
@@ -281,233 +223,4 @@ function planStage(input: StageInput): StagePlan {
   }
   const shown = isFast ? withExemptions(input) : input
   return { clusters, status: stageStatus(shown, { old, clusters, config, entry }) }
-}
-
-/** As the stage is for a revert that brings back what was healthy, where its pipeline exempts it from something by name. */
-function withExemptions(input: StageInput): StageInput {
-  const { stage, seen } = input
-  const { windows, before = [], ...rest } = withoutApprovals(stage, seen)
-  // Readings before it would hold the very change that mends them.
-  const kept = { ...rest, before: before.filter((gate) => gate.approval !== undefined) }
-  return {
-    ...input,
-    stage: windows === undefined || seen.exempt?.has('Windows') === true ? kept : { ...kept, windows },
-  }
-}
-
-function withoutApprovals(stage: Stage, { exempt }: ReleaseSeen): Stage {
-  if (exempt?.has('Approvals') !== true) return stage
-  const { before = [], gates = [], after = [] } = stage
-  const others = (all: typeof gates) => all.filter((gate) => gate.approval === undefined)
-  return {
-    ...stage,
-    before: before.filter((gate) => gate.approval === undefined),
-    gates: others(gates),
-    after: others(after),
-  }
-}
-
-interface StageConfig {
-  readonly concurrency: number
-  readonly maxFailures: number
-}
-
-function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageConfig {
-  return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
-}
-
-const hasStarted = ({ status }: Release): boolean => status?.stages?.some((s) => s.startedAt !== undefined) === true
-
-interface Entry {
-  /** Why the stage may not start any cluster; undefined when it is open. */
-  readonly blocked: Blocked | undefined
-  /** A gate before it did not pass in time. */
-  readonly isFailed: boolean
-  /** Of the gates before it. */
-  readonly records: readonly GateRecord[]
-}
-
-function entryOf(input: StageInput, old: StageStatus | undefined): Entry {
-  const { stage, members, seen, now, isOpen } = input
-  const why = (predicate: Reason, seenValue: string, unblock: string) =>
-    wait(old?.waitingFor, now, predicate, seenValue, unblock)
-  const closed = (blocked: Blocked, records: readonly GateRecord[], isFailed = false) => ({
-    blocked,
-    isFailed,
-    records,
-  })
-  const kept = isRetried(seen) ? [] : keptRecords(old, 'Before')
-  if (isFinished(old)) return { blocked: undefined, isFailed: false, records: [] }
-  if (!isOpen) return closed(why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds'), [])
-  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
-  const held = seen.paused === undefined ? undefined : why('HoldPause', seen.paused, 'the hold ends or is deleted')
-  // The time of a gate does not run while a hold pauses the release.
-  if (held !== undefined && !havePassed(stage.before ?? [], 'Before', old?.gates ?? []))
-    return closed(held, kept, kept.length > 0)
-  const again = seen.revertedBefore
-  if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
-    const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
-    return closed(
-      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`),
-      kept,
-      kept.length > 0,
-    )
-  }
-  const { state, records, closed: first } = gatesBefore(moment, members)
-  const name = seen.release.metadata.name ?? ''
-  if (first !== undefined && state === 'Failed') {
-    const text = failedText(first, name)
-    return closed(why('GateFailed', text.seen, text.unblock), records, true)
-  }
-  if (held !== undefined) return closed(held, records)
-  if (first !== undefined) {
-    const text = closedText(first, name)
-    return closed(why('GateClosed', text.seen, text.unblock), records)
-  }
-  const { isOpen: isWindowOpen, problem } = openingOf(stage.windows, now)
-  if (problem !== undefined)
-    return closed(why('WaitingForWindow', problem, 'the windows of the stage are corrected'), records)
-  if (!isWindowOpen)
-    return closed(why('WaitingForWindow', 'no maintenance window is open', 'the next window opens'), records)
-  return { blocked: undefined, isFailed: false, records }
-}
-
-interface StageOutcome {
-  readonly old: StageStatus | undefined
-  readonly clusters: readonly ClusterStatus[]
-  readonly config: StageConfig
-  readonly entry: Entry
-}
-
-function stageStatus(
-  { stage, members, seen, now, isOpen }: StageInput,
-  { old, clusters, config: { maxFailures }, entry }: StageOutcome,
-): StageStatus {
-  const { blocked } = entry
-  const count = (...phases: readonly string[]) => clusters.filter((c) => phases.includes(c.phase)).length
-  const counts = {
-    healthy: count('Healthy', 'Unchanged'),
-    failed: count('Failed'),
-    offline: count('Offline'),
-    total: clusters.length,
-  }
-  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
-  const gates = [
-    ...entry.records,
-    ...gatesDuring(moment, members, clusters),
-    ...(isRetried(seen) ? [] : keptRecords(old, 'After')),
-  ]
-  const base = { name: stage.name, ...counts, ...(gates.length === 0 ? {} : { gates }) }
-  // A finished stage stays finished; clusters that return are caught up without reopening it.
-  if (old !== undefined && isFinished(old)) return { ...old, ...counts }
-  const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
-  if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
-  if (members.length === 0) return { name: stage.name, ...counts, phase: 'Skipped', finishedAt: timestamp(now) }
-  if (entry.isFailed && blocked !== undefined) return { ...base, ...started, phase: 'Failed', waitingFor: blocked }
-  if (counts.failed > maxFailures) {
-    const bad = clusters.find((c) => c.phase === 'Failed')
-    const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
-    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''}`
-    const unblock = `the failed clusters become healthy, or a commit corrects or reverts the change; to retry now, run ${retry}`
-    const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
-    return { ...base, ...started, phase: 'Failed', waitingFor }
-  }
-  const opened = { startedAt: old?.startedAt ?? timestamp(now) }
-  if (!clusters.every(isDone)) {
-    if (blocked !== undefined && !clusters.some((c) => isAtWork(c) || isDone(c)))
-      return { ...base, ...started, phase: 'Waiting', waitingFor: blocked }
-    const first =
-      clusters.find((c) => isAtWork(c) && c.waitingFor !== undefined) ??
-      clusters.find((c) => c.waitingFor !== undefined)
-    const waitingFor =
-      blocked ??
-      (first?.waitingFor && {
-        ...first.waitingFor,
-        seen: `${first.name}: ${first.waitingFor.seen ?? ''}`.slice(0, 200),
-      })
-    return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
-  }
-  if (counts.healthy === 0) {
-    // With no healthy cluster as evidence for the change, the next stage stays closed.
-    const text = `none of ${counts.total} clusters of the stage is healthy`
-    const waitingFor = wait(
-      old?.waitingFor,
-      now,
-      'ClusterOffline',
-      text,
-      'at least one of them responds and is healthy',
-    )
-    return { ...base, ...opened, phase: 'Progressing', waitingFor }
-  }
-  return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
-}
-
-/** Times are written in whole seconds: rounded so that no soak is too short. */
-const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
-
-/** Both are whole seconds, one of them rounded up. */
-const isPromoted = ({ promotions }: ReleaseSeen, { name }: Stage, clusters: readonly ClusterStatus[]): boolean =>
-  promotions.some(
-    ({ stage, at }) => stage === name && clusters.every((c) => Date.parse(c.healthySince ?? '') <= at + 1_000),
-  )
-
-interface AfterInput {
-  readonly stage: Stage
-  readonly seen: ReleaseSeen
-  readonly now: number
-  readonly base: Omit<StageStatus, 'phase'>
-  readonly old: StageStatus | undefined
-  readonly clusters: readonly ClusterStatus[]
-}
-
-/** All clusters are done: first the soak, counted from the last that became healthy, then the gates after it. */
-function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
-  const well = clusters.filter((c) => c.healthySince !== undefined)
-  const soakMs = parseDuration(stage.minSuccessTime)
-  // What was healthy there before needs no new soak.
-  const fresh = well.filter((c) => seen.clusters.get(c.name)?.isReturn !== true)
-  const until = fresh.length === 0 ? now : Math.max(...fresh.map((c) => soakUntil(c, stage)))
-  const soaksUntil = timestamp(roundUp(until))
-  const why = (predicate: Reason, value: string, unblock: string) =>
-    wait(old?.waitingFor, now, predicate, value, unblock)
-  if (seen.paused !== undefined)
-    return {
-      ...base,
-      phase: 'Soaking',
-      soakUntil: soaksUntil,
-      waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
-    }
-  // Without a soak there is nothing to round up to.
-  if (soakMs > 0 && now < until && !isPromoted(seen, stage, well))
-    return {
-      ...base,
-      phase: 'Soaking',
-      soakUntil: soaksUntil,
-      waitingFor: why(
-        'MinSuccessTime',
-        `healthy, soaking until ${soaksUntil}`,
-        `the stage stays healthy until ${soaksUntil}`,
-      ),
-    }
-  const silent = well.find((c) => c.waitingFor !== undefined)
-  if (silent?.waitingFor !== undefined) {
-    const seenText = `${silent.name}: ${silent.waitingFor.seen ?? ''}`.slice(0, 200)
-    return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
-  }
-  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
-  const { state, records, closed } = gatesAfter(
-    moment,
-    well.map((c) => seen.clusters.get(c.name)),
-  )
-  const gates = [...(base.gates ?? []).filter((r) => r.when !== 'After'), ...records]
-  const done = { ...base, ...(gates.length === 0 ? {} : { gates }), soakUntil: soaksUntil }
-  if (closed === undefined) return { ...done, phase: 'Succeeded', finishedAt: timestamp(now) }
-  const name = seen.release.metadata.name ?? ''
-  const text = state === 'Failed' ? failedText(closed, name) : closedText(closed, name)
-  const predicate = state === 'Failed' ? 'GateFailed' : 'GateClosed'
-  return {
-    ...done,
-    phase: state === 'Failed' ? 'Failed' : 'Soaking',
-    waitingFor: why(predicate, text.seen, text.unblock),
-  }
 }

@@ -2,12 +2,16 @@
 import { API_GROUP } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
 import { digestOf } from '#delivery/desired.ts'
+
+/** The target that is the hub itself. */
+export const HUB = 'hub'
 
 type Track = FleetSourceSpec['tracks'][number]
 
@@ -75,6 +79,17 @@ export function targetDigest({ objects, rejected }: RenderedTarget): string {
   const bad = rejected.map(({ ref }: Rejected) => `${refText(ref)} rejected`)
   return digestOf([...lines, ...bad].toSorted())
 }
+
+/** The content that an Approval of a Release covers: everything it would apply. */
+export const targetsDigest = ({ spec }: Pick<Release, 'spec'>): string =>
+  targetDigest({
+    objects: Object.entries(spec.digests).map(([name, digest]) => ({
+      ref: { group: '', kind: 'Cluster', namespace: '', name },
+      digest,
+      object: { apiVersion: '', kind: '', metadata: {} },
+    })),
+    rejected: [],
+  })
 
 /** The commit declares nothing for the cluster: everything that the track applied there is to be deleted. */
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }

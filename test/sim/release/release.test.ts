@@ -10,7 +10,8 @@ import { contentDigest, nextBaseline } from '#sync/release/baseline.ts'
 import { previousOf } from '#sync/release/chain.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
-import { clustersToLookAt, isOver, planRelease } from '#sync/release/stages.ts'
+import { clustersToLookAt, isOver } from '#sync/release/release-seen.ts'
+import { planRelease } from '#sync/release/stages.ts'
 import type { GateSight } from '#sync/release/stage-gates.ts'
 
 const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }

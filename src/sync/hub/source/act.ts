@@ -7,9 +7,10 @@ import { assertNever } from '#lib/errors.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { lookAtCluster, type LookReport } from '../../cluster/look.ts'
+import { HUB } from '../../release/tracks.ts'
 import { actingUser, keyOf, keyParts, type HubParts } from '../parts.ts'
 import { type HubOrder, type ReleasePlan, type SourcePlan, hubKey } from './plan.ts'
-import { HUB, type Seen } from './seen.ts'
+import type { Seen } from './seen.ts'
 import { type TrackResult, isHubDone } from './status.ts'
 
 export async function act(

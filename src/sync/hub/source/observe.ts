@@ -9,7 +9,7 @@ import type { LocalRepository } from '../../git/local-repository.ts'
 import { revertedCommit } from '../../git/revision.ts'
 import { isSameContent, planDigest, plansIn } from '../../plan-digest.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
-import { splitByTrack } from '../../release/tracks.ts'
+import { HUB, splitByTrack } from '../../release/tracks.ts'
 import { versionNote } from '../../render/written-for.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { standingProblem, withinScope } from '../../sources/scope.ts'
@@ -17,7 +17,9 @@ import { syncErrors } from '../../sync-errors.ts'
 import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
-import { type Commit, type Declared, type Failure, HUB, type Seen, isHubDue } from './seen.ts'
+import { isHubStaged } from '../pipeline-before.ts'
+import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
+import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
 
 export async function observe(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<Seen> {
@@ -33,17 +35,32 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
     approved: new Set(approvedDigests(parts, now).keys()),
     hubDone: parts.hubDone,
   }
-  if (paused !== undefined) return seen
+  // A hold stops everything but a revert that is exempt from it.
+  if (paused !== undefined && !mayExemptReverts(parts, source)) return seen
   // Of two sources that could overwrite each other only one is followed.
   const standing = standingProblem(source, parts.sources.list())
+  if (standing !== undefined && paused !== undefined) return seen
   if (standing !== undefined) return { ...seen, declared: failure('Rendered', 'InvalidSpec', numbered(standing)) }
   const fetched = await fetch(parts, source)
-  if ('kind' in fetched) return { ...seen, declared: fetched }
+  if ('kind' in fetched) return paused === undefined ? { ...seen, declared: fetched } : seen
   const trust = await judged(parts, source, fetched, signal)
+  if (paused !== undefined && !(await isExemptRevert(parts, source, fetched.commit, trust))) return seen
   const judgedSeen = trust === undefined ? seen : { ...seen, trust }
   if (trust !== undefined && trust.kind !== 'Verified') return judgedSeen
   const { commit } = fetched
-  return { ...judgedSeen, commit, declared: await render(parts, source, commit, signal) }
+  const declared = await render(parts, source, commit, signal)
+  const staged = declared.kind === 'Declared' ? await stagedTracks(parts, source, declared) : undefined
+  return { ...judgedSeen, commit, declared, ...(staged !== undefined && { staged }) }
+}
+
+/** Tracks whose declarations for the hub wait for a stage. */
+async function stagedTracks(parts: HubParts, source: FleetSource, { commit, retired: old }: Declared) {
+  const staged = new Set<string>()
+  const own = source.spec.tracks.map(({ name, pipelineRef }) => ({ track: name, pipeline: pipelineRef.name }))
+  const left = old.flatMap(({ name, pipeline }) => (pipeline === undefined ? [] : [{ track: name, pipeline }]))
+  for (const each of [...own, ...left])
+    if (await isHubStaged(parts, source, { ...each, commit: commit.id })) staged.add(each.track)
+  return staged
 }
 
 const failure = (type: Failure['type'], reason: string, message: string): Failure => ({

@@ -1,4 +1,5 @@
 // What becomes of a commit, track by track: every decision of a FleetSource without git, a server or a clock.
+import { ANNOTATIONS } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -171,6 +172,75 @@ test('the first problem of a track is the one that the status names', () => {
     reason: 'ReferenceMissing',
     message: 'track base: ReleasePipeline infra/all not found',
   })
+})
+
+describe('while what the commit declares for the hub waits for a stage', () => {
+  const digests = { hub: 'h' }
+  const waitingFor = {
+    predicate: 'GateClosed',
+    since: '2026-11-22T00:00:00Z',
+    seen: 'board: approved by 0 of 1 (ada)',
+    unblock: 'kubenode approve release/base-b',
+  }
+  const staged = (status: object): Seen => {
+    const tracks = new Map([['base', content({ hub: target('a') })]])
+    const waiting = { ...made('base-b', digests), status } as unknown as Release
+    return seen({ declared: declared({ tracks }), staged: new Set(['base']), releases: [waiting] })
+  }
+  const applied = (s: Seen, results: readonly TrackResult[] = []) =>
+    conditionsOf(s, results).find((c) => c.type === 'Applied')
+  const on = (phase: string) => ({ clusters: [{ name: 'hub', stage: 'hub', phase }] })
+
+  test('the source says that it is not applied, and what it waits for', () => {
+    const s = staged({ phase: 'Progressing', waitingFor, ...on('Waiting') })
+    expect(applied(s)).toMatchObject({
+      status: 'False',
+      reason: 'GateClosed',
+      message: 'the hub waits for release/base-b: board: approved by 0 of 1 (ada)',
+    })
+    // The source has done its part, as for clusters that wait: the Release is what is not Ready.
+    expect(conditionsOf(s, []).find((c) => c.type === 'Ready')).toMatchObject({
+      status: 'True',
+      message: 'the newest commit is rendered and has its Releases; the hub waits for release/base-b',
+    })
+  })
+
+  test('also in the pass that creates the Release, and before that has a status', () => {
+    const release = { kind: 'Create' as const, release: { metadata: { name: 'base-a' }, spec: { digests } } as never }
+    const results: readonly TrackResult[] = [{ track: 'base', report: undefined, release }]
+    const waits = { status: 'False', reason: 'Progressing', message: 'the hub waits for release/base-a' }
+    expect(applied({ ...staged(on('Healthy')), releases: [] }, results)).toMatchObject(waits)
+    expect(applied(staged({}))).toMatchObject({ ...waits, message: 'the hub waits for release/base-b' })
+  })
+
+  test.each(['Verifying', 'Healthy', 'Unchanged'])('it is applied once the hub is %s', (phase) =>
+    expect(applied(staged(on(phase)))).toMatchObject({ status: 'True', reason: 'UpToDate' }),
+  )
+
+  test('a hub that cannot be applied to elsewhere is named first', () => {
+    const results: readonly TrackResult[] = [
+      { track: 'apps', report: undefined, release: { kind: 'NoPipeline', pipeline: 'infra/other' } },
+    ]
+    const s = staged({ phase: 'Progressing', waitingFor, ...on('Waiting') })
+    expect(applied(s, results)).toMatchObject({ reason: 'ReferenceMissing' })
+    expect(conditionsOf(s, results).find((c) => c.type === 'Ready')).toMatchObject({ status: 'False' })
+  })
+})
+
+test.each([
+  ['is handled once the repository was asked', {}, 'now'],
+  [
+    'is handled also when the repository did not answer',
+    { declared: { kind: 'Failed', type: 'Fetched', reason: 'FetchError', message: 'away' } } as const,
+    'now',
+  ],
+  ['waits while the source is paused', { paused: 'hold pause-a: a move' }, 'before'],
+])('a request to read %s', (_, part, want) => {
+  const base = seen()
+  const metadata = { ...base.source.metadata, annotations: { [ANNOTATIONS.reconcile]: 'now' } }
+  const source = { ...base.source, metadata, status: { lastHandledReconcileAt: 'before' } }
+  const status = statusOf({ ...base, ...part, source }, [], { releases: [], now: 0 })
+  expect(status.lastHandledReconcileAt).toBe(want)
 })
 
 test('F17 a server that is away for a day keeps the commit, its time, and the hour since which it is away', () => {

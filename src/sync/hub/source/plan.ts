@@ -6,9 +6,9 @@ import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { LookOrder } from '../../cluster/look.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
-import { declaredRefs, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
+import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
 import { clusterConfig, keyOf } from '../parts.ts'
-import { type Declared, HUB, type Seen, isHubDue } from './seen.ts'
+import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
 
 /** Without the time, which is that of the pass over the hub. */
@@ -68,6 +68,8 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   const { source, hubDone, approved } = seen
   const { commit, tracks } = declared
   const stamp = `${commit.id} ${source.metadata.generation ?? 0}`
+  // What waits for a stage is applied by its Release.
+  if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
   const others = [...tracks].filter(([name]) => name !== track)
   return {
@@ -97,7 +99,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
   const { namespace = '', name: sourceName = '' } = source.metadata
   const chain = chainOf(releases, { source: sourceName, track })
   const newest = chain.at(-1)
-  const digests = digestsOf(seen, { targets: tracks.get(track) ?? new Map(), hub }, newest)
+  const digests = digestsOf(seen, { track, targets: tracks.get(track) ?? new Map(), hub }, newest)
   const known = pipelines.get({ namespace, name: pipeline })
   if (newest === undefined ? Object.keys(digests).length === 0 : sameDigests(newest.spec.digests, digests)) {
     const keep = known?.spec.keep
@@ -131,20 +133,22 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
 }
 
 interface Content {
+  readonly track: string
   readonly targets: Targets
   readonly hub: Declared['hub']
 }
 
 function digestsOf(
-  { source, clusters }: Seen,
-  { targets, hub }: Content,
+  { source, clusters, staged }: Seen,
+  { track, targets, hub }: Content,
   newest: Release | undefined,
 ): Readonly<Record<string, string>> {
   const { namespace = '' } = source.metadata
+  const isStaged = staged?.has(track) === true
   const isStill = (name: string) =>
-    isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: keyOf(source) })
+    name === HUB || isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: keyOf(source) })
   const all = withEmptied(targets, newest?.spec.digests ?? {}, isStill)
   return Object.fromEntries(
-    [...all].filter(([target]) => target !== HUB).map(([name, t]) => [name, targetDigest(t)] as const),
+    [...all].filter(([target]) => target !== HUB || isStaged).map(([name, t]) => [name, targetDigest(t)] as const),
   )
 }

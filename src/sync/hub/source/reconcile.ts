@@ -10,7 +10,7 @@ import { keyParts, releasesIn, type HubParts } from '../parts.ts'
 import { act } from './act.ts'
 import { observe } from './observe.ts'
 import { plan } from './plan.ts'
-import { conditionsOf, statusOf, troubleIn } from './status.ts'
+import { statusOf, troubleOf } from './status.ts'
 
 /** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
 const AT_LEAST_MS = 1_000
@@ -23,6 +23,7 @@ export async function reconcileSource(
   const source = parts.sources.get(keyParts(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
   const { clock, client } = parts.context
+  parts.renders.removeUnused(parts.sources.list())
   const seen = await observe(parts, source, signal)
   const results = await act(parts, seen, plan(seen, clock.monotonic()), signal)
   if (seen.declared?.kind === 'Declared' && 'retiredUnread' in seen.declared) throw seen.declared.retiredUnread
@@ -30,7 +31,7 @@ export async function reconcileSource(
   const status = statusOf(seen, results, { releases, now: clock.now() })
   const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources }
   writtenOrThrow(await writeStatus({ ...own, object: source, status, signal }))
-  const trouble = troubleIn(conditionsOf(seen, results))
+  const trouble = troubleOf(seen, results)
   const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
   if (trouble !== undefined && told !== trouble.message)
     log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })

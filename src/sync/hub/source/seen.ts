@@ -7,9 +7,6 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import type { RetiredTrack } from '../../release/retired-tracks.ts'
 import type { Trust } from './trust-seen.ts'
 
-/** The target that is the hub itself: it has no stages, since everything else rests on it. */
-export const HUB = 'hub'
-
 /** A step towards the declared objects that could not be done, with the condition that says so. */
 export interface Failure {
   readonly kind: 'Failed'
@@ -70,6 +67,8 @@ export interface Seen {
   readonly approved: ReadonlySet<string>
   /** By source and track: the last completed state of the hub. */
   readonly hubDone: ReadonlyMap<string, HubDone>
+  /** Tracks whose declarations for the hub wait for a stage of their pipeline. */
+  readonly staged?: ReadonlySet<string>
 }
 
 export interface HubDone {

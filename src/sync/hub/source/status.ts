@@ -1,6 +1,7 @@
 // The status of a FleetSource, also when a step failed. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -9,6 +10,7 @@ import type { HeldPrune } from '#delivery/plan.ts'
 import type { LookReport } from '../../cluster/look.ts'
 import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-phase.ts'
+import { HUB } from '../../release/tracks.ts'
 import type { ReleasePlan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { signerOf, type Trust } from './trust-seen.ts'
@@ -34,9 +36,15 @@ const good = condition('True')
 const bad = condition('False')
 
 export function conditionsOf(seen: Seen, results: readonly TrackResult[]): readonly Condition[] {
-  const all = [...readConditions(seen), ...appliedConditions(seen, results)]
-  return [...all, overall(all)]
+  const waits = hubWaits(seen, results)
+  const all = readAndApplied(seen, results, waits)
+  return [...all, overall(all, waits)]
 }
+
+const readAndApplied = (seen: Seen, results: readonly TrackResult[], waits: HubWait | undefined) => [
+  ...readConditions(seen),
+  ...appliedConditions(seen, results, waits),
+]
 
 function readConditions({ paused, commit, declared, trust }: Seen): readonly Condition[] {
   if (paused !== undefined) return [good('Paused', 'HoldPause', paused)]
@@ -93,8 +101,38 @@ function refusedBecause(reason: Extract<Trust, { kind: 'Refused' }>['reason']): 
   return reason === 'InvalidPolicy' ? 'InvalidSpec' : 'UnverifiedCommit'
 }
 
+/** A Release whose change of the hub has not passed its stage yet. */
+interface HubWait {
+  readonly release: string
+  readonly condition: Condition
+}
+
+const IS_ON_HUB: ReadonlySet<string> = new Set(['Verifying', 'Healthy', 'Unchanged'])
+
+/** The first of the tracks, the Releases of this pass included. */
+function hubWaits({ source, staged, releases }: Seen, results: readonly TrackResult[]): HubWait | undefined {
+  for (const track of staged ?? []) {
+    const planned = results.find((r) => r.track === track)?.release
+    const created = planned?.kind === 'Create' ? planned.release : undefined
+    const newest = chainOf(releases, { source: source.metadata.name ?? '', track }).at(-1)
+    const { metadata, spec } = created ?? newest ?? {}
+    const status = created === undefined ? newest?.status : undefined
+    const phase = status?.clusters?.find((c) => c.name === HUB)?.phase
+    if (spec?.digests[HUB] === undefined || IS_ON_HUB.has(phase ?? '')) continue
+    const release = `release/${metadata?.name ?? ''}`
+    const { predicate = 'Progressing', seen } = status?.waitingFor ?? {}
+    const text = `the hub waits for ${release}${seen === undefined ? '' : `: ${seen}`}`
+    return { release, condition: bad('Applied', predicate, text) }
+  }
+  return undefined
+}
+
 /** Nothing is said of what was not tried. */
-function appliedConditions({ source, declared }: Seen, results: readonly TrackResult[]): readonly Condition[] {
+function appliedConditions(
+  { source, declared }: Seen,
+  results: readonly TrackResult[],
+  waits: HubWait | undefined,
+): readonly Condition[] {
   if (declared?.kind !== 'Declared') return []
   const { name = '' } = source.metadata
   const found = results.flatMap((r) => [
@@ -106,7 +144,7 @@ function appliedConditions({ source, declared }: Seen, results: readonly TrackRe
   const failed = found.find((c) => c.type === 'Applied')
   const blocked = found.find((c) => c.type === 'PruneBlocked')
   return [
-    failed ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'),
+    failed ?? waits?.condition ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'),
     blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'),
   ]
 }
@@ -151,14 +189,28 @@ export function statusOf(
     ...(commit === undefined ? {} : { commit }),
     ...renderedOf(seen),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
+    ...handledOf(seen),
     ...trustStatus(seen),
     ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten, to: fetched.id } }),
     ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
+    ...(before?.notified !== undefined && { notified: before.notified }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
+}
+
+const MAX_REQUEST_CHARS = 64
+
+/** A request is handled once the repository was asked, whatever came of it; a paused source is not read. */
+function handledOf({ source, paused }: Seen): { readonly lastHandledReconcileAt?: string } {
+  const asked = source.metadata.annotations?.[ANNOTATIONS.reconcile]
+  const handled =
+    paused === undefined && asked !== undefined
+      ? printableLine(asked).slice(0, MAX_REQUEST_CHARS)
+      : source.status?.lastHandledReconcileAt
+  return handled === undefined ? {} : { lastHandledReconcileAt: handled }
 }
 
 /** A commit that is refused or does not render is none that the next one starts from. */
@@ -210,15 +262,23 @@ function errorsOf({ source, commit, declared }: Seen): readonly string[] {
 }
 
 const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'SourceVerified', 'Rendered', 'Applied'])
-export const troubleIn = (conditions: readonly Condition[]): Condition | undefined =>
-  conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type))
+/** What waits for a stage is the business of its Release, on the hub as in a cluster. */
+const troubleIn = (conditions: readonly Condition[], waits: HubWait | undefined): Condition | undefined =>
+  conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type) && c !== waits?.condition)
 
-function overall(conditions: readonly Condition[]): Condition {
-  const trouble = troubleIn(conditions)
+/** What keeps the source from being Ready. */
+export function troubleOf(seen: Seen, results: readonly TrackResult[]): Condition | undefined {
+  const waits = hubWaits(seen, results)
+  return troubleIn(readAndApplied(seen, results, waits), waits)
+}
+
+function overall(conditions: readonly Condition[], waits: HubWait | undefined): Condition {
+  const trouble = troubleIn(conditions, waits)
   if (trouble !== undefined) return bad('Ready', trouble.reason, trouble.message)
   const paused = conditions.find((c) => c.type === 'Paused' && c.status === 'True')
+  const text = 'the newest commit is rendered and has its Releases'
   return paused === undefined
-    ? good('Ready', 'UpToDate', 'the newest commit is rendered and has its Releases')
+    ? good('Ready', 'UpToDate', waits === undefined ? text : `${text}; the hub waits for ${waits.release}`)
     : bad('Ready', paused.reason, paused.message)
 }
 

@@ -8,7 +8,15 @@ import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import type { ObjectReader } from '../../trust/commit-facts.ts'
-import { keyProblem, policyOf, UnusablePolicy, type Policy, type SignersDocument } from '../../trust/policy.ts'
+import {
+  keyProblem,
+  policyOf,
+  UnusablePolicy,
+  type Policy,
+  type ReadCertificate,
+  type SignersDocument,
+} from '../../trust/policy.ts'
+import { parseCertificate, type PgpCertificate } from '../../trust/openpgp/certificate.ts'
 import { RangeVerifier } from '../../trust/verify-range.ts'
 import { keyOfSource } from '../../sources/scope.ts'
 import { readSignersFile, type SignersFile } from './signers-file.ts'
@@ -35,6 +43,7 @@ export function commitDigest({ metadata }: Pick<FleetSource, 'metadata'>, commit
 export class Verification {
   readonly #ranges: RangeVerifier
   readonly #validator: Validator
+  readonly #certificates = new Map<string, PgpCertificate>()
 
   constructor(clock: Clock, validator: Validator) {
     this.#ranges = new RangeVerifier(clock)
@@ -123,7 +132,18 @@ export class Verification {
     const path = verify.signersFile?.path
     const file = path === undefined ? undefined : readSignersFile(repository, commit, path)
     const document = file === undefined ? undefined : this.#checked(source, commit, file)
-    return policyOf(verify, document)
+    return policyOf(verify, document, this.#certificate)
+  }
+
+  /** Of a long range with a signers file the same ones are asked for with each commit. */
+  readonly #certificate: ReadCertificate = (armored) => {
+    const known = this.#certificates.get(armored)
+    if (known !== undefined) return known
+    const read = parseCertificate(armored)
+    if (this.#certificates.size >= MAX_CERTIFICATES)
+      this.#certificates.delete(this.#certificates.keys().next().value as string)
+    this.#certificates.set(armored, read)
+    return read
   }
 
   /** Judged as a part of the FleetSource, by the same rules. */
@@ -151,6 +171,9 @@ export class Verification {
     return value
   }
 }
+
+/** The keys of some sources. */
+const MAX_CERTIFICATES = 256
 
 const FILE_FIELDS: ReadonlySet<string> = new Set(['signers', 'revoked', 'thresholds'])
 

@@ -1,0 +1,99 @@
+// What a revert is exempt from: by the pipeline as it was before the commit that is reverted, so that neither that one nor the revert exempts itself.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { Targets } from '#delivery/desired.ts'
+import { isKubeNodeError } from '#lib/errors.ts'
+import { isSameContent } from '../plan-digest.ts'
+import { chainOf } from '../release/chain.ts'
+import { splitByTrack } from '../release/tracks.ts'
+import type { Exemption } from '../revert/policy.ts'
+import { pausedBy, releasesIn, type HubParts } from './parts.ts'
+import { revertPolicyBefore } from './pipeline-before.ts'
+import type { Work } from './release-work.ts'
+import type { Commit } from './source/seen.ts'
+import type { Trust } from './source/trust-seen.ts'
+
+export async function exemptionsOf(
+  { parts, release, source }: Pick<Work, 'parts' | 'release' | 'source'>,
+  chain: readonly Release[],
+): Promise<ReadonlySet<Exemption>> {
+  const { revertOf } = release.spec
+  const reverted = revertOf === undefined ? undefined : chain.findLast((r) => r.spec.commit === revertOf)
+  const policy = reverted === undefined ? undefined : await revertPolicyBefore(parts, source, reverted)
+  return policy?.exempt ?? new Set()
+}
+
+/** Of the two effects that stop a release, those that still do. */
+const bindingOf = (exempt: ReadonlySet<Exemption>): readonly ('Pause' | 'Freeze')[] => [
+  ...(exempt.has('Holds') ? [] : (['Pause'] as const)),
+  ...(exempt.has('Freezes') ? [] : (['Freeze'] as const)),
+]
+
+/** Why a hold stops the Release. One that it is exempt from does not, where it brings back only what was healthy. */
+export function pauseOf(
+  { parts, release, source }: Work,
+  now: number,
+  exempt: ReadonlySet<Exemption>,
+  returns: ReadonlySet<string>,
+): string | undefined {
+  const isReturn = Object.keys(release.spec.digests).every((name) => returns.has(name))
+  const effects = bindingOf(isReturn ? exempt : new Set())
+  return pausedBy(parts, release, now, effects) ?? pausedBy(parts, source, now, effects)
+}
+
+/** Whether a held source has to be read at all: the pipelines there exempt no revert, as a rule. */
+export const mayExemptReverts = ({ pipelines }: HubParts, { metadata, spec }: FleetSource): boolean =>
+  spec.tracks.some(({ pipelineRef }) => {
+    const live = pipelines.get({ namespace: metadata.namespace ?? '', name: pipelineRef.name })
+    return live?.spec.revert?.exempt?.some((each) => each === 'Holds' || each === 'Freezes') === true
+  })
+
+/**
+ * A held source follows one commit only: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of them, that renders to exactly what was
+ * followed before the reverted commit. It changes nothing of the other tracks, whose pipelines were not asked.
+ */
+export async function isExemptRevert(
+  parts: HubParts,
+  source: FleetSource,
+  { id, revertOf }: Commit,
+  trust: Trust | undefined,
+): Promise<boolean> {
+  if (revertOf === undefined || (trust !== undefined && trust.kind !== 'Verified')) return false
+  const { namespace, name = '' } = source.metadata
+  const releases = releasesIn(parts, namespace)
+  const newest = source.spec.tracks.flatMap(
+    ({ name: track }) => chainOf(releases, { source: name, track }).at(-1) ?? [],
+  )
+  // After the first pass the revert itself is the newest of them.
+  const reverted = newest.flatMap((r) => {
+    if (r.spec.commit !== id) return [r]
+    return chainOf(releases, { source: name, track: r.spec.track }).findLast((e) => e.spec.commit === revertOf) ?? []
+  })
+  const changed = reverted.filter((r) => r.spec.commit === revertOf)
+  const [first] = changed
+  const after = first?.spec.after
+  if (first === undefined || after === undefined) return false
+  const now = parts.context.clock.now()
+  for (const each of changed) {
+    const policy = await revertPolicyBefore(parts, source, each)
+    if (policy === undefined || pausedBy(parts, source, now, bindingOf(policy.exempt)) !== undefined) return false
+  }
+  const { rendered } = source.status ?? {}
+  if (rendered === undefined) return false
+  try {
+    const [before, own] = [await parts.renders.render(source, after), await parts.renders.renderNewest(source, id)]
+    if (!isSameContent(before.targets, own.targets)) return false
+    const current = await parts.renders.render(source, rendered)
+    return isSameOutside(source, new Set(changed.map((r) => r.spec.track)), current.targets, own.targets)
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    return false
+  }
+}
+
+/** Whether the tracks that are not named have the same objects, those on the hub included. */
+function isSameOutside({ spec }: FleetSource, named: ReadonlySet<string>, a: Targets, b: Targets): boolean {
+  const [before, after] = [splitByTrack(a, spec.tracks).tracks, splitByTrack(b, spec.tracks).tracks]
+  const of = (tracks: typeof before, name: string): Targets => tracks.get(name) ?? new Map()
+  return spec.tracks.every(({ name }) => named.has(name) || isSameContent(of(before, name), of(after, name)))
+}

@@ -1,0 +1,123 @@
+// Reads the clusters of a Release, and applies its objects in those whose turn it is.
+import { LABELS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { inParallel } from '#lib/pool.ts'
+import { printableLine } from '#lib/printable.ts'
+import { lookAtCluster, type LookOrder, type LookReport } from '../cluster/look.ts'
+import { unreachableReason } from '../cluster/unreachable.ts'
+import { previousOf } from '../release/chain.ts'
+import type { SeenCluster } from '../release/cluster-phase.ts'
+import { readingNeeds } from '../release/gates.ts'
+import { historyOf } from '../release/history.ts'
+import { clustersToLookAt, isOver } from '../release/release-seen.ts'
+import { HUB } from '../release/tracks.ts'
+import { actingUser, approvedDigests, clusterConfig, keyOf } from './parts.ts'
+import { prunePermits } from './prune-permit.ts'
+import type { Rendering } from './release-rendering.ts'
+import { chainNow, type Work } from './release-work.ts'
+
+/** Clusters processed in parallel for one Release. */
+export const PARALLEL_LOOKS = 8
+
+export async function connectTo({ parts, release, source }: Work, name: string, signal: AbortSignal) {
+  if (name === HUB) return parts.hub.as(actingUser(source))
+  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
+  if (cluster === undefined) throw new Error(`Cluster ${name} not found on the hub`)
+  return parts.connections.to(cluster, actingUser(source), signal)
+}
+
+export async function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
+  const looks = new Map<string, LookReport>()
+  await inParallel(clustersToLookAt(work.release), PARALLEL_LOOKS, async (name) => {
+    const report = await lookAt(work, name, rendered)
+    if (report !== undefined) looks.set(name, report)
+  })
+  return looks
+}
+
+/** `isSettled`: the cluster was judged before, and is only protected from drift. */
+export async function lookAt(
+  work: Work,
+  name: string,
+  rendered: Rendering,
+  isSettled = isOver(work.release),
+): Promise<LookReport | undefined> {
+  const { parts, release, source, pipeline, signal, budgetExempt } = work
+  const { clock } = parts.context
+  const { namespace } = release.metadata
+  const target = rendered.targets.get(name)
+  if (target === undefined) return undefined
+  // The hub is no Cluster of its own: what is approved there needs no permit for a target.
+  const cluster = name === HUB ? undefined : parts.clusters.get({ namespace, name })
+  if (name !== HUB && cluster === undefined)
+    return {
+      look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
+    }
+  const { track, commit } = release.spec
+  const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
+  const config = clusterConfig(source, commit)
+  try {
+    const connection = await connectTo(work, name, signal)
+    return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
+      // While it waited for its turn a newer Release may have been created: then this one must not apply.
+      const chain = chainNow(parts, release)
+      if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
+      return lookAtCluster(connection, {
+        target,
+        ...placeOf(keyOf(source), track, name, rendered),
+        mark: {
+          commit,
+          release: release.metadata.name,
+          appliedAt: timestamp(clock.now()),
+          isBudgetExempt: !isSettled && budgetExempt?.has(name) === true,
+        },
+        config,
+        elsewhere: rendered.elsewhere(name),
+        approved: new Set(approvedDigests(parts, clock.now()).keys()),
+        ...(cluster !== undefined && {
+          permits: prunePermits({ client: parts.context.client, now: () => clock.now(), cluster, release, signal }),
+        }),
+        needs: readingNeeds(gates),
+        ...(isSettled ? {} : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
+        signal,
+      })
+    })
+  } catch (error) {
+    if (signal.aborted) throw error
+    return {
+      look: { kind: 'Unreachable', because: unreachableReason(error), message: printableLine(messageOf(error)) },
+    }
+  }
+}
+
+/** A hub may be a member of its fleet: each of the two leaves alone what is declared for the other. */
+function placeOf(source: string, track: string, name: string, { declaredFor }: Rendering): Place {
+  if (name !== HUB)
+    return { owner: { source, track, target: 'Member', cluster: name }, declaredIn: () => declaredFor(HUB) }
+  return {
+    owner: { source, track, target: 'Hub' },
+    declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredFor(cluster)),
+  }
+}
+
+type Place = Pick<LookOrder, 'owner' | 'declaredIn'>
+
+export interface ClusterNow {
+  readonly name: string
+  readonly digest: string
+  readonly looks: ReadonlyMap<string, LookReport>
+  readonly returns: ReadonlySet<string>
+}
+
+export function seenCluster({ parts, release }: Work, { name, digest, looks, returns }: ClusterNow): SeenCluster {
+  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
+  const stage = cluster?.spec.stage
+  // The spec has it as a field; selectors of stages use labels.
+  const labels = cluster && {
+    ...(stage === undefined ? {} : { [LABELS.stage]: stage }),
+    ...cluster.metadata.labels,
+  }
+  const previous = previousOf(chainNow(parts, release), release, name)
+  return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn: returns.has(name) }
+}

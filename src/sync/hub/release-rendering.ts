@@ -1,0 +1,46 @@
+// Renders the commit of a Release again, and checks that it still is what the Release was made for.
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
+import { standingProblem, withinScope } from '../sources/scope.ts'
+import type { Work } from './release-work.ts'
+
+export interface Rendering {
+  readonly targets: Targets
+  /** By target: the source's declarations in other tracks. */
+  readonly elsewhere: (target: string) => ReadonlySet<string>
+  /** Its declarations for a target: the hub may be one of the clusters. */
+  readonly declaredFor: (target: string) => ReadonlySet<string>
+}
+
+/** The commit is rendered again after a restart; the result must equal what the Release was made for. */
+export async function rendering({ parts, release, source }: Work): Promise<Rendering | { readonly problem: string }> {
+  try {
+    const { targets } = await parts.renders.render(source, release.spec.commit)
+    const standing = standingProblem(source, parts.sources.list())
+    if (standing !== undefined) return { problem: numbered(standing) }
+    const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
+    // A track that the source no longer has declares nothing; a Release of it that deletes everything is still carried out.
+    const own = tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>()
+    const wanted = new Map<string, RenderedTarget>()
+    for (const [name, digest] of Object.entries(release.spec.digests)) {
+      const target = targetFor(own, name, digest)
+      if (target === undefined)
+        return {
+          problem: tracks.has(release.spec.track)
+            ? `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`
+            : `the source no longer has track ${release.spec.track}`,
+        }
+      wanted.set(name, target)
+    }
+    const others = [...tracks].filter(([name]) => name !== release.spec.track)
+    const elsewhere = (target: string) =>
+      new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
+    return { targets: wanted, elsewhere, declaredFor: (target) => declaredRefs(tracks, target) }
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    return { problem: printableLine(messageOf(error)) }
+  }
+}

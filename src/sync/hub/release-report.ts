@@ -1,0 +1,95 @@
+// Reports what became of a Release: its status, its conditions, and events about its clusters.
+import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
+import type { LookReport } from '../cluster/look.ts'
+import { pruneText } from '../release/cluster-phase.ts'
+import type { ReleasePlan } from '../release/release-seen.ts'
+import type { HubParts } from './parts.ts'
+
+export function tell(
+  { context }: HubParts,
+  release: Release,
+  cluster: string,
+  { plan, result, look }: LookReport,
+): void {
+  const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+    context.events.record(release, { type, reason, action: 'Apply', note: `${cluster}: ${note}`.slice(0, 1_000) })
+  if (result !== undefined && result.applied + result.pruned > 0)
+    say('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
+  if (look.kind === 'Seen' && look.failures[0] !== undefined) say('Warning', 'ApplyFailed', look.failures[0])
+  const blocked = plan?.blocked
+  if (blocked !== undefined && blocked.isApproved !== true)
+    say(
+      'Warning',
+      'PruneGuard',
+      `${pruneText(blocked)}; to allow it: kubenode approve release/${release.metadata.name ?? ''} (digest ${blocked.digest})`,
+    )
+  const deferred = plan?.skips.find((s) => s.reason === 'PruneDeferred')
+  if (deferred !== undefined)
+    say('Normal', 'StillReferenced', `${refText(deferred.ref)} is kept: ${deferred.detail ?? ''}`)
+  const drift = plan?.skips.find((s) => s.reason === 'DriftDetected')
+  if (drift !== undefined) say('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail ?? ''}`)
+}
+
+export type Wanted = Omit<WantedCondition, 'observedGeneration'>
+
+export const stalled = (reason: string, message: string): Wanted => ({
+  type: 'Stalled',
+  status: 'True',
+  reason,
+  message,
+})
+
+export function conditionsOf({ status }: ReleasePlan, newer: string | undefined): readonly Wanted[] {
+  const { phase, waitingFor } = status
+  const is = (type: string, holds: boolean, reason: string, message: string): Wanted => ({
+    type,
+    status: holds ? 'True' : 'False',
+    reason,
+    message,
+  })
+  const waits = waitingFor?.seen ?? waitingFor?.predicate ?? 'the next reconcile'
+  const progress =
+    phase === 'Succeeded'
+      ? 'all stages succeeded'
+      : newer !== undefined && waitingFor === undefined
+        ? `superseded by ${newer}`
+        : `waiting for ${waits}`
+  const reason =
+    newer === undefined
+      ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
+      : 'NewerRelease'
+  const isGate = waitingFor?.predicate === 'GateClosed' || waitingFor?.predicate === 'GateFailed'
+  const needsPerson = phase === 'Paused' || waitingFor?.predicate === 'PruneGuard'
+  return [
+    is('Ready', phase === 'Succeeded', reason, progress),
+    is('Reconciling', phase === 'Progressing', reason, progress),
+    is('Stalled', needsPerson, reason, needsPerson ? waits : 'no manual intervention needed'),
+    is('GatesPassed', !isGate, isGate ? waitingFor.predicate : 'AsDeclared', isGate ? waits : 'all gates open'),
+    is(
+      'Superseded',
+      newer !== undefined,
+      newer === undefined ? 'AsDeclared' : 'NewerRelease',
+      newer === undefined ? 'this is the newest release' : `superseded by ${newer}`,
+    ),
+  ]
+}
+
+export async function report(
+  parts: HubParts,
+  release: Release,
+  wanted: ReleaseStatus,
+  conditions: readonly Wanted[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { context } = parts
+  const { generation } = release.metadata
+  const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
+  const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
+  // What a Release has begun binds the next one, also before the watch tells of it.
+  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.releases }
+  writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
+}

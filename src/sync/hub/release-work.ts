@@ -1,0 +1,21 @@
+// What one pass over a Release works with, and the Releases of its track as they are now.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { chainOf } from '../release/chain.ts'
+import { releasesIn, type HubParts } from './parts.ts'
+
+export interface Work {
+  readonly parts: HubParts
+  readonly release: Release
+  readonly source: FleetSource
+  /** As it is in force for the Release. */
+  readonly pipeline: Pick<ReleasePipeline, 'spec'>
+  readonly signal: AbortSignal
+  /** Clusters in which recoveries of its sets are exempt from budgets. */
+  readonly budgetExempt?: ReadonlySet<string>
+}
+
+/** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
+export const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly Release[] =>
+  chainOf(releasesIn(parts, metadata.namespace), spec)

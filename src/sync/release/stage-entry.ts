@@ -1,0 +1,75 @@
+// Decides whether a stage may start clusters now, and why not. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { openingOf } from '#windows/windows.ts'
+import type { SeenCluster } from './cluster-phase.ts'
+import { type GateRecord, havePassed } from './gate-machine.ts'
+import type { Stage } from './gates.ts'
+import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
+import { closedText, failedText, gatesBefore, keptRecords } from './stage-gates.ts'
+import { wait, type Blocked } from './waiting.ts'
+
+export interface StageInput {
+  readonly stage: Stage
+  readonly members: readonly SeenCluster[]
+  readonly seen: ReleaseSeen
+  readonly now: number
+  /** All previous stages are done. */
+  readonly isOpen: boolean
+}
+
+const hasStarted = ({ status }: Release): boolean => status?.stages?.some((s) => s.startedAt !== undefined) === true
+
+export interface Entry {
+  /** Why the stage may not start any cluster; undefined when it is open. */
+  readonly blocked: Blocked | undefined
+  /** A gate before it did not pass in time. */
+  readonly isFailed: boolean
+  /** Of the gates before it. */
+  readonly records: readonly GateRecord[]
+}
+
+export function entryOf(input: StageInput, old: StageStatus | undefined): Entry {
+  const { stage, members, seen, now, isOpen } = input
+  const why = (predicate: Reason, seenValue: string, unblock: string) =>
+    wait(old?.waitingFor, now, predicate, seenValue, unblock)
+  const closed = (blocked: Blocked, records: readonly GateRecord[], isFailed = false) => ({
+    blocked,
+    isFailed,
+    records,
+  })
+  const kept = isRetried(seen) ? [] : keptRecords(old, 'Before')
+  if (isFinished(old)) return { blocked: undefined, isFailed: false, records: [] }
+  if (!isOpen) return closed(why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds'), [])
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const held = seen.paused === undefined ? undefined : why('HoldPause', seen.paused, 'the hold ends or is deleted')
+  // The time of a gate does not run while a hold pauses the release.
+  if (held !== undefined && !havePassed(stage.before ?? [], 'Before', old?.gates ?? []))
+    return closed(held, kept, kept.length > 0)
+  const again = seen.revertedBefore
+  if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
+    const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
+    return closed(
+      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`),
+      kept,
+      kept.length > 0,
+    )
+  }
+  const { state, records, closed: first } = gatesBefore(moment, members)
+  const name = seen.release.metadata.name ?? ''
+  if (first !== undefined && state === 'Failed') {
+    const text = failedText(first, name)
+    return closed(why('GateFailed', text.seen, text.unblock), records, true)
+  }
+  if (held !== undefined) return closed(held, records)
+  if (first !== undefined) {
+    const text = closedText(first, name)
+    return closed(why('GateClosed', text.seen, text.unblock), records)
+  }
+  const { isOpen: isWindowOpen, problem } = openingOf(stage.windows, now)
+  if (problem !== undefined)
+    return closed(why('WaitingForWindow', problem, 'the windows of the stage are corrected'), records)
+  if (!isWindowOpen)
+    return closed(why('WaitingForWindow', 'no maintenance window is open', 'the next window opens'), records)
+  return { blocked: undefined, isFailed: false, records }
+}

@@ -1,0 +1,159 @@
+// Decides the phase of a stage from that of its clusters: progressing, soaking, waiting for the gates after it, failed or done. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { countOf, isAtWork, isDone, soakUntil, type ClusterStatus } from './cluster-phase.ts'
+import type { Stage } from './gates.ts'
+import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
+import type { Entry, StageInput } from './stage-entry.ts'
+import { closedText, failedText, gatesAfter, gatesDuring, keptRecords } from './stage-gates.ts'
+import { wait } from './waiting.ts'
+
+export interface StageConfig {
+  readonly concurrency: number
+  readonly maxFailures: number
+}
+
+export function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageConfig {
+  return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
+}
+
+interface StageOutcome {
+  readonly old: StageStatus | undefined
+  readonly clusters: readonly ClusterStatus[]
+  readonly config: StageConfig
+  readonly entry: Entry
+}
+
+export function stageStatus(
+  { stage, members, seen, now, isOpen }: StageInput,
+  { old, clusters, config: { maxFailures }, entry }: StageOutcome,
+): StageStatus {
+  const { blocked } = entry
+  const count = (...phases: readonly string[]) => clusters.filter((c) => phases.includes(c.phase)).length
+  const counts = {
+    healthy: count('Healthy', 'Unchanged'),
+    failed: count('Failed'),
+    offline: count('Offline'),
+    total: clusters.length,
+  }
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const gates = [
+    ...entry.records,
+    ...gatesDuring(moment, members, clusters),
+    ...(isRetried(seen) ? [] : keptRecords(old, 'After')),
+  ]
+  const base = { name: stage.name, ...counts, ...(gates.length === 0 ? {} : { gates }) }
+  // A finished stage stays finished; clusters that return are caught up without reopening it.
+  if (old !== undefined && isFinished(old)) return { ...old, ...counts }
+  const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
+  if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
+  if (members.length === 0) return { name: stage.name, ...counts, phase: 'Skipped', finishedAt: timestamp(now) }
+  if (entry.isFailed && blocked !== undefined) return { ...base, ...started, phase: 'Failed', waitingFor: blocked }
+  if (counts.failed > maxFailures) {
+    const bad = clusters.find((c) => c.phase === 'Failed')
+    const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
+    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''}`
+    const unblock = `the failed clusters become healthy, or a commit corrects or reverts the change; to retry now, run ${retry}`
+    const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
+    return { ...base, ...started, phase: 'Failed', waitingFor }
+  }
+  const opened = { startedAt: old?.startedAt ?? timestamp(now) }
+  if (!clusters.every(isDone)) {
+    if (blocked !== undefined && !clusters.some((c) => isAtWork(c) || isDone(c)))
+      return { ...base, ...started, phase: 'Waiting', waitingFor: blocked }
+    const first =
+      clusters.find((c) => isAtWork(c) && c.waitingFor !== undefined) ??
+      clusters.find((c) => c.waitingFor !== undefined)
+    const waitingFor =
+      blocked ??
+      (first?.waitingFor && {
+        ...first.waitingFor,
+        seen: `${first.name}: ${first.waitingFor.seen ?? ''}`.slice(0, 200),
+      })
+    return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
+  }
+  if (counts.healthy === 0) {
+    // With no healthy cluster as evidence for the change, the next stage stays closed.
+    const text = `none of ${counts.total} clusters of the stage is healthy`
+    const waitingFor = wait(
+      old?.waitingFor,
+      now,
+      'ClusterOffline',
+      text,
+      'at least one of them responds and is healthy',
+    )
+    return { ...base, ...opened, phase: 'Progressing', waitingFor }
+  }
+  return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
+}
+
+/** Times are written in whole seconds: rounded so that no soak is too short. */
+const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
+
+/** Both are whole seconds, one of them rounded up. */
+const isPromoted = ({ promotions }: ReleaseSeen, { name }: Stage, clusters: readonly ClusterStatus[]): boolean =>
+  promotions.some(
+    ({ stage, at }) => stage === name && clusters.every((c) => Date.parse(c.healthySince ?? '') <= at + 1_000),
+  )
+
+interface AfterInput {
+  readonly stage: Stage
+  readonly seen: ReleaseSeen
+  readonly now: number
+  readonly base: Omit<StageStatus, 'phase'>
+  readonly old: StageStatus | undefined
+  readonly clusters: readonly ClusterStatus[]
+}
+
+/** All clusters are done: first the soak, counted from the last that became healthy, then the gates after it. */
+function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
+  const well = clusters.filter((c) => c.healthySince !== undefined)
+  const soakMs = parseDuration(stage.minSuccessTime)
+  // What was healthy there before needs no new soak.
+  const fresh = well.filter((c) => seen.clusters.get(c.name)?.isReturn !== true)
+  const until = fresh.length === 0 ? now : Math.max(...fresh.map((c) => soakUntil(c, stage)))
+  const soaksUntil = timestamp(roundUp(until))
+  const why = (predicate: Reason, value: string, unblock: string) =>
+    wait(old?.waitingFor, now, predicate, value, unblock)
+  if (seen.paused !== undefined)
+    return {
+      ...base,
+      phase: 'Soaking',
+      soakUntil: soaksUntil,
+      waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
+    }
+  // Without a soak there is nothing to round up to.
+  if (soakMs > 0 && now < until && !isPromoted(seen, stage, well))
+    return {
+      ...base,
+      phase: 'Soaking',
+      soakUntil: soaksUntil,
+      waitingFor: why(
+        'MinSuccessTime',
+        `healthy, soaking until ${soaksUntil}`,
+        `the stage stays healthy until ${soaksUntil}`,
+      ),
+    }
+  const silent = well.find((c) => c.waitingFor !== undefined)
+  if (silent?.waitingFor !== undefined) {
+    const seenText = `${silent.name}: ${silent.waitingFor.seen ?? ''}`.slice(0, 200)
+    return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
+  }
+  const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
+  const { state, records, closed } = gatesAfter(
+    moment,
+    well.map((c) => seen.clusters.get(c.name)),
+  )
+  const gates = [...(base.gates ?? []).filter((r) => r.when !== 'After'), ...records]
+  const done = { ...base, ...(gates.length === 0 ? {} : { gates }), soakUntil: soaksUntil }
+  if (closed === undefined) return { ...done, phase: 'Succeeded', finishedAt: timestamp(now) }
+  const name = seen.release.metadata.name ?? ''
+  const text = state === 'Failed' ? failedText(closed, name) : closedText(closed, name)
+  const predicate = state === 'Failed' ? 'GateFailed' : 'GateClosed'
+  return {
+    ...done,
+    phase: state === 'Failed' ? 'Failed' : 'Soaking',
+    waitingFor: why(predicate, text.seen, text.unblock),
+  }
+}

@@ -1,0 +1,206 @@
+// What sync makes of the newest commit of a source, with real git, signatures and renders; the objects on the hub are a few lists.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FleetSource, FleetSourceInput } from '#api/kinds/fleet-source.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { createValidator } from '#api/validate.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { createTrustMetrics } from '#sync/hub/metrics.ts'
+import type { HubParts } from '#sync/hub/parts.ts'
+import { Renders } from '#sync/hub/renders.ts'
+import { observe } from '#sync/hub/source/observe.ts'
+import { plan } from '#sync/hub/source/plan.ts'
+import { statusOf } from '#sync/hub/source/status.ts'
+import { Verification } from '#sync/hub/source/verified.ts'
+import { HUB } from '#sync/release/tracks.ts'
+import { holdOn } from '#test/support/fleets/holds.ts'
+import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
+
+/** The fleet is as a file of values says: pipelines by name, and ConfigMaps by name, on the hub and in the cluster `test`. */
+const MAIN = `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+import values from './values.json' with { type: 'json' }
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' } } })
+const cluster = new ClusterChart(app, 'test')
+const stages = [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '0s' }]
+for (const [name, revert] of Object.entries(values.pipelines as any)) new ReleasePipeline(hub, name, { spec: { stages, revert: revert as any } })
+const map = (chart: any, [name, data]: [string, any]) =>
+  new ApiObject(chart, 'map-' + name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default', labels: { map: name } }, data })
+for (const each of Object.entries(values.hub ?? {})) map(hub, each as any)
+for (const each of Object.entries(values.cluster)) map(cluster, each as any)
+app.synth()
+`
+
+type Maps = Readonly<Record<string, Readonly<Record<string, string>>>>
+export interface Values {
+  /** By name, what the pipeline exempts reverts from. */
+  readonly pipelines: Readonly<Record<string, { readonly exempt?: readonly string[] }>>
+  readonly hub?: Maps
+  readonly cluster: Maps
+}
+
+export const filesOf = (values: Values) => ({ 'fleet/main.ts': MAIN, 'fleet/values.json': JSON.stringify(values) })
+
+interface Attempt {
+  /** Undefined: not signed. */
+  readonly key?: string | undefined
+  readonly message: string
+  readonly more?: Readonly<Record<string, string>>
+}
+
+/** What sync reads of a list of the hub. */
+function listed<T extends KubeObject>(of: () => readonly T[]): SharedInformer<T> {
+  const get = ({ name }: { readonly name: string }) => of().find((o) => o.metadata.name === name)
+  const some: unknown = { list: of, get }
+  return some as SharedInformer<T>
+}
+
+export class SourceWorld {
+  readonly repository = new SignedRepository(['ada', 'bob', 'eve'])
+  readonly #cache = mkdtempSync(join(tmpdir(), 'kubenode-source-'))
+  #spec: Partial<FleetSourceInput['spec']>
+  readonly #releases: Release[] = []
+  readonly #pipelines = new Map<string, ReleasePipeline>()
+  readonly #hubDone = new Map<string, { readonly stamp: string; readonly at: number }>()
+  readonly #parts: HubParts
+  holds: readonly OperationalHold[] = []
+  status: FleetSource['status'] = {}
+
+  constructor(spec: Partial<FleetSourceInput['spec']> = {}) {
+    this.#spec = spec
+    const config = {
+      cacheDir: this.#cache,
+      weakCage: 'allow' as const,
+      localRepositories: [{ folder: tmpdir() }],
+    }
+    const context: unknown = { config, clock: systemClock }
+    const parts: Partial<HubParts> = {
+      context: context as HubParts['context'],
+      sources: listed(() => [this.source]),
+      pipelines: listed(() => [...this.#pipelines.values()]),
+      releases: listed(() => this.#releases),
+      clusters: listed(() => []),
+      holds: listed(() => this.holds),
+      approvals: listed(() => []),
+      renders: new Renders(config, systemClock),
+      verification: new Verification(systemClock, createValidator()),
+      trustMetrics: createTrustMetrics(createMetrics()),
+      pipelinesBefore: new Map(),
+      hubDone: this.#hubDone,
+    }
+    this.#parts = parts as HubParts
+  }
+
+  get source(): FleetSource {
+    return {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'FleetSource',
+      metadata: { name: 'fleet', namespace: SYSTEM_NAMESPACE, uid: 'u', generation: 1 },
+      spec: {
+        url: this.repository.url,
+        ref: { branch: 'main' },
+        interval: '1m',
+        path: '.',
+        verify: { mode: 'Off' },
+        tracks: [{ name: 'fleet', match: {}, pipelineRef: { name: 'standard' } }],
+        ...this.#spec,
+      },
+      status: this.status,
+    } as unknown as FleetSource
+  }
+
+  verify(verify: NonNullable<FleetSourceInput['spec']['verify']>): void {
+    this.#spec = { ...this.#spec, verify }
+  }
+
+  hold(effect: 'Pause' | 'Freeze'): void {
+    this.holds = [
+      holdOn('FleetSource', 'fleet', {
+        effect,
+        target: { kind: 'FleetSource', name: 'fleet', namespace: SYSTEM_NAMESPACE },
+      }),
+    ]
+  }
+
+  /** One pass over the newest commit: its conditions, without any effect. */
+  async observed() {
+    const { source } = this
+    // What is on the hub is no matter here: the pass over it was a moment ago.
+    const stamp = String(source.metadata.generation)
+    this.#hubDone.set(`${SYSTEM_NAMESPACE}/fleet/`, { stamp, at: systemClock.monotonic() })
+    return observe(this.#parts, source, new AbortController().signal)
+  }
+
+  /** The commit that a pass follows; undefined: none, since a hold stops it. Otherwise why it is refused. */
+  async followed(): Promise<string | undefined> {
+    const { commit, declared, trust } = await this.observed()
+    if (declared?.kind === 'Failed') return declared.message
+    if (trust !== undefined && trust.kind !== 'Verified') return trust.kind === 'Refused' ? trust.message : trust.kind
+    return declared === undefined ? undefined : commit?.id
+  }
+
+  /** A commit that is followed, and whose Releases succeed at once. */
+  async follow(values: Values, { key = 'ada', message = 'change', more = {} }: Partial<Attempt> = {}): Promise<string> {
+    const id = this.repository.commit({ ...filesOf(values), ...more }, { key, message })
+    await this.pass()
+    return id
+  }
+
+  /** One pass with its effects: Releases, the pipelines on the hub, and the status. */
+  async pass(): Promise<void> {
+    // The pipelines that a first commit brings are on the hub before its Releases are planned.
+    const before = await this.observed()
+    if (before.declared?.kind !== 'Declared')
+      throw new Error(before.declared?.message ?? before.paused ?? JSON.stringify(before.trust))
+    for (const { ref, object } of before.declared.hub?.objects ?? []) {
+      if (ref.kind !== releasePipeline.kind) continue
+      const metadata = { ...object.metadata, annotations: { [ANNOTATIONS.commit]: before.commit?.id ?? '' } }
+      this.#pipelines.set(ref.name, {
+        ...(applyDefaults(releasePipeline.schema, object) as ReleasePipeline),
+        metadata,
+      })
+    }
+    const seen = { ...before, pipelines: this.#parts.pipelines, releases: this.#releases }
+    const { tracks } = plan(seen, 0)
+    for (const { release } of tracks) {
+      if (release.kind !== 'Create') continue
+      const at = new Date().toISOString()
+      const clusters = Object.entries(release.release.spec.digests)
+        .filter(([name]) => name !== HUB)
+        .map(([name, digest]) => ({ name, stage: 'test', phase: 'Healthy' as const, since: at, digest }))
+      const status = { phase: 'Succeeded', stages: [{ name: 'test', phase: 'Succeeded' }], clusters }
+      const metadata = { ...release.release.metadata, uid: release.release.metadata.name, creationTimestamp: at }
+      this.#releases.push({ ...release.release, metadata, status } as unknown as Release)
+    }
+    const results = tracks.map(({ track, release }) => ({ track, report: undefined, release }))
+    this.status = statusOf(seen, results, { releases: this.#releases, now: systemClock.now() })
+  }
+
+  /** Pushes a commit with these values, asks whether it is followed, and takes it off the branch again. */
+  async attempt(values: Values, { key, message, more = {} }: Attempt): Promise<string | undefined> {
+    const base = this.repository.git('rev-parse', 'HEAD')
+    this.repository.commit({ ...filesOf(values), ...more }, { key, message })
+    try {
+      return await this.followed()
+    } finally {
+      this.repository.git('reset', '--quiet', '--hard', base)
+      this.repository.push(true)
+    }
+  }
+
+  remove(): void {
+    this.repository.remove()
+    rmSync(this.#cache, { recursive: true, force: true })
+  }
+}
