@@ -74,8 +74,10 @@ export const currentLink = (d: NodeDir, component: string): string => join(compo
 export const foreignFolder = (d: NodeDir, component: string): string => join(d.state, 'foreign', component)
 
 /** What was on the node before components were adopted, one folder each. */
-const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')
+export const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')
 export const keptFolder = (d: NodeDir, component: string): string => join(originalsFolder(d), component)
+/** Originals that were not put back, on the node, once its agent has left. Of no agent: nothing removes them. */
+export const savedFolder = (component: string): string => `/var/backups/kubenode/${component}`
 export const keptFile = (d: NodeDir, component: string): string => join(keptFolder(d, component), 'kept.json')
 
 const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')

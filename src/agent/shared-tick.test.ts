@@ -14,7 +14,7 @@ test('long waits end together, short ones when they are over', async () => {
   expect(ends).toEqual(['100 at 400', '899 at 1199', '900 at 2000', '1000 at 2000', '1400 at 2000', '2600 at 3000'])
 })
 
-test('what is due with each tick keeps to the second, and nobody waits for what was cancelled', async () => {
+test('what is due with each tick keeps to the second, and no caller waits for what was cancelled', async () => {
   const base = new VirtualClock()
   const clock = withSharedTick(base)
   let ticks = 0

@@ -145,7 +145,7 @@ describe('a hold', () => {
   })
 })
 
-describe('a machine that nobody hears', () => {
+describe('a silent machine', () => {
   test('is given no order, and is not emptied for one', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
@@ -224,7 +224,7 @@ function heardAgain({ fake, clock }: TestWorld, name: string): void {
 }
 
 describe('what the provider says of its hosts', () => {
-  test('a host that vanished under a silent machine of a set is replaced; nothing was disturbed, so nobody is asked', async () => {
+  test('a host that vanished under a silent machine of a set is replaced; nothing was disturbed, so no permit is asked for', async () => {
     const w = await machineWorld({ withParts: true })
     const name = await readyMachine(w)
     w.hosts.delete(`process://${name}`)

@@ -268,6 +268,64 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)
   })
 
+  describe('whose agent never joined', () => {
+    const cordoned = {
+      metadata: { annotations: { [ANNOTATIONS.cordon]: JSON.stringify({ 'machine/switch/x': { reason: 'x' } }) } },
+      spec: { taints: [{ key: TAINTS.cordon, effect: 'NoSchedule' }] },
+    }
+    const waiting = async () => {
+      const w = await staticWorld()
+      existingNode(w)
+      w.fake.plant(machineType, imported)
+      await w.clock.advance(2_000)
+      expect(w.machine(NODE)?.status?.phase).toBe('Joining')
+      return w
+    }
+
+    test('goes without a permit, and its Node is as it was; its token joins nothing any more', async () => {
+      const w = await waiting()
+      const before = nodeIn(w)
+      w.fake.poke(nodeType, { name: NODE }, cordoned)
+      expect(handedOverIn(w)).toBeDefined()
+      w.fake.uproot(machineType, { name: NODE })
+      await w.clock.advance(5_000)
+      expect([w.machine(NODE), w.fake.all(operationPermit)]).toEqual([undefined, []])
+      const { metadata, spec } = nodeIn(w)
+      expect([metadata.labels, metadata.annotations ?? {}, spec]).toEqual([before.metadata.labels, {}, before.spec])
+      expect(w.fake.all(secretType)).toEqual([])
+    })
+
+    test('and whose key is on record may have an agent by now: permit, order to leave, deadline', async () => {
+      const w = await waiting()
+      const { uid } = w.machine(NODE)?.metadata ?? {}
+      const annotations = { [ANNOTATIONS.agentKey]: JSON.stringify({ uid, key: 'k' }) }
+      w.fake.poke(machineType, { name: NODE }, { metadata: { annotations } })
+      w.fake.uproot(machineType, { name: NODE })
+      await w.clock.advance(5_000)
+      const [permit] = w.fake.all(operationPermit)
+      expect([w.machine(NODE)?.spec.leaving, permit]).toEqual([undefined, expect.anything()])
+      grant(w, permit?.metadata.name ?? '')
+      await w.clock.advance(5_000)
+      expect(w.machine(NODE)?.spec.leaving).toBe(true)
+      await w.clock.advance(16 * 60_000)
+      expect([
+        w.machine(NODE),
+        w.fake.peek(configMapType, { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS }),
+      ]).toEqual([undefined, expect.objectContaining({ data: { [NODE]: expect.any(String) } })])
+    })
+
+    test('is only observed again without a permit, also when components were assigned to it', async () => {
+      const w = await waiting()
+      const spec = { providerID: `static://${NODE}`, components: [{ name: 'kubelet', version: '1.36.2', attempt: 1 }] }
+      const options = { fieldManager: FIELD_MANAGERS.machine, force: true }
+      await w.client.apply(machineType, { ...observed, metadata: { name: NODE }, spec }, options)
+      w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })
+      await w.clock.advance(5_000)
+      const { spec: now, metadata } = w.machine(NODE) ?? {}
+      expect([now?.components, metadata?.finalizers ?? [], w.fake.all(operationPermit)]).toEqual([undefined, [], []])
+    })
+  })
+
   test('F47 a switch in progress ends before its machine is handed back, so that what the way back restarts is known', async () => {
     const w = await staticWorld()
     await takenOver(w)

@@ -189,7 +189,7 @@ describe('a secret value of a set', () => {
     ['whose Secret lacks the key', secret('x', { data: {} }), /has no key password/, 'registry'],
     ['in a Secret of another type', secret('x', { type: 'kubernetes.io/tls' }), /only Opaque/, 'registry'],
     [
-      'in a Secret that nobody gave to components',
+      'in a Secret that is not labeled for components',
       secret('x', { metadata: { namespace: SYSTEM_NAMESPACE, name: 'registry' } }),
       /is not for components; label it kubenode.io\/for-components=true/,
       'registry',

@@ -214,7 +214,7 @@ describe('the machine controller', () => {
     expect(status()?.phase).toBe('Joining')
   })
 
-  test('a machine of a provider that nobody configured is Stalled, and nothing is made for it', async () => {
+  test('a machine of an unconfigured provider is Stalled, and nothing is created for it', async () => {
     const w = await machineWorld()
     w.fake.plant(machineType, { ...machineType.example, metadata: { name: 'm' }, spec: { provider: { name: 'moon' } } })
     await w.clock.advance(1_000)

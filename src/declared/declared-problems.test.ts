@@ -111,6 +111,21 @@ describe('refused: ', () => {
       'KN4019 DefenderPolicy/spec/rules/0/when/all/0',
     ],
     [
+      'a gate with a rule that does not compile, which would never open',
+      [
+        object('ReleasePipeline', 'standard', {
+          stages: [
+            {
+              name: 'prod',
+              clusters: { names: ['a'] },
+              after: [{ name: 'own', custom: { when: { all: [{ ...machinesAre('equal', 1), path: '/machnes' }] } } }],
+            },
+          ],
+        }),
+      ],
+      'KN4007 ReleasePipeline/spec/stages/0/after/0/custom/when/all/0/path',
+    ],
+    [
       'versions that require each other',
       [
         component('a', '1.0.0', { requires: [{ component: 'b', range: '>=1.0.0' }] }),

@@ -40,7 +40,7 @@ describe('S25 which objects of a commit the installer must have listed', () => {
     ['one that says that it is not', workload('shop', { hostNetwork: false, securityContext: null }), []],
     ['one that mounts a folder of its node', workload('shop', { volumes: [{ hostPath: {} }] }), HOST],
     ['one that mounts what a driver makes', workload('shop', { volumes: [{ name: 'a', csi: {} }] }), HOST],
-    ['one with a field that nobody knows yet', workload('shop', { hostEverything: {} }), HOST],
+    ['one with an unknown field', workload('shop', { hostEverything: {} }), HOST],
     ['one with a field that is inherited', workload('shop', { constructor: {} }), HOST],
     [
       'one whose first container is privileged',

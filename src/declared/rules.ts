@@ -2,6 +2,7 @@
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -9,6 +10,7 @@ import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { pointerTokens } from '#policy/pointer.ts'
+import { releaseVocabulary } from '#policy/release-vocabulary.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { Term } from '#policy/rule.ts'
@@ -36,6 +38,7 @@ export function ruleProblems(
   return objects.flatMap((object) => {
     if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier, reported)
     if (object.kind === 'DefenderPolicy') return policyProblems(object as DefenderPolicy)
+    if (object.kind === 'ReleasePipeline') return gateProblems(object as ReleasePipeline)
     if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet, reported)
     return []
   })
@@ -103,6 +106,19 @@ export const meantCondition = (
 const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>
   (object.spec.rules ?? []).flatMap(
     ({ name, when }, i) => compiled({ object, name, when, at: `/spec/rules/${i}/when` }, clusterVocabulary).problems,
+  )
+
+const MOMENTS = ['before', 'gates', 'after'] as const
+
+/** A gate whose rule does not compile never opens. */
+const gateProblems = (object: ReleasePipeline): readonly DeclaredProblem[] =>
+  object.spec.stages.flatMap((stage, i) =>
+    MOMENTS.flatMap((moment) =>
+      (stage[moment] ?? []).flatMap(({ name, custom }, n) => {
+        const at = `/spec/stages/${i}/${moment}/${n}/custom/when`
+        return custom === undefined ? [] : compiled({ object, name, when: custom.when, at }, releaseVocabulary).problems
+      }),
+    ),
   )
 
 const inspectionProblems = (object: MachineComponentSet, reported: ReadonlySet<string>): readonly DeclaredProblem[] =>

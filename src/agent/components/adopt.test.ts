@@ -7,6 +7,8 @@ import { isFull } from '#test/support/tools/full.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { AdoptionMode } from './adoption.ts'
 import { readKept } from './kept.ts'
+import { saveOriginals } from '../leave/save-originals.ts'
+import { nodeDir } from '../node-dir.ts'
 import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 
@@ -207,7 +209,7 @@ test.each<[string, (m: Machine) => void | Promise<void>, string]>([
 })
 
 test('after an upgrade the newer version stays, as plain files, and comes back under management without consent', async () => {
-  const disk = await host()
+  const disk = await host({ config: 'original' })
   const processes = new FakeProcesses()
   await run(boot(disk, processes), switched('1.36.2', 1))
   const upgraded = boot(disk, processes)
@@ -217,7 +219,8 @@ test('after an upgrade the newer version stays, as plain files, and comes back u
   expect(planned).toEqual({
     how: 'Keep',
     restarts: false,
-    message: 'another version runs than the one that was adopted, so kubelet 1.36.3 stays',
+    message:
+      'another version runs than the one that was adopted, so kubelet 1.36.3 stays; originals: /var/backups/kubenode/kubelet',
   })
   await run(boot(disk, processes), undefined)
   expect([await content(disk, PROGRAM), processes.starts.length, processes.stops]).toEqual([
@@ -226,6 +229,16 @@ test('after an upgrade the newer version stays, as plain files, and comes back u
     1,
   ])
   expect((await disk.stat(`/node/root${PROGRAM}`))?.kind).toBe('File')
+  const saved = ['/var/backups/kubenode/kubelet/usr/bin/kubelet', `/var/backups/kubenode/kubelet${CONFIG}`]
+  const left = disk.durable()
+  const leaving = { files: left, dir: nodeDir('/node') }
+  expect([await saveOriginals(leaving), await saveOriginals(leaving)]).toEqual([saved, saved])
+  expect(await Promise.all(saved.map((path) => content(left, path)))).toEqual(['kubelet 1.36.2', 'original'])
+  // A copy that is damaged is left out, and does not keep the agent.
+  const [copy = ''] = (await left.list('/node/state/kept/kubelet')).filter((name) => name !== 'kept.json')
+  const damaged = disk.durable()
+  await damaged.remove(`/node/state/kept/kubelet/${copy}`)
+  expect(await saveOriginals({ ...leaving, files: damaged })).toHaveLength(1)
   const back = boot(disk, processes, 'Refuse')
   await run(back, switched('1.36.2', 3))
   expect([back.node.worker.record?.state, await content(disk, PROGRAM)]).toEqual(['Healthy', 'kubelet 1.36.2'])

@@ -4,6 +4,7 @@ import type { KnownDigests } from '../files/digest.ts'
 import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
 import { unitsOfHost } from './host-units.ts'
 import { readKept } from './kept.ts'
+import { OtherUnits } from './other-units.ts'
 import type { ComponentRecord } from './record.ts'
 import { foreignError } from './switch.ts'
 import type { WorkerDeps } from './worker-deps.ts'
@@ -16,6 +17,7 @@ export class AdoptionLook {
   readonly #specIn: (slot: string) => Promise<Spec | undefined>
   #report: AdoptionReport | undefined
   #inTheWay: string | undefined
+  readonly #others: OtherUnits
   /** Slot for which the report is of what was kept. */
   #keptIn: string | undefined
 
@@ -27,6 +29,7 @@ export class AdoptionLook {
     this.#deps = deps
     this.#component = component
     this.#specIn = specIn
+    this.#others = new OtherUnits(deps)
   }
 
   get report(): AdoptionReport | undefined {
@@ -61,7 +64,8 @@ export class AdoptionLook {
     const unit = service && (await deps.processes.standing?.(this.#component, service))
     const stays = unit && service && (await deps.processes.dropIns?.(this.#component, service))
     const theirs = unit && (await unitsOfHost(deps, spec)).map((u) => u.theirs)
-    this.#report = adoptionReport(standings, unit, [...(theirs ?? []), ...(stays ?? [])])
+    const alsoStarted = service === undefined ? [] : await this.#others.of(spec)
+    this.#report = adoptionReport(standings, unit, { stays: [...(theirs ?? []), ...(stays ?? [])], alsoStarted })
     const others = inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept)
     this.#inTheWay = foreignError(this.#component, others, deps.machine)?.message
   }

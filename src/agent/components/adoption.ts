@@ -78,19 +78,20 @@ const MOST = 32
 export function adoptionReport(
   standings: readonly Standing[],
   unit: KeptUnit | undefined,
-  stays: readonly string[],
+  { stays, alsoStarted }: { readonly stays: readonly string[]; readonly alsoStarted: readonly string[] },
 ): AdoptionReport | undefined {
   const paths = (list: readonly Standing[]): string[] => list.map((s) => s.link.path).slice(0, MOST)
   const others = standings.filter((s) => s.original?.kind !== 'Absent')
   const known = others.filter((s) => s.original !== undefined)
   const differing = known.filter((s) => !s.isEqual)
-  if (others.length === 0 && unit === undefined) return undefined
+  if (others.length === 0 && unit === undefined && alsoStarted.length === 0) return undefined
   const lists = {
     equal: paths(known.filter((s) => s.isEqual)),
     differs: differing.map(({ link, original }) => `${link.path} (${whatDiffers(original)})`).slice(0, MOST),
     kept: [...paths(known), ...(unit === undefined ? [] : [unitText(unit)])].slice(0, MOST),
     replaced: paths(differing),
     stays: stays.slice(0, MOST),
+    alsoStarted: alsoStarted.slice(0, MOST),
     blocked: standings
       .filter((s) => s.original === undefined)
       .map((s) => `${s.link.path} is a folder or a device`)

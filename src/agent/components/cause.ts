@@ -1,7 +1,8 @@
-// Why a component is not as declared: a reason from the catalog, a sentence, and the last lines of its output. Pure.
+// Why a component is not as declared: a reason from the catalog, a sentence, and the last lines of its output.
 import type { Reason } from '#api/catalogue.ts'
 import { stagingReason } from '#api/protocol/staging-reasons.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { lastLines } from '../last-lines.ts'
 
 export interface Cause {
   readonly because: Reason
@@ -22,7 +23,20 @@ const reasonIn = (data: Readonly<Record<string, unknown>>): Reason | undefined =
   data['reason'] === 'FetchFailed' ? data['reason'] : undefined
 
 /** The last output line belongs in the sentence: it often names the mistake. */
-export function withOutput(cause: Cause, output: string): Cause {
+function withOutput(cause: Cause, output: string): Cause {
   const last = output.split('\n').at(-1) ?? ''
   return last === '' ? cause : { ...cause, message: `${cause.message}; last output: ${last}`, output }
+}
+
+/** Of these reasons the last output of the component explains more than its exit code. */
+const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
+const SHOWN_LINES = 3
+
+/** Why an action is taken. The output is read now: the next start of the component deletes it. */
+export async function explained(
+  { because, reason: message }: { readonly because: Reason; readonly reason: string },
+  lastOutput: () => Promise<string>,
+): Promise<Cause> {
+  const cause = { because, message }
+  return TELLS_BY_LOG.has(because) ? withOutput(cause, lastLines(await lastOutput(), SHOWN_LINES)) : cause
 }

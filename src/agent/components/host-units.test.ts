@@ -152,3 +152,20 @@ test.each<[string, Readonly<Record<string, string>>, string, number]>([
     `[Service]\nExecStart=${PROGRAM} --ours\n`,
   ])
 })
+
+test('an enabled unit of another name that starts the same program is reported before it is adopted, an alias is not', async () => {
+  const disk = await host({
+    '/etc/systemd/system/multi-user.target.wants/node-agent.service': unitOf('/usr/local/bin/kubelet'),
+    '/etc/systemd/system/by-hand.service': unitOf(PROGRAM),
+    '/etc/systemd/system/kubelet.service': unitOf(PROGRAM),
+    '/etc/systemd/system/other.service': unitOf('/usr/bin/other'),
+    '/usr/lib/systemd/system/idle.service': unitOf(PROGRAM),
+  })
+  await disk.link('/node/root/etc/systemd/system/kubeletd.service', '/etc/systemd/system/kubelet.service')
+  await put(disk, '/etc/systemd/system/kubelet.service.wants/kubelet.service', unitOf(PROGRAM))
+  const staged = await run(disk, running(), switched('1.36.2', 1), (node) => (node.adoption = 'Preview'))
+  expect(staged.worker.adoption?.alsoStarted).toEqual([
+    `by-hand.service (starts ${PROGRAM})`,
+    'node-agent.service (starts /usr/local/bin/kubelet)',
+  ])
+})

@@ -6,7 +6,7 @@ import { onNode } from '../node-dir.ts'
 import { isOurLink, type KeptDeps } from './kept.ts'
 import { layoutOf, type NodeLink } from './layout.ts'
 
-const UNITS = '/etc/systemd/system'
+export const UNITS = '/etc/systemd/system'
 /** Where systemd looks for a unit, in its order. */
 const UNIT_FOLDERS = [
   UNITS,
@@ -56,5 +56,9 @@ async function unitOfHost(
 /** A unit that starts a program elsewhere would never run the version of the component. */
 function startsOneOf(text: string, spec: MachineComponentSpec): boolean {
   const paths = new Set(layoutOf(spec).links.map((l) => l.path))
-  return [...text.matchAll(/^[ \t]*ExecStart[ \t]*=[ \t]*[-@:+!|]*(\/\S+)/gm)].some(([, path = '']) => paths.has(path))
+  return startedBy(text).some((path) => paths.has(path))
 }
+
+/** The programs that a unit starts, without prefixes such as `-` and `!`. */
+export const startedBy = (text: string): readonly string[] =>
+  [...text.matchAll(/^[ \t]*ExecStart[ \t]*=[ \t]*[-@:+!|]*(\/\S+)/gm)].map(([, path = '']) => path)

@@ -21,7 +21,7 @@ export interface OriginalFile {
   readonly isWhole?: true
 }
 
-interface OriginalLink {
+export interface OriginalLink {
   readonly kind: 'Link'
   readonly path: string
   readonly target: string

@@ -55,7 +55,7 @@ describe('the CRI of a runtime', () => {
     ],
   ])('that is %s', (_, body, says) => expect(readCriStatus(body)).toEqual(says))
 
-  test('passes when it is ready, fails when it says no, and is silent when nobody answers', async () => {
+  test('passes when it is ready, fails when it says no, and is silent without an answer', async () => {
     const socket = join(dir, 'root/cri.sock')
     mkdirSync(join(dir, 'root'))
     const probe: Probe = { name: 'cri', cri: { socket: '/cri.sock' }, ...times }

@@ -3,6 +3,7 @@
 import { basename } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { effectFor } from './adoption.ts'
+import { savedFolder } from '../node-dir.ts'
 import { isAdopted, type Kept, type Original } from './kept.ts'
 import { layoutOf, type NodeLink } from './layout.ts'
 import type { OnRemoval, RemovalPlan } from './record.ts'
@@ -33,7 +34,9 @@ export function planRemoval(facts: RemovalFacts): RemovalPlan {
   if (isObserved || declared === 'Keep') return KEEP
   if (declared === 'Restore' && adopted) {
     const why = notRestored(facts)
-    return why === undefined ? { how: 'Restore', restarts: restoreRestarts(facts) } : keep(why)
+    return why === undefined
+      ? { how: 'Restore', restarts: restoreRestarts(facts) }
+      : keep(`${why}; originals: ${savedFolder(spec.component)}`)
   }
   if (makesANode(spec))
     return keep(`${spec.component} makes this host a node and is not removed without something in its place`)

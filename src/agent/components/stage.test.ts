@@ -75,6 +75,29 @@ const ATTACKS: readonly [what: string, releases: readonly Release[], more: Parti
     /declares no format/,
   ],
   [
+    'a unit of the host',
+    [
+      release(publisher, {
+        version: '1.0.0',
+        spec: { files: [{ path: '/etc/systemd/system/dbus.service', mode: '0644', format: 'plain', template: '' }] },
+      }),
+    ],
+    {},
+    /KN8013.*\/etc\/systemd\/system\/dbus\.service belongs to systemd/,
+  ],
+  [
+    'the unit of the agent',
+    [release(publisher, { version: '1.0.0', spec: { service: { exec: '/opt/beacon/b', unit: 'kubenode-agent' } } })],
+    {},
+    /KN8013.*kubenode-agent belongs to the KubeNode agent/,
+  ],
+  [
+    'the folder of the agent',
+    [release(publisher, { version: '1.0.0', spec: { install: { unpack: { path: '/opt/kubenode' } } } })],
+    {},
+    /KN8013.*\/opt\/kubenode belongs to the KubeNode agent/,
+  ],
+  [
     'no artifact for this platform',
     [changed({})].map((r) =>
       release(publisher, {

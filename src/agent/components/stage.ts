@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { componentConfig, configDigest } from '#api/kinds/component-config.ts'
 import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { takenFromHost } from '#api/reserved-paths.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
@@ -53,6 +54,15 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
   // A newer document that was refused is the more likely cause, and the one to act on.
   if (verdict.kind === 'Refused') throw refused(component, target, trust.refused ?? verdict.reason, 'never')
+  // Admission may have been away, and a signature says nothing about mistakes.
+  const [taken] = takenFromHost(spec)
+  if (taken !== undefined)
+    throw refused(
+      component,
+      target,
+      `${taken.name} belongs to ${taken.owner}, and a host does not run without it`,
+      'never',
+    )
   signal.throwIfAborted()
   const size = artifactFor(spec, deps.platform)?.size ?? 0
   await deps.preflight?.before(spec, size)

@@ -4,12 +4,11 @@ import type { Logger } from '#lib/log.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { KnownDigests } from '../files/digest.ts'
-import { lastLines } from '../last-lines.ts'
 import type { AdoptionReport } from './adoption.ts'
 import { AdoptionLook } from './adoption-look.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
-import { withOutput, type Cause } from './cause.ts'
+import { type Cause, explained } from './cause.ts'
 import { Journal } from './journal.ts'
 import { type ComponentOrder, UNREAD } from './order.ts'
 import {
@@ -35,8 +34,6 @@ const ACT_RETRY_MS = 2_000
 /** A change by an action is reported when the action ends, or after this time. */
 const TOLD_AFTER_MS = 1_000
 const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
-const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
-const SHOWN_LINES = 3
 
 export class ComponentWorker {
   readonly component: string
@@ -338,7 +335,7 @@ export class ComponentWorker {
         return this.#switcher.startAgain(action.how)
       case 'RollBack':
         this.#probing.stop()
-        await this.#switcher.goBack(await this.#causeOf(action))
+        await this.#switcher.goBack(await explained(action, () => this.#lastOutput()))
         return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#probing.stop()
@@ -350,7 +347,7 @@ export class ComponentWorker {
         this.#probing.stop()
         return reinstallAsked(this.#repairParts())
       case 'Degrade':
-        return this.#degrade(await this.#causeOf(action))
+        return this.#degrade(await explained(action, () => this.#lastOutput()))
       case 'Recover':
         await this.#journal.step('recover', { probesPass: true }, {})
         return
@@ -375,21 +372,19 @@ export class ComponentWorker {
     await this.#journal.step('degrade', { probeFails: true }, { message, reason, output })
   }
 
-  /** Its last output explains more than its exit code, and the next start deletes it. */
-  async #causeOf({ because, reason: message }: { readonly because: Reason; readonly reason: string }): Promise<Cause> {
-    const cause = { because, message }
-    if (!TELLS_BY_LOG.has(because)) return cause
-    const log = await this.#deps.processes.lastOutput?.(this.component).catch((error: unknown) => {
-      this.#log.warn('cannot read the log of the component', { error })
-      return ''
-    })
-    return withOutput(cause, lastLines(log ?? '', SHOWN_LINES))
-  }
-
   /** The order names the version in use again, for example after a revert: nothing to switch. */
   async #useInPlace(): Promise<void> {
     await this.#journal.step('useInPlace', { sameAsInUse: true }, { staged: undefined })
     await this.#switcher.dropOldSlots()
+  }
+
+  async #lastOutput(): Promise<string> {
+    try {
+      return (await this.#deps.processes.lastOutput?.(this.component)) ?? ''
+    } catch (error) {
+      this.#log.warn('cannot read the log of the component', { error })
+      return ''
+    }
   }
 
   #repairParts(): RepairParts {

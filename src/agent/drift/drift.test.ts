@@ -176,7 +176,7 @@ function telling() {
 }
 
 describe('where the file system tells of touches', () => {
-  test('nothing is looked at for a minute while nobody touches anything', async () => {
+  test('nothing is read for a minute while no file is touched', async () => {
     const { clock, files } = await installed(telling().watchFolder)
     await clock.advance(10_000)
     let looks = 0
@@ -204,7 +204,7 @@ describe('where the file system tells of touches', () => {
     expect(await read(CONFIG)).toBe('port = 1\n')
   })
 
-  test('other names of the same folder are nobody’s business, and what is not told is found within the minute', async () => {
+  test('other names of the same folder are ignored, and unreported changes are found within the minute', async () => {
     const { watchFolder, touch } = telling()
     const { clock, read, replace } = await installed(watchFolder)
     await clock.advance(10_000)

@@ -111,7 +111,7 @@ describe('joining', () => {
     expect(statSync(keyFile(dir)).mode & 0o777).toBe(0o600)
   })
 
-  test('S2 key and certificate change together, in a file for nobody else', async () => {
+  test('S2 key and certificate change together, in a file that no other user reads', async () => {
     const pairs = await Promise.all(
       [1, 2].map(async () => {
         const { cert, key } = await (await newAuthority()).client('kubenode:agent:m-1')

@@ -6,12 +6,15 @@ import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { leavingFile, onNode, type NodeDir } from '../node-dir.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
+import { saveOriginals } from './save-originals.ts'
 
 export const AGENT_UNIT = 'kubenode-agent.service'
 const UNIT_PATH = `/etc/systemd/system/${AGENT_UNIT}`
 const WANTED_BY = `/etc/systemd/system/multi-user.target.wants/${AGENT_UNIT}`
 /** What is installed beside the agent's folder; other files there belong to others. */
 const PROGRAMS = ['agent.mjs', 'supervisor.mjs', 'join.sh', AGENT_UNIT, 'bin/node', 'lib'] as const
+
+const MOST_NAMED = 32
 
 export interface LeaveHostDeps {
   readonly files: Files
@@ -23,7 +26,9 @@ export interface LeaveHostDeps {
 
 export async function leaveHost(deps: LeaveHostDeps): Promise<void> {
   const { files, dir, log, systemctl } = deps
-  // The key first: whatever interrupts the rest, the host is no agent any more.
+  const saved = await saveOriginals(deps)
+  if (saved.length > 0) log.warn('originals that were not put back were saved', { paths: saved.slice(0, MOST_NAMED) })
+  // The key before the rest: whatever interrupts the rest, the host is no agent any more.
   await removeDurably(files, join(dir.state, 'identity'))
   const unit = (await files.read(onNode(dir, UNIT_PATH)))?.toString('utf8')
   const cleaner = systemctl === undefined || unit === undefined ? undefined : cleanerUnit(unit, dir.path)

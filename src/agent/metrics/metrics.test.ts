@@ -88,7 +88,7 @@ describe('what the kernel tells', () => {
     })
   })
 
-  test('modules that are nobody’s are named', () => {
+  test('modules without an owner are named', () => {
     const samples = osFeatures({
       cmdline: 'root=x systemd.unified_cgroup_hierarchy=1',
       modules: 'ours 1 0 - Live 0x0 (O)\nalien 1 0 - Live 0x0 (POE)\nplain 1 0 - Live 0x0\n',
@@ -141,7 +141,7 @@ test('S22 only GET /metrics is answered, and only on a loopback address', async 
   expect(lines.length).toBe(5)
 })
 
-test('S22 silent connections keep nobody from the metrics', async () => {
+test('S22 silent connections keep no reader from the metrics', async () => {
   const server = new MetricsServer({
     address: '127.0.0.1',
     port: 0,

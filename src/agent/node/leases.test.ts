@@ -36,7 +36,7 @@ function kept() {
   return { clock, network, back, renewedAt, take, end: () => (stop.abort(), ended) }
 }
 
-test('a lease that is renewed in time tells nobody of a return', async () => {
+test('a lease that is renewed in time reports no return', async () => {
   const agent = kept()
   await agent.clock.advance(600_000)
   expect(agent.renewedAt()).toBeDefined()

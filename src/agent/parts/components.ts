@@ -1,9 +1,7 @@
 // The part that installs, probes and reverts components: what their workers may read, run and fetch on this node.
 import { AllComponents } from '../components/all-components.ts'
-import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { floorProblem } from '#api/trust/trust-document.ts'
-import { skewRefusal } from '../preflight/preflight.ts'
 import { look } from '../components/probe.ts'
+import { restoreRefusal } from '../components/restore-refusal.ts'
 import { stage } from '../components/stage.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import { isNodeFrozen } from '../frozen.ts'
@@ -44,7 +42,10 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
       readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), assigned }),
     readNodePending: () => nodeObject.isPending(),
     machine,
-    refusal: (spec) => refusalOf(trust, spec, () => server.value),
+    refusal: async (spec) => {
+      const now = await trust.current()
+      return restoreRefusal(spec, now.kind === 'None' ? undefined : now.document, server.value)
+    },
     isNodeFrozen: isNodeFrozen(files, dir),
     look: (probe, _, watchedMs) =>
       look(
@@ -62,20 +63,4 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
     onChange,
   })
   return components
-}
-
-/** Revoked, below its floor, or too far from the API server. What is not known is no refusal. */
-async function refusalOf(
-  trust: TrustStore,
-  spec: MachineComponentSpec,
-  serverVersion: () => string | undefined,
-): Promise<string | undefined> {
-  const now = await trust.current()
-  if (now.kind !== 'None') {
-    const revoked = (spec.artifacts ?? []).some((a) => now.document.revoked.includes(a.sha256))
-    const problem = revoked ? 'it is revoked' : floorProblem(now.document, spec.component, spec.version)
-    if (problem !== undefined) return problem
-  }
-  const server = serverVersion()
-  return spec.skew === undefined || server === undefined ? undefined : skewRefusal(spec, server)
 }

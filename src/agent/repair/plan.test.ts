@@ -90,7 +90,7 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
   ],
   ['that an agent before us began', { record: record(step(1, 'restartComponent')) }, 'Conclude 1 Unknown'],
   [
-    'that nobody knows the end of',
+    'whose end is unknown',
     { record: record(step(1, 'restartComponent', { outcome: 'Unknown' })), permit: granted },
     'waits: an earlier step failed',
   ],
@@ -136,7 +136,7 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
     'waits: every step has ended',
   ],
   [
-    'evidence of which nobody knows the end',
+    'evidence whose end is unknown',
     {
       job: job({ steps: [] }, { operations: [{ collectEvidence: { kinds: ['Disks'] } }] }),
       record: record(step(0, 'collectEvidence', { outcome: 'Unknown' })),

@@ -161,7 +161,7 @@ describe('S21 scripts', () => {
     expect([result.outcome, result.output.includes(says) ? says : result.output]).toEqual(['Failed', says])
   })
 
-  test('that nobody trusted signed are not run', async () => {
+  test('that no trusted key signed are not run', async () => {
     const one = script('#!/bin/sh\ntouch "$PWD/../ran"\n', {}, false)
     await expect(run(one)).rejects.toThrow(/cannot install mend 1\.0\.0/)
   })

@@ -69,6 +69,7 @@ const adoption = s.obj('What adopting the files of others for this component wou
   kept: adopted('Files and units whose originals are kept and can be restored; truncated.'),
   replaced: adopted('Paths whose content changes; truncated.'),
   stays: adopted('Units and drop-ins of the host that stay in force; truncated.'),
+  alsoStarted: adopted('Enabled units of the host that start the same program under another name; truncated.'),
   blocked: adopted('Paths that cannot be adopted, and why; truncated.'),
   restarts: s.bool('Whether the running program is restarted.'),
 })

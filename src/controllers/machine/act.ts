@@ -22,7 +22,7 @@ import { leaseType } from '#runtime/lease.ts'
 import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { SharedReads } from '#runtime/shared-reads.ts'
-import { DELETE_OWNER, type MachineAction } from './actions.ts'
+import type { MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
@@ -287,18 +287,16 @@ async function handBack(
 ): Promise<ActionOutcome> {
   const options = { clock, random, fieldManager, signal }
   const isOther = (current: Node | undefined) => current?.metadata.uid !== node.uid
-  const cleaned = await compareAndSwap(
+  return compareAndSwap(
     client,
     nodeType,
     { name: node.name },
     (current) =>
       current === undefined || isOther(current)
         ? { kind: 'Refuse', reason: `node ${node.name} was replaced by another Node of the same name` }
-        : handedBackNode(current),
+        : handedBackNode(current, clock.now()),
     options,
-  )
-  if (cleaned.kind !== 'Swapped') return swapped(cleaned)
-  return uncordon({ client, ...options }, node, DELETE_OWNER).then(swapped)
+  ).then(swapped)
 }
 
 async function drain(

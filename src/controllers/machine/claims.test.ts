@@ -49,7 +49,7 @@ test('F21 a set whose revision is damaged moves nothing, and takes nothing from 
 test.each<[string, Partial<ControllerRevision>]>([
   ['has other content than its name says', { data: { components: [{ name: 'beacon', version: '6.6.6' }] } }],
   ['is of another object', { metadata: { name: OLD, ownerReferences: [ownerOf('ConfigMap')] } }],
-  ['is nobody’s', { metadata: { name: OLD } }],
+  ['has no owner', { metadata: { name: OLD } }],
 ])('S25 a planted record that %s moves nothing', (_, change) => {
   const claim = claimOf(set(1, { update: OLD, current: OLD }), machine, () => ({ ...pinned, ...change }))
   expect([claim?.isCurrent, claim?.lastGood]).toEqual([false, []])

@@ -144,7 +144,7 @@ const cases: Readonly<Record<string, Case>> = {
     input: { ...works, claims: [claim({ isCurrent: false, slices: [slice({})] })] },
     desired: [order('1.0', 1)],
   },
-  'a slice for a version that nobody declares is not believed': {
+  'a slice for an undeclared version is not believed': {
     input: { ...works, claims: [claim({ slices: [slice({ version: '9.9' })] })] },
     desired: [order('1.0', 1)],
   },

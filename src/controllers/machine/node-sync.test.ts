@@ -23,6 +23,7 @@ const node = (
 const owned = (labels: readonly string[], taints: readonly string[] = [], annotations: readonly string[] = []) => ({
   [ANNOTATIONS.owned]: JSON.stringify({ labels, annotations, taints }),
 })
+const NOW = Date.UTC(2026, 0, 5)
 const pending: Taint = { key: TAINTS.componentsPending, effect: 'NoSchedule' }
 const cordon: Taint = { key: TAINTS.cordon, effect: 'NoSchedule' }
 const dedicated: Taint = { key: 'example.org/dedicated', value: 'batch', effect: 'NoSchedule' }
@@ -98,12 +99,28 @@ describe('the Node of a machine', () => {
       [pending, dedicated, cordon],
       owned(['a'], ['example.org/dedicated:NoSchedule']),
     )
-    const mutation = handedBackNode(taken)
+    const mutation = handedBackNode(taken, NOW)
     expect(mutation).toMatchObject({
       kind: 'Write',
       object: { metadata: { labels: { arch: 'x' }, annotations: {} }, spec: { taints: [cordon] } },
     })
-    expect(mutation.kind === 'Write' && handedBackNode(mutation.object)).toEqual({ kind: 'Keep' })
+    expect(mutation.kind === 'Write' && handedBackNode(mutation.object, NOW)).toEqual({ kind: 'Keep' })
+  })
+
+  test.each([
+    ['of a removal or a switch goes with its taint', ['machine/delete', 'machine/switch/kubelet'], []],
+    ['of a repair stays for its job to end', ['machine/delete', 'remedy/x'], ['remedy/x']],
+  ])('a cordon %s when it is handed back', (_, owners, left) => {
+    const claims = (names: readonly string[]) => Object.fromEntries(names.map((n) => [n, { reason: 'x' }]))
+    const annotations = { [ANNOTATIONS.cordon]: JSON.stringify(claims(owners)) }
+    const mutation = handedBackNode(node({}, [dedicated, cordon], annotations), NOW)
+    expect(mutation).toMatchObject({
+      kind: 'Write',
+      object: {
+        metadata: { annotations: left.length === 0 ? {} : { [ANNOTATIONS.cordon]: JSON.stringify(claims(left)) } },
+        spec: { taints: left.length === 0 ? [dedicated] : [dedicated, cordon] },
+      },
+    })
   })
 
   test('a declared label wins over one that was there', () => {

@@ -3,8 +3,10 @@
 import { ANNOTATIONS, LABELS, TAINTS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
+import { cordonOwners, withoutCordon } from '#nodes/cordon.ts'
 import type { Node, Taint } from '#nodes/objects.ts'
 import type { Mutation } from '#runtime/compare-and-swap.ts'
+import { DELETE_OWNER, SWITCH_OWNER } from './actions.ts'
 
 interface OwnedKeys {
   readonly labels: readonly string[]
@@ -85,13 +87,25 @@ export function syncedNode(node: Node, { machine, areComponentsIn }: NodeWish): 
   return changed(node, wish, areComponentsIn)
 }
 
-/** The Node without any of KubeNode's changes, for a host that stays when its machine is deleted. */
-export const handedBackNode = (node: Node): Mutation<Node> => {
+/** The Node without any of KubeNode's changes, for a host that stays. A repair's cordon is left to its job, which ends it with the Machine. */
+export const handedBackNode = (node: Node, nowMs: number): Mutation<Node> => {
   const unclaimed = withoutClaim(node)
   const left = changed(unclaimed, { labels: {}, annotations: {}, taints: [] }, true)
-  if (left.kind === 'Write' || unclaimed === node) return left
-  return { kind: 'Write', object: unclaimed }
+  const handedBack = withoutOwnCordons(left.kind === 'Write' ? left.object : unclaimed, nowMs)
+  return handedBack === node ? { kind: 'Keep' } : { kind: 'Write', object: handedBack }
 }
+
+/** A claim that cannot be parsed is another program's, and stays. */
+function withoutOwnCordons(node: Node, nowMs: number): Node {
+  const read = cordonOwners(node)
+  const own = read.kind === 'Owners' ? Object.keys(read.owners).filter(isOwnCordon) : []
+  return own.reduce((left, owner) => {
+    const next = withoutCordon(left, owner, nowMs)
+    return next.kind === 'Write' ? next.object : left
+  }, node)
+}
+
+const isOwnCordon = (owner: string): boolean => owner === DELETE_OWNER || owner.startsWith(SWITCH_OWNER)
 
 /** Marked with its machine's uid: by it, policies tell the agent of this machine from one of the name before it. */
 export const claimedNode = (node: Node, machineUid: string): Mutation<Node> => {

@@ -84,7 +84,7 @@ describe('the order to switch', () => {
     ['is not given before the slice asks', { claims: [claim('Planned')] }, 'none'],
     ['is not given after the slice switched', { claims: [claim('Soaking')] }, 'none'],
     ['is not given for a slice of other machines', { claims: [claim('Switching', ['m-2'])] }, 'none'],
-    ['is not given for a permit that nobody decided', { permits: [permit('Requested', 'Waiting')] }, 'none'],
+    ['is not given for an undecided permit', { permits: [permit('Requested', 'Waiting')] }, 'none'],
     ['is not given for a target that waits in a granted permit', { permits: [permit('Granted', 'Waiting')] }, 'none'],
     ['is not given for a permit that ran out', { permits: [permit('Expired')] }, 'none'],
     [

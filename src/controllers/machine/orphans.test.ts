@@ -53,7 +53,7 @@ describe('a host that no machine names', () => {
     expect(told({ nodeNamed: () => node(false) }).remove).toEqual(['a'])
   })
 
-  test('of a machine that was made anew under the same name is nobody’s too', () => {
+  test('of a machine that was created again under the same name has no owner either', () => {
     expect(told({ machines: [{ metadata: { name: 'a', uid: 'another' } }, machine('b')] }).remove).toEqual(['a'])
   })
 
@@ -66,7 +66,7 @@ describe('a host that no machine names', () => {
     const since = new Map(hosts.map((h) => [h.providerID, 0]))
     const plan = told({ hosts, machines: [], since })
     expect([plan.orphans.length, plan.remove]).toEqual([MOST_ORPHANS + 1, []])
-    expect(plan.kept[0]).toBe("h0: 11 hosts are nobody's at once")
+    expect(plan.kept[0]).toBe('h0: 11 hosts without a Machine at once')
   })
 
   test('never takes a host with it that a machine names', () => {

@@ -36,7 +36,7 @@ export function planOrphans({ hosts, machines, nodeNamed, since, now }: OrphanIn
   const orphans = hosts.filter((h) => h.state !== 'Deleting' && !uids.has(h.clientToken))
   const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= ORPHAN_GRACE_MS)
   const why = (h: Host): string | undefined => {
-    if (orphans.length > MOST_ORPHANS) return `${orphans.length} hosts are nobody's at once`
+    if (orphans.length > MOST_ORPHANS) return `${orphans.length} hosts without a Machine at once`
     return isNodeReady(nodeNamed(h.machine)) ? `node ${h.machine} is Ready` : undefined
   }
   return {

@@ -29,6 +29,7 @@ import {
   isObserved,
   isProvided,
   nameOf,
+  neverHadAgent,
   uidOf,
 } from './seen.ts'
 
@@ -37,9 +38,12 @@ const PERMIT_LOOK_MS = 10_000
 
 export function planDelete(seen: Seen, now: number): MachinePlan {
   if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
-  if (!isProvided(seen.machine)) return hasEverJoined(seen.machine) ? leave(unprovided(seen), now) : lastSteps(seen)
+  if (!isProvided(seen.machine))
+    return hasEverJoined(seen.machine) ? leave(unprovided(seen), now) : lastSteps(seen, now)
   if (seen.host.kind === 'Gone' && !seen.isHostKept)
-    return isAtWork(seen) ? waitFor({ predicate: 'HostKnown', ...HEARD_THOUGH_GONE }, HOST_LOOK_MS) : lastSteps(seen)
+    return isAtWork(seen)
+      ? waitFor({ predicate: 'HostKnown', ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
+      : lastSteps(seen, now)
   return leave(seen, now)
 }
 
@@ -83,8 +87,12 @@ function leave(seen: Seen, now: number): MachinePlan {
     : step(deleteHost(seen, 'the machine never ran workloads'), HOST_LOOK_MS)
 }
 
-/** A host that stays is under a permit like any other; it is drained only if something on it will restart. */
+/**
+ * A host that stays is under a permit like any other; it is drained only if something on it will restart. One that never had an agent needs no permit: there is
+ * nothing on it to stop. If an agent joins meanwhile, the key on record makes the finalizer's removal stale.
+ */
 export function planHandBack(seen: Seen, now: number): MachinePlan {
+  if (neverHadAgent(seen)) return lastSteps(seen, now)
   const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
   if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
   // A permit that was asked for ended the wait.
@@ -219,16 +227,15 @@ const removed = (seen: Seen, now: number): MachinePlan =>
 /** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
 function handedBack(seen: Seen, now: number): MachinePlan {
   const next = planLeaving(seen, now)
-  if (next === 'Left') return lastSteps(seen)
+  if (next === 'Left') return lastSteps(seen, now)
   if (next !== 'Abandoned') return next
   const reason = 'its agent did not answer before the deadline'
-  return withFirst([{ kind: 'RecordAbandoned', reason }], lastSteps(seen))
+  return withFirst([{ kind: 'RecordAbandoned', reason }], lastSteps(seen, now))
 }
 
 /** Together with the finalizer: a reconcile in between would find a node to drain, and cordon it again. */
-function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
-  if (node === undefined || !isHostKept) return []
-  const isOurs = handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER)
+function handBackActions({ node, isHostKept }: Seen, now: number): MachineAction[] {
+  const isOurs = node !== undefined && isHostKept && handedBackNode(node, now).kind === 'Write'
   return isOurs ? [{ kind: 'HandBackNode', reason: 'the host is kept' }] : []
 }
 
@@ -255,7 +262,7 @@ const isOfKubelet = ({ node }: Seen): boolean =>
 const AGENT_AS_KUBELET = 'kubenode-agent/'
 
 /** The host was deleted, or is not ours to delete: remove the objects that represent it. */
-function lastSteps(seen: Seen): MachinePlan {
+function lastSteps(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentBeat, nodeBeat } = seen
   const isNodeKept = seen.isHostKept && isOfKubelet(seen)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
@@ -267,7 +274,7 @@ function lastSteps(seen: Seen): MachinePlan {
     ...(node !== undefined && isNodeOurs && !isNodeKept
       ? [{ kind: 'DeleteNode', reason: 'its host was deleted' } as const]
       : []),
-    ...(isNodeKept ? handBackActions(seen) : []),
+    ...(isNodeKept ? handBackActions(seen, now) : []),
     // The order to a host that was given up stays, in case it comes back.
     ...(isObserved(machine) && !isDeleting(machine) && !hasAgent(machine)
       ? [{ kind: 'ClearOrders', reason: 'the machine is only observed' } as const]

@@ -1,6 +1,7 @@
 // Decides how the agent of a host that stays is let go: ordered to leave, waited for, and after a deadline recorded as abandoned. Pure. What comes before, the
 // permit and a drain where something is restarted, is in plan-delete.ts.
 import type { Machine } from '#api/kinds/machine.ts'
+import { recordedKey } from '#identity/agent-key.ts'
 import { counted } from '#lib/counted.ts'
 import type { MachinePlan, Waiting } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
@@ -18,8 +19,11 @@ const SWITCH_ENDS_WITHIN_MS = 5 * 60_000
 const LOOK_MS = 2_000
 const PREDICATE = 'HandedBack'
 
-/** It has an agent that has not reported that it left. */
-export const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
+/** It has an agent that has not reported that it left, or one that received its certificate and has not reported yet. */
+export const hasAgent = (machine: Machine): boolean => {
+  const agent = machine.status?.agent
+  return agent === undefined ? recordedKey(machine) !== undefined : agent.phase !== 'Left'
+}
 
 export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase === 'Left'
 

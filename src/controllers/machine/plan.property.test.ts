@@ -74,8 +74,9 @@ const machines = fc
     state: fc.constantFrom(undefined, 'Staged', 'Switching', 'Healthy', 'Failed'),
     wasNode: fc.boolean(),
     hadAgent: fc.boolean(),
+    isKeyRecorded: fc.boolean(),
   })
-  .map(({ isDeleting, channel, hasFinalizer, isMade, order, state, wasNode, hadAgent }): Machine => {
+  .map(({ isDeleting, channel, hasFinalizer, isMade, order, state, wasNode, hadAgent, isKeyRecorded }): Machine => {
     const entry = {
       name: 'beacon',
       version: '1.1.0',
@@ -92,6 +93,7 @@ const machines = fc
         generation: 2,
         finalizers: hasFinalizer ? [FINALIZERS.machine] : [],
         ...(isDeleting && { deletionTimestamp: AT }),
+        ...(isKeyRecorded && { annotations: { [ANNOTATIONS.agentKey]: JSON.stringify({ uid: 'uid', key: 'k' }) } }),
       },
       spec: {
         channel,
@@ -204,6 +206,13 @@ const DISRUPTS: readonly MachineAction['kind'][] = [
   'DeleteNode',
 ]
 
+/** A report, a heartbeat or a key on record: something of KubeNode may be on its host. */
+const mayHaveAgent = ({ machine: { metadata, status }, agentBeat }: Seen): boolean =>
+  status?.agent !== undefined || metadata.annotations?.[ANNOTATIONS.agentKey] !== undefined || agentBeat.kind !== 'None'
+
+const LEAVES: readonly MachineAction['kind'][] = [...DISRUPTS, 'OrderToLeave', 'HandBackNode', 'RemoveFinalizer']
+const leaving = (seen: Seen) => kindsOf(seen).filter((k) => LEAVES.includes(k))
+
 describe('whatever the machine controller sees', () => {
   test('what is only observed is never touched', () => {
     holds((seen) => {
@@ -235,7 +244,7 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
-  test('an order is given only under a grant, and to nobody who has to be emptied first and is not', () => {
+  test('an order is given only under a grant, and to no machine that has to be drained first and is not', () => {
     holds((seen) => {
       if (given(seen) === 0) return
       expect(seen.permits.find((p) => p.metadata.name === 'p')?.status?.phase).toBe('Granted')
@@ -250,19 +259,18 @@ describe('whatever the machine controller sees', () => {
       if (machine.metadata.deletionTimestamp === undefined || machine.spec.channel !== 'Agent' || !isInService(seen))
         return
       if (said.kind === 'Gone' && !seen.isHostKept) return
+      if (seen.isHostKept && !mayHaveAgent(seen)) return
       const isGranted = seen.permits.some((p) => p.metadata.name === 'r' && p.status?.phase === 'Granted')
       const isKnown = said.kind === 'Host' || seen.isHostKept
-      const harm = kindsOf(seen).filter((k) => DISRUPTS.includes(k) || k === 'HandBackNode' || k === 'RemoveFinalizer')
+      const harm = leaving(seen)
       if (!isGranted || !isKnown) expect(harm).toEqual([])
     })
   })
 
-  const leaving = (seen: Seen) =>
-    kindsOf(seen).filter((k) => DISRUPTS.includes(k) || k === 'HandBackNode' || k === 'RemoveFinalizer')
   const isRemovalGranted = ({ permits }: Seen) =>
     permits.some((p) => p.metadata.name === 'r' && p.status?.phase === 'Granted')
 
-  test('one in service leaves only under a grant also when nobody names its provider any more, and its host stays', () => {
+  test('one in service leaves only under a grant also when its provider is no longer configured, and its host stays', () => {
     let left = 0
     holds((world) => {
       const { provider: _, ...spec } = world.machine.spec
@@ -274,7 +282,7 @@ describe('whatever the machine controller sees', () => {
       }
       const { metadata, status } = seen.machine
       if (metadata.deletionTimestamp === undefined || spec.channel !== 'Agent') return
-      if (status?.nodeRef === undefined || !isInService(seen)) return
+      if (status?.nodeRef === undefined || !isInService(seen) || !mayHaveAgent(seen)) return
       if (!isRemovalGranted(seen)) expect(leaving(seen)).toEqual([])
       expect(kindsOf(seen)).not.toContain('DeleteHost')
       left += leaving(seen).length
@@ -282,7 +290,23 @@ describe('whatever the machine controller sees', () => {
     expect(left).toBeGreaterThan(0)
   })
 
-  test('a Node that only has the name of a machine that nobody provides is not touched', () => {
+  test('a host that stays and never had an agent goes in one pass without a permit, and nothing on it is disrupted', () => {
+    let left = 0
+    holds((seen) => {
+      const { metadata, spec } = seen.machine
+      if (metadata.deletionTimestamp === undefined || metadata.finalizers?.length === 0 || spec.channel !== 'Agent')
+        return
+      if (!seen.isHostKept || mayHaveAgent(seen)) return
+      const kinds = kindsOf(seen)
+      expect(kinds).toContain('RemoveFinalizer')
+      expect(kinds.filter((k) => k !== 'DeleteHost' && (DISRUPTS.includes(k) || k === 'RequestPermit'))).toEqual([])
+      const isMarked = Object.keys(seen.node?.metadata.annotations ?? {}).length > 0
+      if (isMarked) left += kinds.filter((k) => k === 'HandBackNode').length
+    })
+    expect(left).toBeGreaterThan(0)
+  })
+
+  test('a Node that only has the name of a machine without a provider is not touched', () => {
     holds((world) => {
       const { provider: _, ...spec } = world.machine.spec
       const { nodeRef: __, ...status } = world.machine.status ?? {}
@@ -327,7 +351,7 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
-  test('one with an agent and without a provider says that nobody will bring it anywhere', () => {
+  test('one with an agent and without a provider reports that no program will continue it', () => {
     holds((world) => {
       const { provider: _, ...spec } = world.machine.spec
       const seen = { ...world, machine: { ...world.machine, spec } }

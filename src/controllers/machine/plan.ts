@@ -42,7 +42,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   if (isObserved(machine)) return planObserved(seen, now)
   if (isDeleting(machine)) return planDelete(seen, now)
   if (machine.spec.leaving === true) return planStillLeaving(seen, now)
-  if (hasLeft(machine) && seen.joinToken === undefined) return planLeft(seen)
+  if (hasLeft(machine) && seen.joinToken === undefined) return planLeft(seen, now)
   const unserved = unservedWait(machine)
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
@@ -182,9 +182,9 @@ function planStillLeaving(seen: Seen, now: number): MachinePlan {
 }
 
 /** A person on the host made its agent leave: what is ours on its Node goes, and the Machine waits. */
-function planLeft(seen: Seen): MachinePlan {
+function planLeft(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentBeat } = seen
-  const isMarked = node !== undefined && handedBackNode(node).kind === 'Write'
+  const isMarked = node !== undefined && handedBackNode(node, now).kind === 'Write'
   const actions: MachineAction[] = [
     ...(isMarked ? [{ kind: 'HandBackNode', reason: 'its agent left the host' } as const] : []),
     ...(agentBeat.kind === 'None'

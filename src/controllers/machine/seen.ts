@@ -7,6 +7,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
+import { recordedKey } from '#identity/agent-key.ts'
 import { type Claim, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -74,6 +75,13 @@ export const hasJoined = ({ node, agentBeat, isHostKept }: Pick<Seen, 'node' | '
 /** It joined at some time, whatever is left of it now. */
 export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
   (isHostKept ? status?.agent : status?.nodeRef) !== undefined
+
+/**
+ * No agent was ever on its host: none reported, none sent a heartbeat, and the approver has recorded no key. The record is written before a certificate is
+ * issued, and no first one is issued for a Machine that is deleted or only observed: nothing of KubeNode runs on the host, and nothing can start there.
+ */
+export const neverHadAgent = ({ machine, agentBeat }: Pick<Seen, 'machine' | 'agentBeat'>): boolean =>
+  machine.status?.agent === undefined && agentBeat.kind === 'None' && recordedKey(machine) === undefined
 
 /** The Node of a machine was deleted while its agent is running. The agent creates it again, or the kubelet registers it after a restart. */
 export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>

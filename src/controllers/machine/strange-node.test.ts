@@ -63,7 +63,7 @@ describe('S26 a Node of the name of a machine', () => {
 
   const pod = (phase: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status: { phase } }) as Pod
   test.each<[string, Parameters<typeof isAbandoned>[0], boolean]>([
-    ['nobody is behind it', { earlier: 'old', hostsFor: new Set(['new']), pods: [pod('Pending')] }, true],
+    ['no machine is behind it', { earlier: 'old', hostsFor: new Set(['new']), pods: [pod('Pending')] }, true],
     ['the host of the earlier machine lives', { earlier: 'old', hostsFor: new Set(['old']), pods: [] }, false],
     ['the provider cannot be asked', { earlier: 'old', hostsFor: undefined, pods: [] }, false],
     ['a kubelet runs a pod on it', { earlier: 'old', hostsFor: new Set(), pods: [pod('Running')] }, false],
@@ -97,7 +97,11 @@ describe('S26 what the agent of an earlier machine left', () => {
     expect(tokenExpiresAt(token)).toBeGreaterThan(NOW)
   })
   test.each<[string, Partial<Seen>, readonly string[]]>([
-    ['a Node goes, and keeps nobody from joining', { strangeNode: node('old') }, ['Provision', 'DeleteStrangeNode']],
+    [
+      'a Node is deleted, and keeps no machine from joining',
+      { strangeNode: node('old') },
+      ['Provision', 'DeleteStrangeNode'],
+    ],
     ['nor does a heartbeat', { strangeLease: lease }, ['Provision', 'DeleteStrangeLease']],
     [
       'nor both',

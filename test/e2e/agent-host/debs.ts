@@ -21,7 +21,7 @@ function mirror(): string | undefined {
   return /^[^#\n]*?(https?:\/\/\S+\/debian)\/?(?:\s|$)/m.exec(text.join('\n'))?.[1]
 }
 
-/** An apt of its own for a suite: neither its suites nor its lists are this machine's. */
+/** An apt of its own for a suite: neither its suites nor its lists nor its packages are this machine's. */
 function optionsFor(suite: Suite, from: string, home = join(CACHE, suite)): readonly string[] {
   for (const folder of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(home, folder), { recursive: true })
   const lines = [
@@ -29,7 +29,10 @@ function optionsFor(suite: Suite, from: string, home = join(CACHE, suite)): read
     ...(home.endsWith(FULL) ? [`${from} ${suite}-updates`, `${from}-security ${suite}-security`] : []),
   ]
   writeFileSync(join(home, 'sources.list'), lines.map((line) => `deb [signed-by=${KEYRING}] ${line} main\n`).join(''))
+  // Else apt would look for the very version that is installed here, such as an update that the suite does not have.
+  writeFileSync(join(home, 'status'), '')
   return [
+    ['Dir::State::status', join(home, 'status')],
     ['Dir::Etc::sourcelist', join(home, 'sources.list')],
     ['Dir::Etc::sourceparts', '-'],
     ['Dir::State::lists', join(home, 'lists')],

@@ -1,5 +1,6 @@
 // A host with containerd of Debian and a kubelet as kubeadm lays it out is previewed, adopted, upgraded in part and handed back: its files are as before, byte
 // for byte with mode, owner and links, and what kept its version was never stopped.
+import { createHash } from 'node:crypto'
 import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execPath } from 'node:process'
@@ -233,7 +234,13 @@ test('F47 a host is previewed, adopted and handed back, and nothing on it was st
     replaced: ['/etc/containerd/config.toml'],
     restarts: true,
   })
-  expect((await bench.component('kubelet'))?.adoption).toEqual({
+  const kubelet = await eventually(
+    'the preview of the kubelet',
+    () => bench.component('kubelet'),
+    (c) => c?.adoption !== undefined,
+    30_000,
+  )
+  expect(kubelet?.adoption).toEqual({
     equal: ['/usr/bin/kubelet', '/var/lib/kubelet/config.yaml'],
     kept: ['/usr/bin/kubelet', '/var/lib/kubelet/config.yaml', 'kubelet.service (active, enabled)'],
     stays: ['/etc/systemd/system/kubelet.service.d/10-kubeadm.conf'],
@@ -294,6 +301,8 @@ test('F47 an upgraded runtime stays at its version and works alone, although the
     '/etc/systemd/system/containerd.service.d/50-kubenode.conf',
     '/usr/bin/containerd',
   ])
+  const saved = readFileSync(join(machine().root, 'var/backups/kubenode/containerd/usr/bin/containerd'))
+  expect(before.get('/usr/bin/containerd')).toBe(`file 755 0:0 ${createHash('sha256').update(saved).digest('hex')}`)
   expect(left.at(-1)).toMatch(/^\/usr\/bin\/containerd: file 755 0:0 .* -> file 755 0:0 /)
   expect(UNITS.map(pidOf)).toEqual(pids)
   expect(systemctl('restart', 'containerd')).toBe('')

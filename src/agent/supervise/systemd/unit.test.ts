@@ -93,7 +93,7 @@ test.each([
   expect(state === undefined ? undefined : unitReading(state, restart, restarts).reading).toBe(reading)
 })
 
-test('what somebody else adds to a unit of ours is named, and to a unit of somebody else it is nobody’s business', async () => {
+test('additions of others to a unit of ours are named, and to other units ignored', async () => {
   const files = new MemoryFiles()
   const unitFiles = new UnitFiles({ files, dir: nodeDir('/node', '/'), systemctl: createSystemctl(), environment: {} })
   const own = { unit: 'kubenode-x.service', ours: true }

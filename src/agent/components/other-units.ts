@@ -1,0 +1,79 @@
+// Enabled units of the host that start a program of a component under another name than its own: adopting it would run two of them.
+import { basename, join } from 'node:path'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { onNode } from '../node-dir.ts'
+import type { KeptDeps } from './kept.ts'
+import { startedBy, UNITS } from './host-units.ts'
+
+/** Where a unit lies that an administrator wrote, and the links of those that are enabled. */
+const FOLDERS = [UNITS, '/run/systemd/system']
+const OF_TARGET = /\.(?:wants|requires)$/
+/** A host has some sixty enabled services; what is beyond this is not compared. */
+const MOST_UNITS = 512
+
+/** `/usr/bin/x` for `/bin/x`: the folders are the same on every host with a merged /usr. */
+const merged = (path: string): string => path.replace(/^\/(bin|sbin)\//, '/usr/$1/')
+
+/** The suffix may be left out in a component. */
+const nameOf = ({ service }: MachineComponentSpec): string | undefined =>
+  service?.unit === undefined || service.unit.endsWith('.service') ? service?.unit : `${service.unit}.service`
+
+interface OtherUnit {
+  readonly unit: string
+  readonly program: string
+}
+
+type Deps = Pick<KeptDeps, 'files' | 'dir'>
+
+/** Units are read again when a name in their folders has changed. */
+export class OtherUnits {
+  readonly #deps: Deps
+  #seen: { readonly key: string; readonly units: readonly OtherUnit[] } | undefined
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  async of(spec: MachineComponentSpec): Promise<readonly string[]> {
+    const programs = (spec.install?.binaries ?? []).map((b) => merged(b.path))
+    const names = new Set(programs.map((p) => basename(p)))
+    const own = nameOf(spec)
+    const isOther = ({ unit, program }: OtherUnit): boolean =>
+      unit !== own &&
+      !unit.startsWith('kubenode-') &&
+      (programs.includes(merged(program)) || names.has(basename(program)))
+    return (await this.#units()).filter(isOther).map(({ unit, program }) => `${unit} (starts ${program})`)
+  }
+
+  async #units(): Promise<readonly OtherUnit[]> {
+    const { files, dir } = this.#deps
+    const folders: string[] = []
+    for (const folder of FOLDERS) {
+      const below = (await files.list(onNode(dir, folder))).filter((name) => OF_TARGET.test(name))
+      folders.push(folder, ...below.map((name) => join(folder, name)))
+    }
+    const stats = await Promise.all(folders.map((folder) => files.stat(onNode(dir, folder))))
+    const key = folders.map((folder, n) => `${folder}:${stats[n]?.modifiedMs ?? 0}`).join('\n')
+    if (this.#seen?.key === key) return this.#seen.units
+    const units = await this.#read(folders)
+    this.#seen = { key, units }
+    return units
+  }
+
+  async #read(folders: readonly string[]): Promise<readonly OtherUnit[]> {
+    const { files, dir } = this.#deps
+    const found = new Map<string, OtherUnit>()
+    let count = 0
+    for (const folder of folders)
+      for (const entry of await files.list(onNode(dir, folder))) {
+        if (!entry.endsWith('.service') || ++count > MOST_UNITS) continue
+        // An alias is a link to the unit that it is another name of.
+        const unit = basename((await files.readLink(onNode(dir, join(folder, entry)))) ?? entry)
+        if (found.has(unit)) continue
+        const text = await files.read(onNode(dir, join(folder, entry))).catch(() => undefined)
+        const [program] = startedBy(text?.toString('utf8') ?? '')
+        if (program !== undefined) found.set(unit, { unit, program })
+      }
+    return [...found.values()]
+  }
+}
