@@ -20,6 +20,7 @@ import { isShortToken } from './agent-accounts.ts'
 import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
 import { makesRender } from './render-policy.ts'
 import {
+  LEASES,
   REQUEST_NAMESPACE,
   all,
   any,
@@ -196,6 +197,8 @@ const SEE = 'see docs/security.md'
 const declared: AdmissionPolicy = {
   name: 'kubenode-declared',
   rules: [rule('*', ['*/*'], ['CREATE', 'UPDATE', 'DELETE'])],
+  // The conditions leave both out as well; the events of sync have a second group, so they stay with the conditions.
+  except: [LEASES, rule(API_GROUP, ['*/*'], ['*'])],
   matchConditions: [
     {
       name: 'from-git',

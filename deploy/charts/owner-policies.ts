@@ -3,7 +3,7 @@
 import { API_GROUP } from '#api/kind.ts'
 import { isOurProgram } from './account-policies.ts'
 import { makesRender } from './render-policy.ts'
-import { all, any, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
+import { all, any, LEASES, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
 
 const OWNERS = 'object.metadata.?ownerReferences.orValue([])'
 
@@ -22,6 +22,8 @@ const roleOwnsRegistration = all(
 const owners: AdmissionPolicy = {
   name: 'kubenode-owners',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
+  // A program writes its own Lease alone (kubenode-leaders), and an agent sets no owners (kubenode-agents).
+  except: [LEASES],
   matchConditions: [
     { name: 'a-program', expression: isOurProgram },
     // The input of a render goes with its Job; policy kubenode-render holds both.

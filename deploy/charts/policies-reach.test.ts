@@ -12,7 +12,11 @@ interface Made {
   readonly kind: string
   readonly metadata: { readonly name: string }
   readonly spec: {
-    readonly matchConstraints?: { readonly namespaceSelector?: object; readonly resourceRules: readonly Rule[] }
+    readonly matchConstraints?: {
+      readonly namespaceSelector?: object
+      readonly resourceRules: readonly Rule[]
+      readonly excludeResourceRules?: readonly Rule[]
+    }
   }
 }
 
@@ -27,22 +31,25 @@ const matches = (pattern: string, resource: string): boolean => {
   const [wanted, wantedSub] = resource.split('/')
   return (plural === '*' || plural === wanted) && (sub === '*' || sub === wantedSub)
 }
+const isAbout =
+  (group: string, resource: string) =>
+  (r: Rule): boolean =>
+    r.operations.some((o) => o === '*' || o === 'UPDATE') &&
+    r.apiGroups.some((g) => g === '*' || g === group) &&
+    r.resources.some((pattern) => matches(pattern, resource))
 const lookingAt = (group: string, resource: string): readonly string[] =>
   policies
     .filter(({ spec }) => spec.matchConstraints?.namespaceSelector === undefined)
-    .filter(({ spec }) =>
-      spec.matchConstraints?.resourceRules.some(
-        (r) =>
-          r.operations.some((o) => o === '*' || o === 'UPDATE') &&
-          r.apiGroups.some((g) => g === '*' || g === group) &&
-          r.resources.some((pattern) => matches(pattern, resource)),
-      ),
-    )
+    .filter(({ spec }) => spec.matchConstraints?.resourceRules.some(isAbout(group, resource)))
+    .filter(({ spec }) => spec.matchConstraints?.excludeResourceRules?.some(isAbout(group, resource)) !== true)
     .map((p) => p.metadata.name)
     .sort()
 
+test('a Lease, which kubelets and agents renew all the time, is judged by the policies for agents alone', () => {
+  expect(lookingAt('coordination.k8s.io', 'leases')).toEqual(['kubenode-agent-leases', 'kubenode-revoked-agents'])
+})
+
 test.each([
-  ['a kubelet renews its Lease', 'coordination.k8s.io', 'leases'],
   ['a kubelet writes the status of its Node', '', 'nodes/status'],
   ['a kubelet writes the status of a pod', '', 'pods/status'],
   ['somebody scales a workload', 'apps', 'deployments'],

@@ -20,6 +20,8 @@ export interface AdmissionPolicy {
   /** A ConfigMap that expressions read as `params`. While it is missing, the policy refuses nothing. */
   readonly parameter?: { readonly namespace: string; readonly name: string }
   readonly rules: readonly AdmissionRule[]
+  /** What it passes over. As with `namespaces`, the server then converts nothing, which conditions cannot spare it. */
+  readonly except?: readonly AdmissionRule[]
   /** Where alone it looks. A server that passes over the other namespaces need not convert each object for the conditions, which every Lease of a kubelet would pay for. */
   readonly namespaces?: readonly string[]
   readonly matchConditions: readonly Named[]
@@ -30,6 +32,14 @@ export interface AdmissionPolicy {
     /** Forbidden, unless said. */
     readonly reason?: 'Invalid'
   }[]
+}
+
+/** Each node and agent renews one every ten seconds, so few policies may match them. */
+export const LEASES: AdmissionRule = {
+  apiGroups: ['coordination.k8s.io'],
+  apiVersions: ['*'],
+  operations: ['*'],
+  resources: ['leases'],
 }
 
 export const quoted = (text: string): string => `'${text}'`

@@ -169,7 +169,9 @@ const syncOnHub: RoleEntry = {
   rules: [
     ours(pluralsOf(true), [...LOOK, ...WRITE, 'delete']),
     ours(['releases'], ['list', 'watch', 'create', 'delete']),
-    ours(['releases/status', 'fleetsources/status'], ['update']),
+    ours(['releases/status', 'fleetsources/status', 'clusters/status'], ['update']),
+    // Before a mass deletion in a cluster.
+    ours(['operationpermits'], ['get', 'create', 'update']),
     ours(['approvals'], ['list', 'watch']),
   ],
 }

@@ -18,7 +18,7 @@ export interface Io {
   readonly errWidth?: () => number | undefined
   /** What --color says. */
   readonly color?: 'auto' | 'always' | 'never'
-  /** Aborted when a command that shows changes until Ctrl-C is to end. */
+  /** Aborted when a command that shows changes until Ctrl-C is to end: who read them has left. */
   readonly signal?: AbortSignal
   /** One line from the user; absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>
@@ -40,7 +40,8 @@ const USUAL_WIDTH = 80
 const widthOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns || USUAL_WIDTH : undefined
 
-export const processIo = (): Io => ({
+export const processIo = (signal: AbortSignal): Io => ({
+  signal,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   cwd: process.cwd(),

@@ -1,4 +1,4 @@
-// Handles output that cannot be written: a full disk, a closed terminal, a reader that exited.
+// Handles output that cannot be written: a full disk, a closed terminal, a reader that exited. The exit code stays that of the command.
 import type { EventEmitter } from 'node:events'
 import { numbered } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
@@ -9,11 +9,15 @@ export interface Outputs {
   readonly stdout: Pick<EventEmitter, 'on'>
   readonly stderr: Pick<EventEmitter, 'on'> & { write(text: string): unknown }
   exitCode?: number | string | null | undefined
-  exit(code: number): unknown
   on(event: 'exit', listener: (code: number) => void): unknown
 }
 
-export function surviveLostOutput(process: Outputs): void {
+/**
+ * The signal is aborted when the reader of a pipe has left (`kubenode … | head`), which is no error. A command that ends by itself continues
+ * to its end, because its exit code may be a verdict; a command that only shows changes ends.
+ */
+export function surviveLostOutput(process: Outputs): AbortSignal {
+  const readerLeft = new AbortController()
   // Progress, hints and log lines: losing them ends nothing.
   process.stderr.on('error', () => undefined)
   let isLost = false
@@ -21,9 +25,12 @@ export function surviveLostOutput(process: Outputs): void {
     if (isLost && code === EXIT_OK) process.exitCode = EXIT_ERROR
   })
   process.stdout.on('error', (e: NodeJS.ErrnoException) => {
-    // The reader of a pipe may leave early (`kubenode … | head`); that is no error.
-    if (e.code === 'EPIPE') process.exit(EXIT_OK)
+    if (e.code === 'EPIPE') {
+      readerLeft.abort(new Error('the reader of standard output has exited'))
+      return
+    }
     if (!isLost) process.stderr.write(`${numbered(cliErrors.KN1005({ why: e.message }))}\n`)
     isLost = true
   })
+  return readerLeft.signal
 }

@@ -9,7 +9,7 @@ const [{ processIo }, { run }, { EXIT_INTERRUPTED }] = await Promise.all([
   import('./exit.ts'),
 ])
 
-surviveLostOutput(process)
+const readerLeft = surviveLostOutput(process)
 
 // A program of the local fleet exits when its parent has exited, also after a kill -9.
 if (process.env['KUBENODE_UNTIL_STDIN_ENDS'] !== undefined) {
@@ -26,7 +26,7 @@ process.on('SIGINT', () => {
 
 // Timers are unreferenced: without this, a program that waits with no open connection would exit.
 const awake = setInterval(() => undefined, 2 ** 30)
-process.exitCode = await run(process.argv.slice(2), processIo())
+process.exitCode = await run(process.argv.slice(2), processIo(readerLeft))
 // The prompt does not wait for a server that did not answer in time.
 if (process.argv[2] === '__complete') process.exit()
 clearInterval(awake)

@@ -65,3 +65,14 @@ export function isOver(lease: Lease, sighting: Sighting, monotonic: number, dura
   const promisedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000
   return monotonic - sighting.at >= Math.max(promisedMs, durationMs)
 }
+
+/** Leaders take a moment to see that a lease is free. */
+const HANDOVER_MS = 5_000
+
+/** For a reader with a clock like that of the holder: when it was last renewed, where that is too long ago or it was released. Undefined while it is held. */
+export function lapsedAt(lease: Lease, now: number): number | undefined {
+  const renewed = Date.parse(lease.spec?.renewTime ?? '')
+  if (Number.isNaN(renewed)) return undefined
+  const lifeMs = holderOf(lease) === undefined ? 0 : (lease.spec?.leaseDurationSeconds ?? 0) * 1_000 + HANDOVER_MS
+  return now - renewed > lifeMs ? renewed : undefined
+}

@@ -245,7 +245,7 @@ const FIRST: ReadonlySet<string> = new Set(['CustomResourceDefinition', 'Cluster
 describe.each(installServers)('in the way of an installation on $name', ({ start }) => {
   let world: InstallWorld
   beforeAll(async () => void (world = await startInstallWorld(start)), 300_000)
-  afterAll(() => world.stop())
+  afterAll(() => world?.stop())
 
   const release = releaseOf('0.1.0')
   /** Answers as another server would say of itself. */

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
@@ -102,15 +103,27 @@ test('wrong input is refused before anything is written', async () => {
   expect(await refused('upgrade')).toMatch(/^2 KN1422: KubeNode is not installed/)
   expect((await kubenode('check')).out).toMatch(/^✗ versions: KN1422: KubeNode is not installed/m)
   expect(await refused('upgrade', '--values', 'values.yaml')).toMatch(/^2 KN1422: KubeNode is not installed/)
-  expect(await refused('uninstall')).toBe(
-    '2 KubeNode is not installed in this cluster; only leftovers would be deleted',
-  )
-  expect(await refused('uninstall', '--yes', 'other')).toMatch(/^2 /)
+  // Definitions are left, which nothing but a name deletes; without that, an uninstall that is run again finds its work done.
+  const absent = 'KubeNode is not installed in this cluster; only leftovers are deleted'
+  expect(await refused('uninstall', '--delete-crds')).toBe(`2 ${absent}`)
+  expect((await kubenode('uninstall', '--delete-crds', '--yes', 'other')).err).toMatch(/KN1424: not confirmed: "other"/)
+  expect(await refused('uninstall')).toBe(`0 ${absent}`)
+  expect(await refused('uninstall', '--yes', 'hub')).toBe(`0 ${absent}`)
   answers = ['no']
   expect((await kubenode('install', '--values', 'values.yaml')).code).toBe(0)
   expect((await world.admin.list(coreKind('Namespace'))).items.map((n) => n.metadata.name)).not.toContain(
     'kubenode-system',
   )
+})
+
+test('a user without rights learns which right is missing first', async () => {
+  const config = parse(readFileSync(world.server.kubeconfig, 'utf8')) as { readonly users: { user: object }[] }
+  for (const user of config.users) user.user = { ...user.user, as: 'guest' }
+  writeFileSync(join(folder, 'guest.yaml'), stringify(config))
+  for (const verb of ['install', 'check', 'upgrade', 'uninstall'])
+    expect((await kubenode(verb, '--kubeconfig', join(folder, 'guest.yaml'))).err).toMatch(
+      /^KN14(02: you may not get secret kubenode-install of namespace kubenode-system; run this as a cluster administrator|29: cannot read )/,
+    )
 })
 
 test('an uninstall that was ended asks for the same name, also once the settings are deleted', async () => {

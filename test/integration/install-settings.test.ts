@@ -134,7 +134,7 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
     await install({})
     original = comparable(await state())
   }, 300_000)
-  afterAll(() => world.stop())
+  afterAll(() => world?.stop())
 
   /** As the leader of the Defender does. No test calls this webhook. */
   async function register(): Promise<void> {

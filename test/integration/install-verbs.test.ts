@@ -157,7 +157,7 @@ describe('each on a server of its own', () => {
 
 describe('one after the other on one server', () => {
   beforeAll(async () => void (world = await startInstallWorld()))
-  afterAll(() => world.stop())
+  afterAll(() => world?.stop())
 
   test('what a cluster lacks is found before anything is written', async () => {
     const isRole = (kind: string): boolean => kind.startsWith('ClusterRole')

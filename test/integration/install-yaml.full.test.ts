@@ -16,7 +16,7 @@ describe.each(apiServers)('kubectl on $name', ({ start }) => {
     server = await start()
     kubectl = new Kubectl(server)
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
   const lines = async (words: string): Promise<readonly string[]> =>
     (await kubectl.ok(`apply ${words} -f`, [FILE])).trim().split('\n')
   const versions = (): Promise<string> =>

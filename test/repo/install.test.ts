@@ -43,7 +43,7 @@ test.each(POLICIES.map((p) => [p.name, p] as const))('the expressions of %s comp
   expect(problems.map(fieldErrorLine)).toEqual([])
 })
 
-test('nobody but an administrator gets everything, or rights to give rights', () => {
+test('only an administrator gets everything, or rights to grant rights', () => {
   const rules = ROLES.flatMap((r) => r.rules.map((rule) => ({ role: r.name, ...rule })))
   const wild = rules.filter((r) => [...r.apiGroups, ...r.resources, ...r.verbs].includes('*'))
   // The Defender reads its own role, which owns its webhook registration; a read grants nothing.

@@ -55,6 +55,19 @@ test.each<[string, Partial<UsedRight>, string]>([
     { user: 'x', groups: ['kubenode:agents'], verb: 'patch', namespace: 'kube-node-lease', name: 'n' },
     'agents: patch leases.coordination.k8s.io in kube-node-lease',
   ],
+  [
+    'an account of an agent that acts by the right on its own names',
+    {
+      user: 'system:serviceaccount:kubenode-agents:machine-u',
+      groups: ['system:serviceaccounts:kubenode-agents'],
+      verb: 'act-as-agent',
+      group: '',
+      resource: 'nodes',
+      namespace: 'kubenode-agents',
+      name: 'n',
+    },
+    'approver: act-as-agent nodes in kubenode-agents',
+  ],
 ])('%s is credited with the right that lets it', (_, more, want) => {
   const credit = creditOf(request(more))
   expect(credit.kind === 'Shipped' ? `${credit.identity}: ${credit.text}` : credit).toBe(want)

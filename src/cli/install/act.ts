@@ -12,7 +12,7 @@ import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
 import type { InventoryRef } from '#delivery/plan.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
@@ -20,6 +20,7 @@ import { inventoryWrite, refsAhead, refsWhenDone, releaseId } from './inventory.
 import type { Installed } from './observe.ts'
 import { roleOf } from './phases.ts'
 import type { InstallPlan, Phase } from './plan.ts'
+import { prune } from './prune.ts'
 import {
   awaitEstablished,
   awaitLeaders,
@@ -29,7 +30,7 @@ import {
   WEBHOOK_SERVICE,
   webhookConfigurationType,
 } from './ready.ts'
-import { isLabelledOurs, type Release } from './release.ts'
+import type { Release } from './release.ts'
 import { rewriteStored } from './rewrite.ts'
 import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
 import { writeObject } from './write.ts'
@@ -152,21 +153,6 @@ async function awaitAnswers(context: InstallContext, release: Release): Promise<
   if (!hasWebhook(release)) return
   await awaitWebhook(context)
   context.say('webhook: answers')
-}
-
-const keyOfRef = ({ namespace, name }: ObjectRef) => ({ name, ...(namespace !== '' && { namespace }) })
-
-/** Only what we made: with the UID that was recorded, or with our label. True when nothing of it is left to remember. */
-async function prune({ client, types, say, signal }: InstallContext, ref: InventoryRef): Promise<boolean> {
-  const type = await types.ofGroup(ref.group, ref.kind, signal)
-  const found = type === undefined ? undefined : await client.get(type, keyOfRef(ref))
-  if (type === undefined || found === undefined) return true
-  const isOurs = ref.uid === undefined ? isLabelledOurs(found) : ref.uid === found.metadata.uid
-  if (!isOurs) return true
-  const outcome = await deleteExactly(client, type, found, { propagationPolicy: 'Background' })
-  if (outcome.kind === 'Applied') say(`removed ${refText(ref)}, which this version no longer has`)
-  else if (outcome.kind !== 'Stale') say(`${refText(ref)} could not be removed: ${messageOf(outcome.error)}`)
-  return outcome.kind === 'Applied' && outcome.object !== 'Deleting'
 }
 
 async function note(

@@ -9,6 +9,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { modulePath, releaseRoot } from '#lib/release-root.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { VERSION } from '../version.ts'
@@ -85,7 +86,12 @@ export function valuesFile(file: string, cwd: string): Values {
 
 /** What the last run chose; nothing where none was. */
 export async function storedValues(client: KubeClient): Promise<Values> {
-  const found = await client.get(secretType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME })
+  const found = await client.get(secretType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME }).catch((cause) => {
+    if (!(isApiError(cause) && cause.status === 403)) throw cause
+    // The settings may hold credentials, so few may read them; no other right is asked for before this one.
+    const what = `get secret ${VALUES_NAME} of namespace ${SYSTEM_NAMESPACE}`
+    throw new KubeNodeError(installErrors.KN1402({ what, more: '' }), { cause })
+  })
   const data = isObject(found?.['data']) ? found['data'] : {}
   const text = data[VALUES_KEY]
   return typeof text === 'string' ? parsedValues(Buffer.from(text, 'base64').toString(), `secret ${VALUES_NAME}`) : {}

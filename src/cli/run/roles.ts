@@ -63,6 +63,8 @@ export interface RolesConfig {
   readonly gitEnv: Readonly<Record<string, string>>
   /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
   readonly localRepositories: readonly string[]
+  /** Git servers that sources may name wherever they lead. */
+  readonly gitHosts: readonly string[]
   /** The Node.js program, and the programs of KubeNode that hosts run. */
   readonly node: string
   readonly entries: Readonly<Record<'agent' | 'hollow', string>>
@@ -237,6 +239,7 @@ const syncRole = (config: RolesConfig): Role => ({
           },
         }),
         gitEnv: config.gitEnv,
+        gitReach: { trusted: config.gitHosts },
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
         ...(config.inspections !== undefined && { looks: config.inspections }),

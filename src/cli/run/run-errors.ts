@@ -98,6 +98,10 @@ export const runErrors = errorTable({
     text: 'cannot use --join-script {value}: it is no SHA-256 in hexadecimal digits',
     next: 'give the one that kubenode agent bundle prints for join.sh',
   },
+  KN1319: {
+    text: 'cannot allow the git server {host}: it is no HOST or HOST:PORT',
+    next: 'write the host as in the address of the repository: --git-allow git.example.org,localhost:3000',
+  },
   KN1379: {
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',

@@ -41,6 +41,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly maxRepository: string
   readonly hooksListen?: string
   readonly localRepository?: readonly string[]
+  readonly gitAllow?: string
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
   readonly renderImage?: string
@@ -98,6 +99,7 @@ export function configOf(
     ...(renderPlacement !== undefined && { renderPlacement }),
     gitEnv: { PATH: env['PATH'] ?? '', ...(env['HOME'] !== undefined && { HOME: env['HOME'] }) },
     localRepositories: options.localRepository ?? [],
+    gitHosts: gitHostsOf(options),
     node: process.execPath,
     entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
   }
@@ -181,6 +183,15 @@ const listOf = (text = ''): readonly string[] =>
     .split(',')
     .map((o) => o.trim())
     .filter((o) => o !== '')
+
+const GIT_HOST = /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
+
+function gitHostsOf({ gitAllow }: RunOptions): readonly string[] {
+  const hosts = listOf(gitAllow)
+  const bad = hosts.find((host) => !GIT_HOST.test(host))
+  if (bad !== undefined) throw new KubeNodeError(runErrors.KN1319({ host: JSON.stringify(bad.slice(0, 100)) }))
+  return hosts
+}
 
 /** An invalid URL would only be found in the middle of a rollout. */
 function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {

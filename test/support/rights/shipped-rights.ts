@@ -1,5 +1,5 @@
 // The table of roles as single rights of single identities, and which of them a request used.
-import { BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { AGENT_VERB, AGENTS_NAMESPACE, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { covers } from '#apiserver/auth/authorizer.ts'
 import type { UsedRight } from '#apiserver/auth/used-rights.ts'
 import { ROLES, type RoleEntry, type Subject } from '../../../deploy/charts/roles.ts'
@@ -64,6 +64,10 @@ const narrowness = ({ names, namespace }: ShippedRight): number => (names ? 2 : 
 /** What Kubernetes grants every identity: discovery, and questions about itself. */
 const isForEverybody = ({ path, resource }: UsedRight): boolean => path !== undefined || resource.startsWith('self')
 
+/** The approver gives the account of an agent this right on the names of its own Machine and Node, and can give only what it has itself. */
+const isGivenOn = (right: ShippedRight, used: UsedRight): boolean =>
+  right.verb === AGENT_VERB && used.user.startsWith(`system:serviceaccount:${AGENTS_NAMESPACE}:`) && isFor(right, used)
+
 export type Credit =
   | { readonly kind: 'NotOurs' }
   | { readonly kind: 'Shipped'; readonly identity: string; readonly text: string }
@@ -76,6 +80,8 @@ export function creditOf(used: UsedRight): Credit {
   const [best] = own.filter((right) => isFor(right, used)).toSorted((a, b) => narrowness(b) - narrowness(a))
   if (best !== undefined) return { kind: 'Shipped', identity: best.identity, text: best.text }
   if (own.length === 0 || isForEverybody(used)) return { kind: 'NotOurs' }
+  const given = SHIPPED.find((right) => isGivenOn(right, used))
+  if (given !== undefined) return { kind: 'Shipped', identity: given.identity, text: given.text }
   const { user, verb, group, resource, subresource, namespace, name } = used
   return { kind: 'Foreign', text: `${user}: ${verb} ${group}/${resource}/${subresource} ${namespace}/${name}` }
 }

@@ -58,7 +58,7 @@ test.each<[string, Partial<CheckSeen>, string]>([
     'KN1402',
   ],
   ['policies not served', { servesPolicies: { value: false } }, 'KN1403'],
-  ['nobody signs', { signer: { value: 'nothing within 15 s' } }, 'KN1404'],
+  ['no signer answers', { signer: { value: 'nothing within 15 s' } }, 'KN1404'],
   ['no bootstrap tokens', { joinTokens: { value: 'it is not accepted' } }, 'KN1437'],
   ['a skipped version', { installed: installed('0.9.0') }, 'KN1416'],
   ['clock skew', { skewMs: { value: 5_000 } }, 'KN1408'],

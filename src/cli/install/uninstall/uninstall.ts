@@ -35,11 +35,12 @@ export interface UninstallOptions {
   /** Agents stay on their hosts. */
   readonly keepAgents: boolean
   readonly author: string
-  /** Shown what would be lost; throws unless the user names this cluster. */
-  readonly confirm: (lines: readonly string[]) => Promise<void>
+  /** Shown what would be lost; throws unless the user names this cluster. Without `isNeeded` nothing can be lost, and the name may be known no longer. */
+  readonly confirm: (lines: readonly string[], isNeeded: boolean) => Promise<void>
 }
 
 const podType = coreKind('Pod')
+const namespaceType = coreKind('Namespace')
 const webhookType = coreKind('ValidatingWebhookConfiguration')
 const webhookKey = { name: API_GROUP }
 
@@ -52,7 +53,7 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   const losses = await observeLosses(context, installed, gone)
   const keepsAgents = options.keepAgents || options.now || !isServed(installed, machineType.plural)
   const lines = lossLines(losses, options.deleteDefinitions, keepsAgents)
-  await options.confirm([...absence(installed), ...lines])
+  await options.confirm([...absence(installed), ...lines], !(await isDone(context, installed, options)))
   if (options.dryRun) return dryRun(context, installed, options)
   const staying = keepsAgents ? losses.agents : await handBackHosts(context, installed)
   const abandoned = await abandonedLines(context)
@@ -70,8 +71,20 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
 /** What a kill or kubectl left is still looked for. */
 const absence = ({ installed, inventoryObject }: Installed): readonly string[] =>
   installed === undefined && inventoryObject === undefined
-    ? ['KubeNode is not installed in this cluster; only leftovers would be deleted']
+    ? ['KubeNode is not installed in this cluster; only leftovers are deleted']
     : []
+
+/** As a whole uninstall leaves a cluster: running it again finds nothing that anyone could miss. */
+async function isDone(
+  context: InstallContext,
+  installed: Installed,
+  { deleteDefinitions: withDefinitions }: UninstallOptions,
+): Promise<boolean> {
+  if (absence(installed).length === 0 || (withDefinitions && installed.definitions.length > 0)) return false
+  for (const name of namespacesIn(await remainsOf(context, installed)))
+    if ((await context.client.get(namespaceType, { name })) !== undefined) return false
+  return true
+}
 
 const isServed = ({ definitions }: Installed, plural: string): boolean =>
   definitions.some((d) => d.metadata.name === `${plural}.${API_GROUP}`)

@@ -1,6 +1,6 @@
 // Where the programs of a real cluster run: on this host, or in namespaces of their own (see sealed-host.ts). Each writes a log that failures quote.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '#test/support/tools/processes.ts'
 
@@ -12,6 +12,10 @@ export interface Place {
 }
 
 export const thisHost: Place = { address: '127.0.0.1', enter: [] }
+
+/** The kernel ends a program with the process that started it: a test that is killed cannot. Programs in namespaces end with these. */
+const SETPRIV = '/usr/bin/setpriv'
+const withUs: readonly string[] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', '--'] : []
 
 /** How much of a log is quoted. */
 const LAST_LINES = 15
@@ -29,7 +33,7 @@ export class Programs {
 
   start(name: string, file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): void {
     const log = openSync(this.#logOf(name), 'a')
-    const [command = file, ...rest] = [...this.#place.enter, file, ...args]
+    const [command = file, ...rest] = [...withUs, ...this.#place.enter, file, ...args]
     const child = spawn(command, rest, { stdio: ['ignore', log, log], env: { ...process.env, ...env } })
     closeSync(log)
     child.once('error', () => undefined)
