@@ -8,7 +8,7 @@ import { Malformed } from '#sync/trust/ssh-wire.ts'
 
 export function signatureOf(repository: Pick<LocalRepository, 'commitBytes'>, id: string): Signature {
   try {
-    return signatureIn(parseSignedCommit(repository.commitBytes(id)))
+    return signatureIn(parseSignedCommit(repository.commitBytes(id)), [])
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     return { kind: 'Bad', why: error.message }
@@ -21,10 +21,12 @@ export function signatureNote(commit: string, own: Signature, parent: Signature 
   switch (own.kind) {
     case 'By':
       return `note: ${shown} is signed with ${own.key}`
+    case 'Unknown':
+      return `note: ${shown} has a signature of OpenPGP that names the key ${own.key}; only a FleetSource that has the key can verify it`
     case 'Bad':
       return `warning: the signature of ${shown} ${own.why}; a FleetSource that verifies commits refuses it`
     case 'None':
-      return parent?.kind === 'By'
+      return parent?.kind === 'By' || parent?.kind === 'Unknown'
         ? `warning: ${shown} is not signed, and the one before is; a FleetSource that verifies commits refuses it: git commit --amend -S`
         : undefined
     default:

@@ -157,6 +157,15 @@ describe('a plan in Markdown', () => {
     )
   })
 
+  test('the base is named as the reviewer knows it, and a commit only once', () => {
+    const [plan] = fc.sample(document, 1)
+    if (plan?.base === undefined) return
+    const headOf = (against: string) =>
+      markdownOf({ ...plan, against }, { marker: MARKER, maxChars: 60_000 }).split('\n')[1]
+    expect(headOf('main')).toBe('### kubenode plan · `3f2a91c` against `main` `8be1d07`')
+    expect(headOf(plan.base)).toBe('### kubenode plan · `3f2a91c` against `8be1d07`')
+  })
+
   test('the same plan is the same text', () => {
     const [plan] = fc.sample(document, 1)
     if (plan === undefined) return

@@ -96,7 +96,7 @@ const short = (commit: string): string => commit.slice(0, 7)
 const head = ({ commit, base, against, isDirty }: PlanDocument, marker: string): string =>
   [
     `<!-- ${marker.replaceAll(/[^A-Za-z0-9 ./_-]/g, '')} -->`,
-    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined ? '' : `${code(against)} `}${code(short(base))}`}`,
+    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${code(short(base))}`}`,
   ].join('\n')
 
 /** Names of what is lost, and problems, before they are counted only. */

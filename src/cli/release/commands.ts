@@ -1,9 +1,18 @@
-// `kubenode release status | retry | promote | history | abort`: how far a commit has come through the stages, and what users ask of it.
+// `kubenode history` and `kubenode release …`: which commits reached what, how far a commit has come through the stages, and what users ask of it.
 import type { Command } from 'commander'
+import type { Release } from '#api/kinds/release.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
+import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
+import { withoutManagers } from '../get/data-text.ts'
+import { WHOLE_FORMS, type WholeForm, listOf, printWhole } from '../get/whole.ts'
 import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import type { RequestOptions } from './requests.ts'
 
 const withRelease = (command: Command): Command => withServer(command).argument('<name>', 'name of the release')
@@ -14,12 +23,24 @@ const withRequest = (command: Command): Command =>
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the request is kept', '4h')
 
+interface FormOptions extends ServerOptions {
+  readonly output?: WholeForm
+}
+
+interface StatusOptions extends FormOptions, Omit<WaitOptions, 'output'> {}
+
 export function register(program: Command, io: Io): void {
+  withServer(program.command('history'))
+    .description('list the commits that reached the fleet, a cluster or a set: when, gates, who approved, how it ended')
+    .argument('[what]', 'cluster/NAME on the hub, or set/NAME in its cluster; the whole fleet when left out')
+    .action((what: string | undefined, options: ServerOptions) => showFleetHistory(what, options, io))
+
   const release = program.command('release').description('commits in the stages of the fleet')
-  withServer(release.command('status'))
+  withWait(withServer(release.command('status')))
     .description('show stages, clusters, and what they wait for')
     .argument('[name]', 'name of the release; the newest of each track when left out')
-    .action((name: string | undefined, options: ServerOptions) => showStatus(name, options, io))
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((name: string | undefined, options: StatusOptions) => showStatus(name, options, io))
 
   withRequest(release.command('retry'))
     .description('try the failed clusters of a release again, with new deadlines')
@@ -38,7 +59,8 @@ export function register(program: Command, io: Io): void {
   withServer(release.command('history'))
     .description('list the releases of each track, the newest first')
     .argument('[name]', 'a release whose track is listed; every track when left out')
-    .action((name: string | undefined, options: ServerOptions) => showHistory(name, options, io))
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((name: string | undefined, options: FormOptions) => showHistory(name, options, io))
 
   withRelease(release.command('diff'))
     .description('show the clusters to which two releases give different objects, and the plan between them')
@@ -56,31 +78,89 @@ export function register(program: Command, io: Io): void {
     )
 }
 
-async function showStatus(name: string | undefined, options: ServerOptions, io: Io): Promise<void> {
+const NONE = 'no releases yet; the first rendered commit creates one\n'
+
+async function showStatus(name: string | undefined, options: StatusOptions, io: Io): Promise<void> {
+  const wait = waitOf(options)
   const [{ newestReleases, releaseLines }, { releaseCalled, releasesOn }] = await Promise.all([
     import('./status.ts'),
     import('./find-release.ts'),
   ])
   const client = await connect(options, io)
   const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseCalled(client, name)]
-  if (found.length === 0) io.err('no releases yet; the first rendered commit creates one\n')
-  io.out(found.map((r) => shownLines(releaseLines(r, systemClock.now()))).join('\n'))
+  if (options.output !== undefined) {
+    const [one] = found
+    const isOne = name !== undefined && one !== undefined
+    await printWhole(io, options.output, isOne ? withoutManagers(one) : listOf(found))
+    return
+  }
+  if (found.length === 0) io.err(NONE)
+  else if (wait !== undefined) await follow(found, client, wait, io)
+  else io.out(found.map((r) => shownLines(releaseLines(r, systemClock.now()))).join('\n'))
 }
 
-async function showHistory(name: string | undefined, options: ServerOptions, io: Io): Promise<void> {
-  const [{ historyRows }, { alignedRows }, { releaseCalled, releasesOn }] = await Promise.all([
+async function follow(found: readonly Release[], client: KubeClient, wait: { timeoutMs?: number }, io: Io) {
+  const [{ named }, { followRollouts }] = await Promise.all([
+    import('../inspect/target.ts'),
+    import('../explore/follow.ts'),
+  ])
+  const wanted = found.map((r) => named([`release/${r.metadata.name ?? ''}`]))
+  await followRollouts(client, { wanted, namespace: SYSTEM_NAMESPACE, isUntilDone: true, ...wait }, io)
+}
+
+async function showHistory(name: string | undefined, options: FormOptions, io: Io): Promise<void> {
+  const [{ HISTORY_HEAD, historyOf, historyRow }, { alignedRows }, { releaseCalled, releasesOn }] = await Promise.all([
     import('./history.ts'),
     import('../get/rows.ts'),
     import('./find-release.ts'),
   ])
   const client = await connect(options, io)
   const one = name === undefined ? undefined : await releaseCalled(client, name)
-  const rows = historyRows(await releasesOn(client), one?.spec.track, systemClock.now())
+  const releases = historyOf(await releasesOn(client), one?.spec.track)
+  if (options.output !== undefined) {
+    await printWhole(io, options.output, listOf(releases))
+    return
+  }
+  if (releases.length === 0) {
+    io.err(NONE)
+    return
+  }
+  const rows = [HISTORY_HEAD, ...releases.map((r) => historyRow(r, systemClock.now()))]
+  io.out(
+    `${alignedRows(
+      rows.map((r) => r.map(printableLine)),
+      io.width?.(),
+    )}\n`,
+  )
+}
+
+async function showFleetHistory(what: string | undefined, options: ServerOptions, io: Io): Promise<void> {
+  const { named } = await import('../inspect/target.ts')
+  const target = what === undefined ? undefined : named([what])
+  if (target?.type.kind === 'MachineComponentSet')
+    return (await import('../rollout/commands.ts')).rolloutHistory(target.name, options, io)
+  if (target !== undefined && target.type.kind !== 'Cluster')
+    throw new KubeNodeError(rolloutErrors.KN1650({ what: JSON.stringify(what) }))
+  const [history, { approvalsOn, releasesOn }, { targetsDigest }, { alignedRows }] = await Promise.all([
+    import('./cluster-history.ts'),
+    import('./find-release.ts'),
+    import('#sync/release/tracks.ts'),
+    import('../get/rows.ts'),
+  ])
+  const client = await connect(options, io)
+  const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
+  const seen = { releases, approvals, digestOf: targetsDigest }
+  const rows = target === undefined ? history.fleetHistoryRows(seen) : history.clusterHistoryRows(target.name, seen)
   if (rows.length === 0) {
+    // Releases may name a cluster that was deleted; one that neither knows is a typing error.
+    if (target !== undefined) {
+      const { findObject } = await import('../inspect/find-object.ts')
+      await findObject(client, target.type, target.name, target.noun)
+    }
     io.err('no releases yet; the first rendered commit creates one\n')
     return
   }
-  const head = ['TRACK', 'RELEASE', 'COMMIT', 'PHASE', 'AGE', 'REVERTS']
+  const head = target === undefined ? history.FLEET_HEAD : history.CLUSTER_HEAD
   io.out(
     `${alignedRows(
       [head, ...rows].map((r) => r.map(printableLine)),

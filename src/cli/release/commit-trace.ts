@@ -1,7 +1,7 @@
 // What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
-import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
+import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '#sync/release/recorded-approvers.ts'
 
 type Status = NonNullable<Release['status']>
 type Stage = NonNullable<Status['stages']>[number]
@@ -10,12 +10,9 @@ type Cluster = NonNullable<Status['clusters']>[number]
 /** Whole or abbreviated, as git shows it. */
 export const isCommit = (word: string): boolean => /^[0-9a-f]{7,40}$/.test(word)
 
-export interface CommitTrace {
+export interface CommitTrace extends ApprovalsSeen {
   readonly commit: string
   readonly releases: readonly Release[]
-  readonly approvals: readonly Approval[]
-  /** The digest that an Approval of the Release names. */
-  readonly digestOf: (release: Release) => string
 }
 
 export function commitLines({ commit, releases, approvals, digestOf }: CommitTrace): readonly string[] {
@@ -29,7 +26,7 @@ export function commitLines({ commit, releases, approvals, digestOf }: CommitTra
   if (commits.length > 1) return [`commit ${commit} is the start of ${counted(commits.length, 'commit')}:`, ...commits]
   return own.flatMap((release) => [
     ...headLines(release),
-    ...approvals.filter((a) => a.spec.digest === digestOf(release)).map(approvalLine),
+    ...approversOfRelease(release, { approvals, digestOf }).map(approvalLine),
     ...stageLines(release),
     ...revertLines(release, reverting),
   ])
@@ -51,8 +48,8 @@ function headLines({ metadata, spec, status }: Release): readonly string[] {
 
 const spanOf = (from: string, to: string | undefined): string => `${from} to ${to ?? 'now'}`
 
-const approvalLine = ({ metadata, spec }: Approval): string =>
-  `  approved by ${spec.by} at ${metadata.creationTimestamp ?? 'an unknown time'}${spec.reason === undefined ? '' : `: ${spec.reason}`}`
+const approvalLine = ({ by, at, reason }: ApprovedBy): string =>
+  `  approved by ${by}${at === undefined ? '' : ` at ${at}`}${reason === undefined ? '' : `: ${reason}`}`
 
 const stageLines = ({ spec, status }: Release): readonly string[] =>
   (status?.stages ?? []).flatMap((stage) => [

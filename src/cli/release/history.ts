@@ -5,22 +5,21 @@ import { formatAge } from '#lib/duration.ts'
 /** More than a person reads; older ones are in git. */
 const MOST_ROWS = 200
 
-export function historyRows(
-  all: readonly Release[],
-  track: string | undefined,
-  now: number,
-): readonly (readonly string[])[] {
-  const made = ({ metadata }: Release): number => Date.parse(metadata.creationTimestamp ?? '') || 0
-  return all
+const made = ({ metadata }: Release): number => Date.parse(metadata.creationTimestamp ?? '') || 0
+
+export const historyOf = (all: readonly Release[], track: string | undefined): readonly Release[] =>
+  all
     .filter((r) => track === undefined || r.spec.track === track)
     .toSorted((a, b) => (a.spec.track < b.spec.track ? -1 : a.spec.track > b.spec.track ? 1 : made(b) - made(a)))
     .slice(0, MOST_ROWS)
-    .map((r) => [
-      r.spec.track,
-      r.metadata.name ?? '',
-      r.spec.commit.slice(0, 12),
-      r.status?.phase ?? 'Pending',
-      formatAge(now - made(r)),
-      r.spec.revertOf?.slice(0, 12) ?? '',
-    ])
-}
+
+export const HISTORY_HEAD = ['TRACK', 'RELEASE', 'COMMIT', 'PHASE', 'AGE', 'REVERTS'] as const
+
+export const historyRow = (r: Release, now: number): readonly string[] => [
+  r.spec.track,
+  r.metadata.name ?? '',
+  r.spec.commit.slice(0, 12),
+  r.status?.phase ?? 'Pending',
+  formatAge(now - made(r)),
+  r.spec.revertOf?.slice(0, 12) ?? '',
+]

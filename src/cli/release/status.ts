@@ -22,6 +22,9 @@ export function releaseLines(release: Release, now: number): readonly string[] {
       ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
     ]),
     ...revertLines(status),
+    ...(status.notified ?? []).flatMap(({ name: target, problem }) =>
+      problem === undefined ? [] : [`notification ${target} failed: ${problem}`],
+    ),
     ...commands(name, status),
   ]
 }
@@ -65,14 +68,17 @@ function clusterLines(
     ...(cluster.waitingFor?.seen === undefined
       ? []
       : [`    ${cluster.waitingFor.predicate}: ${cluster.waitingFor.seen}`]),
-    ...(prune === undefined ? [] : [`    digest to approve: ${prune.digest}`]),
+    ...(prune === undefined || prune.permit !== undefined ? [] : [`    digest to approve: ${prune.digest}`]),
   ]
 }
 
 function commands(name: string, { clusters = [], stages = [], phase }: Status): readonly string[] {
   if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
     return [`to end the soak: kubenode release promote ${name} --reason WHY`]
-  if (clusters.some((c) => c.prune !== undefined)) return [`kubenode approve release/${name} --reason WHY`]
+  const pruning = clusters.flatMap((c) => c.prune ?? [])
+  if (pruning.some((p) => p.permit === undefined)) return [`kubenode approve release/${name} --reason WHY`]
+  const [asked] = pruning
+  if (asked?.permit !== undefined) return [`kubenode why operationpermit/${asked.permit}`]
   return canBeRetried({ clusters, stages, ...(phase && { phase }) })
     ? [`kubenode release retry ${name} --reason WHY`]
     : []

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import type { Approval } from '#api/kinds/approval.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { clusterHistoryRows, fleetHistoryRows } from './cluster-history.ts'
+
+const T = (minute: number) => `2026-01-31T12:${String(minute).padStart(2, '0')}:00Z`
+const [A, B] = ['a'.repeat(40), 'b'.repeat(40)] as const
+const digests = { x: '1'.repeat(64), y: '2'.repeat(64) }
+
+const release = (name: string, commit: string, minute: number, status: ReleaseStatus, more = {}): Release => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Release',
+  metadata: { name, namespace: 'kubenode-system', creationTimestamp: T(minute) },
+  spec: { source: 's', track: 'fleet', pipeline: 'p', commit, digests, ...more },
+  status,
+})
+
+const bad = release('fleet-a', A, 0, {
+  phase: 'Reverted',
+  startedAt: T(0),
+  finishedAt: T(9),
+  revertCommit: B,
+  stages: [
+    {
+      name: 'test',
+      phase: 'Failed',
+      gates: [
+        { when: 'Before', name: 'board', phase: 'Passed', since: T(0) },
+        { when: 'During', name: 'errors', phase: 'Failed', since: T(1) },
+      ],
+    },
+    { name: 'prod', phase: 'Waiting' },
+  ],
+  clusters: [
+    { name: 'x', stage: 'test', phase: 'Failed', since: T(7), digest: '1'.repeat(64) },
+    { name: 'y', stage: 'prod', phase: 'Waiting', since: T(0) },
+  ],
+})
+const revert = release(
+  'fleet-b',
+  B,
+  9,
+  {
+    phase: 'Succeeded',
+    startedAt: T(9),
+    finishedAt: T(11),
+    clusters: [
+      { name: 'x', stage: 'test', phase: 'Healthy', since: T(9), healthySince: T(10), digest: '1'.repeat(64) },
+      { name: 'y', stage: 'prod', phase: 'Unchanged', since: T(9) },
+    ],
+  },
+  { revertOf: A },
+)
+const approvals = [{ metadata: { name: 'a' }, spec: { digest: 'of fleet-a', by: 'bob' } } as Approval]
+const seen = { releases: [bad, revert], approvals, digestOf: (r: Release) => `of ${r.metadata.name ?? ''}` }
+
+test('the history of the fleet has each commit with its gates, approvers and end, the newest first', () => {
+  expect(fleetHistoryRows(seen)).toEqual([
+    [T(9), '2m', 'b'.repeat(12), 'fleet', `Succeeded, reverts ${'a'.repeat(12)}`, '2/2', '-', '-'],
+    [T(0), '9m', 'a'.repeat(12), 'fleet', `Reverted by ${'b'.repeat(12)}`, '0/2', 'board, errors (Failed)', 'bob'],
+  ])
+})
+
+test('the history of a cluster has what happened there', () => {
+  expect(clusterHistoryRows('x', seen)).toEqual([
+    [
+      T(10),
+      'b'.repeat(12),
+      'fleet',
+      'test',
+      'Healthy',
+      `Succeeded, reverts ${'a'.repeat(12)}`,
+      '1'.repeat(12),
+      '-',
+      '-',
+    ],
+    [
+      T(7),
+      'a'.repeat(12),
+      'fleet',
+      'test',
+      'Failed',
+      `Reverted by ${'b'.repeat(12)}`,
+      '1'.repeat(12),
+      'board, errors (Failed)',
+      'bob',
+    ],
+  ])
+  expect(clusterHistoryRows('y', seen).map((r) => r[4])).toEqual(['Unchanged', 'Waiting'])
+  expect(clusterHistoryRows('z', seen)).toEqual([])
+})
+
+test('who approved is shown also after the Approvals were deleted', () => {
+  const entry = {
+    commit: A,
+    cluster: 'x',
+    stage: 'test',
+    digest: '1'.repeat(64),
+    phase: 'Failed',
+    startedAt: T(0),
+    approvedBy: ['ada', 'bob'],
+  } as const
+  const recorded = { ...bad, status: { ...bad.status, record: [entry] } }
+  const by = (rows: readonly (readonly string[])[]) => rows.map((r) => r.at(-1))
+  for (const left of [[], approvals]) {
+    const now = { ...seen, releases: [recorded], approvals: left }
+    expect([by(fleetHistoryRows(now)), by(clusterHistoryRows('x', now))]).toEqual([['ada, bob'], ['ada, bob']])
+  }
+})

@@ -1,0 +1,95 @@
+// The commits that reached the fleet or one cluster, the newest first: when, through which gates, who approved, and how each ended. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { formatAge } from '#lib/duration.ts'
+import { approversOfRelease, type ApprovalsSeen } from '#sync/release/recorded-approvers.ts'
+
+type Status = NonNullable<Release['status']>
+type Stage = NonNullable<Status['stages']>[number]
+type Rows = readonly (readonly string[])[]
+
+export interface HistorySeen extends ApprovalsSeen {
+  readonly releases: readonly Release[]
+}
+
+/** More than a person reads; older ones are in git. */
+const MAX_ROWS = 200
+const SHORT = 12
+
+export const FLEET_HEAD = ['STARTED', 'TOOK', 'COMMIT', 'TRACK', 'RESULT', 'CLUSTERS', 'GATES', 'APPROVED-BY']
+
+export const fleetHistoryRows = (seen: HistorySeen): Rows =>
+  newestFirst(seen.releases).map((release) => {
+    const { spec, status = {} } = release
+    const { startedAt, finishedAt, stages = [], clusters = [] } = status
+    const healthy = clusters.filter((c) => c.phase === 'Healthy' || c.phase === 'Unchanged').length
+    return [
+      startedAt ?? '-',
+      tookText(startedAt, finishedAt),
+      spec.commit.slice(0, SHORT),
+      spec.track,
+      resultText(release),
+      `${healthy}/${Object.keys(spec.digests).length}`,
+      gatesText(stages),
+      approversText(release, seen),
+    ]
+  })
+
+export const CLUSTER_HEAD = [
+  'SINCE',
+  'COMMIT',
+  'TRACK',
+  'STAGE',
+  'CLUSTER-IS',
+  'RELEASE-IS',
+  'DIGEST',
+  'GATES',
+  'APPROVED-BY',
+]
+
+/** Of the Releases that have the cluster, also where it still waits for its stage. */
+export const clusterHistoryRows = (cluster: string, seen: HistorySeen): Rows =>
+  newestFirst(seen.releases.filter((r) => Object.hasOwn(r.spec.digests, cluster))).map((release) => {
+    const { spec, status } = release
+    const own = status?.clusters?.find((c) => c.name === cluster)
+    const stages = (status?.stages ?? []).filter((s) => s.name === own?.stage)
+    return [
+      own?.healthySince ?? own?.since ?? '-',
+      spec.commit.slice(0, SHORT),
+      spec.track,
+      own?.stage ?? '-',
+      own?.phase ?? 'Waiting',
+      resultText(release),
+      (own?.digest ?? spec.digests[cluster] ?? '').slice(0, SHORT),
+      gatesText(stages),
+      approversText(release, seen),
+    ]
+  })
+
+const made = ({ metadata }: Release): number => Date.parse(metadata.creationTimestamp ?? '') || 0
+const newestFirst = (all: readonly Release[]): readonly Release[] =>
+  all.toSorted((a, b) => made(b) - made(a) || (a.spec.track < b.spec.track ? -1 : 1)).slice(0, MAX_ROWS)
+
+function tookText(from: string | undefined, to: string | undefined): string {
+  const ms = Date.parse(to ?? '') - Date.parse(from ?? '')
+  return Number.isNaN(ms) ? '-' : formatAge(ms)
+}
+
+function resultText({ spec, status }: Release): string {
+  const phase = status?.phase ?? 'Pending'
+  const by = status?.revertCommit === undefined ? '' : ` by ${status.revertCommit.slice(0, SHORT)}`
+  const of = spec.revertOf === undefined ? '' : `, reverts ${spec.revertOf.slice(0, SHORT)}`
+  return `${phase}${phase === 'Reverted' ? by : ''}${of}`
+}
+
+/** The name alone: it passed. */
+function gatesText(stages: readonly Stage[]): string {
+  const all = stages
+    .flatMap((s) => s.gates ?? [])
+    .map((g) => (g.phase === 'Passed' ? g.name : `${g.name} (${g.phase})`))
+  return all.length === 0 ? '-' : [...new Set(all)].join(', ')
+}
+
+function approversText(release: Release, seen: ApprovalsSeen): string {
+  const by = new Set(approversOfRelease(release, seen).map((a) => a.by))
+  return by.size === 0 ? '-' : [...by].toSorted().join(', ')
+}
