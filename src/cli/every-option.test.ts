@@ -35,6 +35,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--call-allow <places>': 'a',
   '--certificate-life <duration>': '1h',
   '--check': true,
+  '-c, --container <component>': 'beacon',
   '--cloud-init': true,
   '--cluster <name>': 'a-name',
   '--commit <rev>': 'HEAD',
@@ -66,6 +67,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--force': true,
   '--from <file>': 'a.file',
   '--git <url>': 'https://example.org/a',
+  '--git-allow <hosts>': 'git.example.org,localhost:3000',
   '--health-listen <address:port>': '127.0.0.1:1',
   '--hooks-listen <address:port>': '127.0.0.1:1',
   '--host': true,
@@ -87,6 +89,13 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--key <file>': 'a.file',
   '--key <json>': 'a',
   '--kubeconfig <file>': 'a.file',
+  '-L, --label-columns <labels>': 'zone,pool',
+  '--for <kind/name>': 'machine/a',
+  '--ignore-not-found': true,
+  '--revision <revision>': '1',
+  '--show-kind': true,
+  '--types <types>': ['Warning', 'nonsense'],
+  '--watch-only': true,
   '-l, --selector <labels>': 'a=b',
   '--leave <target>': '/b',
   '--list': true,
@@ -257,6 +266,8 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'release abort': ['a'],
   'release diff': ['a', 'b'],
   'release history': ['a'],
+  history: ['cluster/a'],
+  diff: ['a..b'],
   'render-job': ['a-folder'],
   pause: ['set/a'],
   resume: ['set/a'],
@@ -329,11 +340,11 @@ async function refused(argv: readonly string[]) {
   return { code, err }
 }
 
-test('every command has a row, and no row is of a command that is gone', () => {
+test('every command has a row, and no row is of a command that does not exist', () => {
   expect(Object.keys(ARGUMENTS).toSorted()).toEqual(TREE.map((n) => n.path).toSorted())
 })
 
-test('every option has a row, and no row is of an option that is gone', () => {
+test('every option has a row, and no row is of an option that does not exist', () => {
   const known = new Set(PAIRS.map((p) => p.option.flags))
   expect(Object.keys(OPTIONS).toSorted()).toEqual([...known].toSorted())
 })
@@ -422,6 +433,7 @@ describe('an option', () => {
 /** What else makes the value matter. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   rollback: ['--now', '--reason', 'x'],
+  watch: ['--until-done'],
 }
 const beside = (path: string): readonly string[] => BESIDE[path] ?? []
 
@@ -441,4 +453,12 @@ describe('options of the program', () => {
     // Read, and only then missing its kubeconfig.
     expect((await refused(argv)).err).toMatch(argv.includes('-n') ? /^KN1002: unknown option '-n'/ : /^KN13/)
   })
+})
+
+test('logs refuses two components before it asks any server, and takes the same one twice', async () => {
+  expect(await refused(['logs', 'machine/a', 'beacon', '-c', 'other'])).toEqual({
+    code: 2,
+    err: expect.stringMatching(/^KN1648: .* two components: beacon .* other /) as string,
+  })
+  expect((await refused(['logs', 'machine/a', 'beacon', '-c', 'beacon'])).err).not.toMatch(/KN1648/)
 })

@@ -6,6 +6,7 @@ import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as bootstrap from './commands/bootstrap.ts'
 import * as completion from './commands/completion.ts'
+import * as diff from './commands/diff.ts'
 import * as edits from './commands/edits.ts'
 import * as explore from './explore/commands.ts'
 import * as get from './get/commands.ts'
@@ -45,6 +46,7 @@ const COMMANDS = [
   artifact,
   bootstrap,
   completion,
+  diff,
   edits,
   explore,
   freeze,

@@ -32,11 +32,11 @@ const wait = (data: string, waitMs: number, waits: string[]) =>
   fleetStatus({
     data,
     waitMs,
-    connect: () => Promise.reject(new Error('nobody connects')),
+    connect: () => Promise.reject(new Error('no connection')),
     onWait: (text) => waits.push(text),
   })
 
-test('nobody waits for a fleet where there is none, and no start is under way', async () => {
+test('no command waits for a fleet where there is none, and no start is in progress', async () => {
   const waits: string[] = []
   // Far longer than a test may take.
   await expect(wait(join(dir, 'none'), 3_600_000, waits)).rejects.toThrow(/^KN1215: /)

@@ -57,13 +57,19 @@ export function typeOf(o: KubeObject): ResourceType {
 const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>
   client.apply(typeOf(o), o, { fieldManager: FIELD_MANAGERS.cli, force: true })
 
-async function untilEstablished(client: KubeClient, name: string, clock: Clock): Promise<void> {
+function isEstablished(definition: KubeObject | undefined): boolean {
+  const conditions: unknown = isObject(definition?.['status']) ? definition['status']['conditions'] : undefined
+  const isTrue = (c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True'
+  return Array.isArray(conditions) && conditions.some(isTrue)
+}
+
+/** A definition that was there before says so in the answer to its apply. */
+async function untilEstablished(client: KubeClient, applied: KubeObject, clock: Clock): Promise<void> {
+  const { name = '' } = applied.metadata
   const until = clock.monotonic() + ESTABLISH_WITHIN_MS
+  if (isEstablished(applied)) return
   for (;;) {
-    const seen = await client.get(definitions, { name })
-    const conditions: unknown = isObject(seen?.['status']) ? seen['status']['conditions'] : undefined
-    const isTrue = (c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True'
-    if (Array.isArray(conditions) && conditions.some(isTrue)) return
+    if (isEstablished(await client.get(definitions, { name }))) return
     if (clock.monotonic() > until)
       throw new KubeNodeError(localErrors.KN1212({ name, establishWithinMs: ESTABLISH_WITHIN_MS / 1000 }))
     await clock.sleep(LOOK_EVERY_MS)
@@ -94,9 +100,9 @@ export async function installManifests(
   clock: Clock,
   isHub: boolean,
 ): Promise<void> {
-  await Promise.all(kinds.map((o) => apply(client, o)))
+  const applied = await Promise.all(kinds.map((o) => apply(client, o)))
   // One after the other: while the first is waited for, the server takes up the others.
-  for (const o of kinds) await untilEstablished(client, o.metadata.name ?? '', clock)
+  for (const definition of applied) await untilEstablished(client, definition, clock)
   // A namespace has to be there before what lives in it.
   const all = isHub ? [...rest, ...hub] : rest
   const isNamespace = (o: KubeObject) => o.kind === 'Namespace'

@@ -46,6 +46,8 @@ export interface Layout {
   readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string
+  /** Every cluster as a context. No cluster has a dot in its name. */
+  readonly adminKubeconfig: string
   readonly cluster: (name: string) => ClusterLayout
 }
 
@@ -67,6 +69,7 @@ export const layoutOf = (root: string): Layout => ({
   artifacts: join(root, 'artifacts'),
   debian: join(root, 'debian'),
   repository: join(root, 'fleet'),
+  adminKubeconfig: join(root, 'admin.kubeconfig'),
   cluster: (name) => ({
     apiserver: join(root, name, 'apiserver'),
     adminKubeconfig: join(root, name, 'apiserver', 'admin.kubeconfig'),

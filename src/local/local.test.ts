@@ -319,7 +319,7 @@ describe('the summary', () => {
   ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
 })
 
-test('after a start nobody is ready who was not heard of since', () => {
+test('after a start no machine is ready without a heartbeat since', () => {
   const seen = fleet(cluster({ heard: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
   expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents were not heard of since the start'])
   expect(unheard(seen, 1_999)).toEqual([])
@@ -353,7 +353,7 @@ describe('the screen', () => {
     expect(text()).toBe(`\r${'x'.repeat(18)}…\u001b[K\nb\u001b[K\n\u001b[J\u001b[2A\rc\u001b[K\n\u001b[J`)
   })
 
-  test('a window that became too narrow for the picture is cleared: nobody knows whether its lines were broken or cut', () => {
+  test('a window that became too narrow for the picture is cleared: its lines may be broken or cut', () => {
     const { screen, text, size } = recorder(true)
     screen.show(['x'.repeat(15), 'b'])
     Object.assign(size, { columns: 10 })

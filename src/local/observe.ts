@@ -12,12 +12,17 @@ import { createInformer } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
 import { systemClock } from '#lib/clock.ts'
 import { systemRandom } from '#lib/random.ts'
-import { type Lease, leaseType } from '#runtime/lease.ts'
+import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { ClusterSeen, FleetSeen, HubSeen } from './summary.ts'
+import type { ClusterSeen, FleetSeen, HubSeen, StoppedProgram } from './summary.ts'
 
 const READ_TIMEOUT_MS = 3_000
+/** How long an answer of a server counts; its caches tell everything else sooner. */
+const ANSWER_COUNTS_MS = 2_000
+
+/** Those with a leader. */
+const LED_ROLES = ['sync', 'controllers', 'approver', 'defender'] as const
 
 const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<T>): Promise<readonly T[]> =>
   (await client.list(type, { timeoutMs: READ_TIMEOUT_MS })).items
@@ -25,6 +30,16 @@ const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<
 function heardOf(machines: readonly Machine[], leases: readonly Lease[]): ReadonlyMap<string, number> {
   const renewed = new Map(leases.map((l) => [l.metadata.name, Date.parse(l.spec?.renewTime ?? '') || 0]))
   return new Map(machines.map(({ metadata: { name = '' } }) => [name, renewed.get(agentLeaseName(name)) ?? 0]))
+}
+
+/** Of the local fleet everything is on this machine, with one clock. */
+function stoppedIn(leases: readonly Lease[]): readonly StoppedProgram[] {
+  const now = systemClock.now()
+  return leases.flatMap((lease) => {
+    const program = LED_ROLES.find((role) => lease.metadata.name === `kubenode-${role}`)
+    const since = program === undefined ? undefined : lapsedAt(lease, now)
+    return program === undefined || since === undefined ? [] : [{ name: program, forMs: now - since }]
+  })
 }
 
 async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
@@ -46,6 +61,7 @@ async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
       jobs,
       remediers,
       heard: heardOf(machines, leases.items),
+      stopped: stoppedIn(leases.items),
     }
   } catch {
     return { name, isReachable: false, machines: [], machineSets: [], sets: [], jobs: [], heard: new Map() }
@@ -54,8 +70,12 @@ async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
 
 async function hubSeen(client: KubeClient): Promise<HubSeen> {
   try {
-    const [sources, releases] = await Promise.all([all(client, fleetSource), all(client, release)])
-    return { isReachable: true, sources, releases }
+    const [sources, releases, leases] = await Promise.all([
+      all(client, fleetSource),
+      all(client, release),
+      client.list(leaseType, { namespace: SYSTEM_NAMESPACE, timeoutMs: READ_TIMEOUT_MS }),
+    ])
+    return { isReachable: true, sources, releases, stopped: stoppedIn(leases.items) }
   } catch {
     return { isReachable: false, sources: [], releases: [] }
   }
@@ -84,7 +104,21 @@ export function watchFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeCl
     running.push(informer.run(stop.signal))
     return informer
   }
-  const ofHub = { sources: cacheOf(hub, fleetSource), releases: cacheOf(hub, release) }
+  const answered = new Map<KubeClient, { readonly at: number; readonly isUp: boolean }>()
+  /** A cache outlives its server, and is empty before its first list. */
+  async function answers(client: KubeClient, caches: readonly { readonly isSynced: boolean }[]): Promise<boolean> {
+    const known = answered.get(client)
+    const now = systemClock.monotonic()
+    const isKnown = known?.isUp === true && now - known.at < ANSWER_COUNTS_MS
+    const isUp = isKnown || (await isServing(client))
+    if (!isKnown) answered.set(client, { at: now, isUp })
+    return isUp && caches.every((c) => c.isSynced)
+  }
+  const ofHub = {
+    sources: cacheOf(hub, fleetSource),
+    releases: cacheOf(hub, release),
+    leases: cacheOf(hub, leaseType, { namespace: SYSTEM_NAMESPACE }),
+  }
   const business = [...clusters].map(([name, client]) => ({
     name,
     client,
@@ -101,6 +135,7 @@ export function watchFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeCl
         isReachable: await answers(hub, Object.values(ofHub)),
         sources: ofHub.sources.store.list(),
         releases: ofHub.releases.store.list(),
+        stopped: stoppedIn(ofHub.leases.store.list()),
       },
       clusters: await Promise.all(
         business.map(async ({ name, client, ...caches }) => ({
@@ -112,6 +147,7 @@ export function watchFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeCl
           jobs: caches.jobs.store.list(),
           remediers: caches.remediers.store.list(),
           heard: heardOf(caches.machines.store.list(), caches.leases.store.list()),
+          stopped: stoppedIn(caches.leases.store.list()),
         })),
       ),
     }),
@@ -122,11 +158,8 @@ export function watchFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeCl
   }
 }
 
-/** A cache outlives its server, and is empty before its first list. */
-async function answers(client: KubeClient, caches: readonly { readonly isSynced: boolean }[]): Promise<boolean> {
-  const isUp = await client.raw({ method: 'GET', path: '/readyz', timeoutMs: READ_TIMEOUT_MS }).then(
+const isServing = (client: KubeClient): Promise<boolean> =>
+  client.raw({ method: 'GET', path: '/readyz', timeoutMs: READ_TIMEOUT_MS }).then(
     ({ status }) => status === 200,
     () => false,
   )
-  return isUp && caches.every((c) => c.isSynced)
-}

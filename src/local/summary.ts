@@ -6,6 +6,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { formatDuration } from '#lib/duration.ts'
 
 /** What was read of a business cluster; undefined parts could not be read. */
 export interface ClusterSeen {
@@ -18,12 +19,20 @@ export interface ClusterSeen {
   readonly remediers?: readonly NodeRemedier[]
   /** By machine, when its agent said last that it lives. */
   readonly heard: ReadonlyMap<string, number>
+  readonly stopped?: readonly StoppedProgram[]
+}
+
+/** A program that led once and does not renew its lease. */
+export interface StoppedProgram {
+  readonly name: string
+  readonly forMs: number
 }
 
 export interface HubSeen {
   readonly isReachable: boolean
   readonly sources: readonly FleetSource[]
   readonly releases: readonly Release[]
+  readonly stopped?: readonly StoppedProgram[]
 }
 
 export interface FleetSeen {
@@ -102,6 +111,10 @@ function stoppedLines({ releases }: HubSeen): readonly string[] {
   )
 }
 
+/** What its programs would do is not done, whatever the statuses still describe. */
+const programLines = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
+  stopped.map((p) => `${name.padEnd(6)}   stopped  ${p.name}: no lease renewal for ${formatDuration(p.forMs)}`)
+
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? '' : 's'} not heard from since the start`
 
@@ -114,6 +127,7 @@ function clusterLines(c: ClusterSeen, since: number): string[] {
   return [
     `${c.name.padEnd(6)} ${ready}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd() +
       silentNote(readyMachines(c) - ready),
+    ...programLines(c.name, c.stopped),
     ...rollouts.map((l) => `${c.name.padEnd(6)}   rollout  ${l}`),
     ...repairs
       .slice(0, 3)
@@ -148,19 +162,26 @@ function refusalLines({ sources }: HubSeen): readonly string[] {
 export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
+  ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
   ...clusters.flatMap((c) => clusterLines(c, since)),
 ]
 
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
 function refusal(source: FleetSource | undefined): string | undefined {
-  const bad = source?.status?.conditions?.find(
+  const conditions = source?.status?.conditions ?? []
+  // A change of the hub that waits for its stage is not refused: its source is Ready.
+  if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
+  const bad = conditions.find(
     (c) => ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
   )
   if (bad === undefined) return undefined
   if (bad.type === 'SourceVerified') return source?.status?.refused?.message ?? bad.message
   return bad.type === 'Rendered' ? (source?.status?.renderErrors?.[0] ?? bad.message) : bad.message
 }
+
+const notRunning = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
+  stopped.map((p) => `${name}: role ${p.name} is not running`)
 
 function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string): readonly string[] {
   if (!isReachable) return ['the hub is not responding']
@@ -194,12 +215,13 @@ const editOf = (o: MachineComponentSet | MachineSet): string =>
 
 /** Why the fleet is not yet as git says; empty when it is. */
 export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
-  const out: string[] = [...unmetByHub(hub, commit)]
+  const out: string[] = [...unmetByHub(hub, commit), ...notRunning('hub', hub.stopped)]
   for (const c of clusters) {
     if (!c.isReachable) {
       out.push(`${c.name} does not answer`)
       continue
     }
+    out.push(...notRunning(c.name, c.stopped))
     if (declared(c) === 0) out.push(`${c.name} has no MachineSet yet`)
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
     const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]

@@ -13,6 +13,8 @@ import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
 import type { DebianTools } from './debian.ts'
 import { type Driver, driverOf } from './driver.ts'
+import { writeAllContexts } from './all-contexts.ts'
+import { followFleet, seconds, type UpResult } from './follow.ts'
 import { declareHub } from './hub.ts'
 import { provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
@@ -30,7 +32,6 @@ import {
 } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
-import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
 import { identitiesIn, isLed, programsOf, writeProviders } from './programs.ts'
 import {
@@ -44,7 +45,6 @@ import {
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
-import { type FleetSeen, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 
 export interface UpOptions {
@@ -78,21 +78,11 @@ export interface UpOptions {
   readonly signal: AbortSignal
 }
 
-const LOOK_EVERY_MS = 500
 const SERVER_WITHIN_MS = 20_000
-/** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
-const CHECK_WITHIN_MS: Readonly<Record<Driver, number>> = { process: 240_000, nspawn: 1_200_000 }
 
 const API_SERVERS = 'apiservers'
 /** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
 const API_SERVERS_HEAP_MB = 1_024
-export interface UpResult {
-  readonly isReady: boolean
-  readonly readyMs: number | undefined
-  readonly unmet: readonly string[]
-}
-
-const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
@@ -220,6 +210,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       await wait('the certificates of the programs', Promise.all(identities))
     }),
   )
+  writeAllContexts(layout, all)
   screen.say(
     `${since()}  ${all.slice(0, -1).join(', ')} and ${all.at(-1) ?? ''} answer; kinds, roles and policies are installed`,
   )
@@ -241,7 +232,18 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
   try {
-    return await watch({ hub, business, layout, files, options, driver, began, beganAt, signal })
+    return await followFleet({
+      hub,
+      business,
+      layout,
+      files,
+      screen,
+      check: options.check,
+      driver,
+      began,
+      beganAt,
+      signal,
+    })
   } finally {
     await files.idle()
   }
@@ -326,76 +328,4 @@ async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
     }
     await systemClock.sleep(50, signal)
   }
-}
-
-interface Watching {
-  readonly hub: KubeClient
-  readonly business: ReadonlyMap<string, KubeClient>
-  readonly layout: Layout
-  readonly files: DeclaredFiles
-  readonly options: UpOptions
-  readonly driver: Driver
-  readonly began: number
-  readonly beganAt: number
-  readonly signal: AbortSignal
-}
-
-async function watch(watching: Watching): Promise<UpResult> {
-  const view = watchFleet(watching.hub, watching.business)
-  try {
-    return await follow(view, watching)
-  } finally {
-    await view.stop()
-  }
-}
-
-async function follow(view: FleetView, watching: Watching): Promise<UpResult> {
-  const { hub, business, layout, files, options, driver, began, beganAt, signal } = watching
-  const { screen, check } = options
-  let readyMs: number | undefined
-  let missing: readonly string[] = ['no status read yet']
-  const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
-  while (!signal.aborted) {
-    let seen = await view.seen()
-    const commit = await newestCommit(layout.repository)
-    files.follow(commit)
-    missing = missingIn(seen, commit)
-    if (missing.length === 0 && readyMs === undefined) {
-      // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
-      seen = await observeFleet(hub, business)
-      missing = missingIn(seen, commit)
-    }
-    if (missing.length === 0 && readyMs === undefined) {
-      readyMs = systemClock.monotonic() - began
-      screen.show(summaryLines(seen, beganAt))
-      screen.say(`ready after ${seconds(readyMs)}`)
-      if (!check) for (const line of thingsToTry(layout, [...business.keys()], driver)) screen.say(line)
-    }
-    if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
-    screen.show(summaryLines(seen, beganAt))
-    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
-  }
-  return { isReady: readyMs !== undefined, readyMs, unmet: missing }
-}
-
-/** By driver: the set to ask about, and a change of a version to commit. */
-const TO_TRY: Readonly<Record<Driver, { readonly set: string; readonly file: string; readonly change: string }>> = {
-  process: { set: 'base', file: 'versions.json', change: 'beacon 1.1.0' },
-  nspawn: { set: 'hosts', file: 'host-versions.json', change: 'containerd 1.6.20+ds1-1-deb12u3' },
-}
-
-function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): readonly string[] {
-  const { set, file, change } = TO_TRY[driver]
-  const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
-  return [
-    '',
-    'kubeconfigs:',
-    ...[HUB, ...names].map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
-    'three things to try:',
-    `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
-    `  bin/kubenode why machinecomponentset/${set} --kubeconfig ${first}`,
-    `  edit ${join(layout.repository, 'fleet/clusters', file)}, then git -C ${layout.repository} commit -am '${change}', and watch`,
-    'Ctrl-C stops all processes; the next start continues with the same fleet.',
-    '',
-  ]
 }

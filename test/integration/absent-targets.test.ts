@@ -39,7 +39,7 @@ beforeAll(async () => {
     await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
   }
 })
-afterAll(() => server.stop())
+afterAll(() => server?.stop())
 
 async function kubenode(...argv: string[]) {
   let said = ''
@@ -86,6 +86,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'release abort': [[`release/${ABSENT}`, '--reason', 'x']],
   'release promote': [[ABSENT, '--reason', 'x']],
   'release history': [[ABSENT]],
+  history: [[`cluster/${ABSENT}`], [`set/${ABSENT}`]],
   'release diff': [[ABSENT]],
   events: [[`machine/${ABSENT}`]],
   tree: [[`machine/${ABSENT}`], [`release/${ABSENT}`], ['set', ABSENT]],

@@ -1,30 +1,19 @@
 // `kubenode logs` from the command to a real agent and back: own log only, masked, sealed to the one who asks, and an end in every case.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { logRequest } from '#api/kinds/log-request.ts'
-import { machine as machineType } from '#api/kinds/machine.ts'
-import { act } from '#controllers/log/act.ts'
-import { plan } from '#controllers/log/plan.ts'
 import { systemClock } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
 import { showLog } from '#cli/logs/ask-log.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'
+import { askLog, passOn } from './log-asker.ts'
 
 const bench = new AgentBench()
 const logs = join(bench.nodeFolder, 'logs')
 const stop = new AbortController()
-
-/** As the controller does it, with its own plan. */
-async function passOn(): Promise<void> {
-  while (!stop.signal.aborted) {
-    const [requests, machines] = await Promise.all([bench.client.list(logRequest), bench.client.list(machineType)])
-    const seen = { requests: requests.items, machines: machines.items }
-    for (const action of plan(seen, Date.now()).actions) await act(bench.client, action, stop.signal)
-    await systemClock.sleep(50, stop.signal).catch(() => undefined)
-  }
-}
 
 const SCRIPT = '#!/bin/sh\necho "token=very-secret-thing"\necho ready\nwhile :; do sleep 1; done\n'
 
@@ -57,7 +46,7 @@ beforeAll(async () => {
     () => bench.component(),
     (c) => c?.state === 'Healthy',
   )
-  void passOn()
+  void passOn(bench, stop.signal)
 })
 
 afterAll(async () => {
@@ -65,41 +54,7 @@ afterAll(async () => {
   await bench.stop()
 })
 
-interface Wish {
-  readonly component?: string
-  readonly tail?: number
-  readonly sinceSeconds?: number
-  readonly follow?: boolean
-  readonly onOut?: (text: string) => void
-  readonly signal?: AbortSignal
-}
-
-async function ask({ component = 'beacon', follow = false, onOut, signal, ...more }: Wish) {
-  const said = { out: '', err: '' }
-  const found = await bench.machine()
-  if (found === undefined) throw new Error('no machine')
-  const asking = {
-    client: bench.client,
-    clock: systemClock,
-    io: {
-      out: (t: string) => {
-        said.out += t
-        onOut?.(said.out)
-      },
-      err: (t: string) => void (said.err += t),
-    },
-    machine: found,
-    agentKey: found.status?.agent?.publicKey ?? '',
-    by: 'test',
-    component,
-    follow,
-    signal: signal ?? new AbortController().signal,
-    onAnswer: async () => undefined,
-    ...more,
-  }
-  const problem = await showLog(asking).then(() => '', messageOf)
-  return { ...said, problem }
-}
+const ask = (wish: Parameters<typeof askLog>[1]) => askLog(bench, wish)
 
 const left = async () => (await bench.client.list(logRequest)).items.length
 
@@ -147,6 +102,34 @@ test('follows new lines until the user ends it, and the agent stops with the req
   appendFileSync(join(logs, 'beacon.log'), 'first\nsecond password=hunter2\n')
   const { out, problem } = await following
   expect([out, problem]).toEqual(['first\nsecond password=[secret]\n', 'Ctrl-C'])
+  expect(await left()).toBe(0)
+})
+
+test('Ctrl-C ends the command that follows with 130, and nothing is left of its request', async () => {
+  bench.server.tokens.set('token-of-a-user', 'user')
+  const kubeconfig = join(bench.folder, 'user.kubeconfig')
+  const cluster = {
+    server: bench.server.url,
+    'certificate-authority-data': Buffer.from(bench.server.authority.cert).toString('base64'),
+  }
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'token-of-a-user' } }],
+  }
+  writeFileSync(kubeconfig, JSON.stringify(config))
+  const argv = ['logs', `machine/${MACHINE}`, '-c', 'beacon', '-f', '--kubeconfig', kubeconfig]
+  const child = spawn(join(import.meta.dirname, '../../bin/kubenode'), argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let err = ''
+  child.stderr.on('data', (d: Buffer) => (err += d.toString()))
+  const ended = once(child, 'close')
+  await Promise.race([once(child.stdout, 'data'), ended])
+  child.kill('SIGINT')
+  const [code] = (await ended) as [number | null]
+  expect([code, err]).toEqual([130, ''])
   expect(await left()).toBe(0)
 })
 

@@ -175,3 +175,84 @@ describe('the job that plans', () => {
     expect(readFileSync(join(home, 'plan/plan.md'), 'utf8')).toBe('{}\n')
   })
 })
+
+interface GitLabJob {
+  readonly script: readonly string[]
+}
+const gitlab = parse(readFileSync('deploy/ci/gitlab/plan.gitlab-ci.yml', 'utf8')) as Readonly<Record<string, GitLabJob>>
+const scriptOf = (job: string): string => (gitlab[job]?.script ?? []).join('\n')
+
+/** Answers the questions of the job, and writes down every call with the bodies that it sends from files. */
+const CURL = `#!/bin/bash
+echo "$*" >> "$HOME/calls"
+for word in "$@"; do case "$word" in body@*) cat "\${word#body@}" >> "$HOME/calls" ;; esac; done
+case "$*" in
+  *"/statuses/"*) [ ! -e "$HOME/no-right" ] || exit 22 ;;
+  *"/user") echo '{"id": 5}' ;;
+  *"per_page=100"*)
+    other='{"id": 41, "author": {"id": 6}, "body": "<!-- kubenode-plan --> of a stranger"}'
+    if [ -e "$HOME/known" ]; then echo "[$other, {\\"id\\": 42, \\"author\\": {\\"id\\": 5}, \\"body\\": \\"<!-- kubenode-plan -->\\"}]"; else echo "[$other]"; fi ;;
+esac
+`
+
+describe('the jobs of GitLab', () => {
+  const TOKEN = 'glpat-c0mment'
+  const env = {
+    CI_API_V4_URL: 'https://gitlab.example.org/api/v4',
+    CI_MERGE_REQUEST_PROJECT_ID: '7',
+    CI_MERGE_REQUEST_IID: '3',
+    CI_PROJECT_ID: '7',
+    CI_COMMIT_SHA: 'a'.repeat(40),
+    CI_MERGE_REQUEST_DIFF_BASE_SHA: 'b'.repeat(40),
+    KUBENODE_COMMENT_TOKEN: TOKEN,
+  }
+  const api = `${env.CI_API_V4_URL}/projects/7`
+  const calls = () => (existsSync(join(home, 'calls')) ? readFileSync(join(home, 'calls'), 'utf8') : '')
+  beforeEach((context) => {
+    if (!hasJq) context.skip('jq is not installed')
+    program('curl', CURL)
+    writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\n### kubenode plan\n')
+    writeFileSync(join(home, 'plan/plan.json'), JSON.stringify({ summary: '38 machines · $(echo owned > owned)' }))
+  })
+
+  test('the one that posts makes one note, then edits its own and never that of another, and says the counts in the status', () => {
+    expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+    expect(calls()).toContain(`--request POST ${api}/merge_requests/3/notes --data-urlencode body@plan/plan.md`)
+    expect(calls()).toContain('### kubenode plan')
+    expect(calls()).toContain(`--request POST ${api}/statuses/${env.CI_COMMIT_SHA} --data-urlencode state=success`)
+    expect(calls()).toContain('description=38 machines · $(echo owned > owned)')
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'known'), '')
+    expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+    expect(calls()).toContain(`--request PUT ${api}/merge_requests/3/notes/42 --data-urlencode body@plan/plan.md`)
+    expect(calls()).not.toMatch(/--request POST \S+notes|notes\/41/)
+    expect(existsSync(join(home, 'owned'))).toBe(false)
+  })
+
+  test('nothing is posted that is too long, or that does not begin as a plan does, and a refused status fails the job', () => {
+    for (const text of [
+      `<!-- kubenode-plan -->\n${'x'.repeat(1_000_001)}`,
+      '@all look\n<!-- kubenode-plan -->\n',
+      '',
+    ]) {
+      writeFileSync(join(home, 'plan/plan.md'), text)
+      expect(run(scriptOf('plan-comment'), env).status).toBe(1)
+      expect(calls()).toBe('')
+    }
+    writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\n')
+    writeFileSync(join(home, 'no-right'), '')
+    expect(run(scriptOf('plan-comment'), env).status).not.toBe(0)
+  })
+
+  test('the one that plans runs without the token, from the inventories that are there', () => {
+    program('npm', '#!/bin/bash\necho "npm $* ${KUBENODE_COMMENT_TOKEN-none}" >> "$HOME/calls"\n')
+    program('npx', '#!/bin/bash\necho "$* ${KUBENODE_COMMENT_TOKEN-none}" >> "$HOME/calls"\necho "{}"\n')
+    mkdirSync(join(home, 'inventory'))
+    writeFileSync(join(home, 'inventory/prod.json'), '{}')
+    expect(run(scriptOf('plan'), env).status).toBe(0)
+    const range = `${env.CI_MERGE_REQUEST_DIFF_BASE_SHA}..${env.CI_COMMIT_SHA} --inventory inventory/prod.json`
+    expect(calls()).toBe(
+      `npm ci none\nkubenode plan ${range} -o json none\nkubenode plan ${range} -o markdown --max-chars 900000 none\n`,
+    )
+  })
+})

@@ -14,6 +14,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, apiServers } from '#test/support/servers/api-servers.ts'
+import { microTimestamp } from '#lib/clock.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 
@@ -62,6 +64,28 @@ describe.each(apiServers)('$name', ({ start }) => {
     return { code: await run(argv, io), ...said }
   }
 
+  /** Runs a command that follows, does something once it printed, and ends it when the pattern was printed. */
+  async function watched(argv: readonly string[], change: () => Promise<unknown>, pattern: RegExp): Promise<string> {
+    const end = new AbortController()
+    let out = ''
+    const print = (t: string) => void (out += t)
+    const env = { KUBECONFIG: server.kubeconfig }
+    const running = run(argv, {
+      out: print,
+      err: () => undefined,
+      cwd: '/',
+      env,
+      isTerminal: false,
+      signal: end.signal,
+    })
+    await expect.poll(() => out, { timeout: 20_000, interval: 20 }).not.toBe('')
+    await change()
+    await expect.poll(() => pattern.test(out) || out, { timeout: 20_000, interval: 20 }).toBe(true)
+    end.abort(new Error('the test ends'))
+    expect(await running).toBe(0)
+    return out
+  }
+
   describe('get', () => {
     test.each([
       [['km', '-o', 'name'], 'machines.kubenode.io/m-1\nmachines.kubenode.io/m-2\n'],
@@ -93,6 +117,20 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('get', 'km', '--show-labels', '--no-headers')).out).toMatch(/^m-1 .* zone=m-1\n/)
     })
 
+    test('-L shows labels in columns, --show-kind the kind, and --ignore-not-found is silent about a missing name', async () => {
+      const { out } = await kubenode('get', 'km', '-L', 'zone,kubenode.io/pool', '-L', 'x', '--show-kind')
+      expect(out).toMatch(
+        /^NAME .* ZONE +POOL +X\nmachine\.kubenode\.io\/m-1 .* m-1\nmachine\.kubenode\.io\/m-2 .* m-2\n$/,
+      )
+      for (const form of [[], ['-o', 'json'], ['-o', 'name']])
+        expect(await kubenode('get', 'machine', 'nope', '--ignore-not-found', ...form)).toEqual({
+          code: 0,
+          out: '',
+          err: '',
+        })
+      expect((await kubenode('get', 'machine', 'nope', 'm-1', '--ignore-not-found')).out).toMatch(/^NAME .*\nm-1 /)
+    })
+
     test('who wrote which field is shown only when it is asked for', async () => {
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'yaml')).out).not.toContain('managedFields')
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'json', '--show-managed-fields')).out).toContain(
@@ -104,6 +142,8 @@ describe.each(apiServers)('$name', ({ start }) => {
       [['nothing-like-it'], /^KN1310: /],
       [[], /^KN1603: which kind\?.*machines/],
       [['machine', 'm-1', '-l', 'a=b'], /^KN1602: /],
+      [['machines', '-L', 'zone', '-o', 'json'], /^KN1602: .*--label-columns/],
+      [['machines', '-L', 'a=b'], /^KN1002: .*names of labels/],
       [['machines,nodes', '-w'], /^KN1602: /],
       [['machine/m-1', 'nodes'], /^KN1600: /],
       [['km', '-o', 'jsonpath={.items[9].kind}'], /^KN1601: .*index 9/],
@@ -167,9 +207,54 @@ describe.each(apiServers)('$name', ({ start }) => {
     })
 
     test('reconcile leaves a mark that makes sync read the repository', async () => {
-      expect((await kubenode('reconcile')).out).toBe('source/fleet: sync was asked to read it now\n')
+      const asked = 'source/fleet: sync was asked to read it now\n'
+      expect(await kubenode('reconcile', '--no-wait')).toEqual({ code: 0, out: asked, err: '' })
+      // Without sync it does not wait for its time.
+      const { code, out, err } = await kubenode('reconcile', 'source/fleet')
+      expect([code, out, err]).toEqual([1, asked, expect.stringContaining('sync has never run here')])
       const found = await admin.get(fleetSource, { name: 'fleet', namespace: SYSTEM_NAMESPACE })
       expect(found?.metadata.annotations?.[ANNOTATIONS.reconcile]).toMatch(/^20\d\d-/)
+    })
+
+    test('reconcile waits for the answer of sync and fails with what it refused', async () => {
+      const key = { name: 'fleet', namespace: SYSTEM_NAMESPACE }
+      const sync = new AbortController()
+      let condition = { type: 'Applied', status: 'True', reason: 'UpToDate', message: 'fine' }
+      const answering = (async () => {
+        while (!sync.signal.aborted) {
+          const found = await admin.get(fleetSource, key)
+          const asked = found?.metadata.annotations?.[ANNOTATIONS.reconcile]
+          const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }]
+          const value = {
+            status: { commit: '3f1c9e0a7b5d00000000000000000000000000aa', lastHandledReconcileAt: asked, conditions },
+          }
+          await admin.patch(fleetSource, key, { type: 'merge', value } as never, { subresource: 'status' })
+          await new Promise((done) => setTimeout(done, 50))
+        }
+      })()
+      const lease = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: 'kubenode-sync', namespace: SYSTEM_NAMESPACE },
+      }
+      const spec = { holderIdentity: 'a', leaseDurationSeconds: 60, renewTime: microTimestamp(Date.now()) }
+      await admin.create<KubeObject>(leaseType, { ...lease, spec })
+      expect(await kubenode('reconcile', 'source/fleet')).toEqual({
+        code: 0,
+        out: 'source/fleet: sync was asked to read it now\nsource/fleet: at commit 3f1c9e0a7b5d, up to date\n',
+        err: '',
+      })
+      condition = {
+        type: 'Rendered',
+        status: 'False',
+        reason: 'InvalidSpec',
+        message: 'fleet/main.ts does not compile',
+      }
+      const refused = await kubenode('reconcile')
+      expect([refused.code, refused.err]).toEqual([1, 'source/fleet: fleet/main.ts does not compile\n'])
+      sync.abort()
+      await answering
+      await admin.delete(leaseType, { name: 'kubenode-sync', namespace: SYSTEM_NAMESPACE })
     })
 
     test('a release stops by abort, its history lists it, and its tree has the hold', async () => {
@@ -183,6 +268,20 @@ describe.each(apiServers)('$name', ({ start }) => {
         /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines/,
       )
       expect((await kubenode('resume', 'release/r-1')).code).toBe(0)
+    })
+
+    test('status and history of releases are data too, and a status is followed until its end or a time', async () => {
+      const one = await kubenode('release', 'status', 'r-1', '-o', 'json')
+      expect(JSON.parse(one.out)).toMatchObject({ kind: 'Release', metadata: { name: 'r-1' } })
+      expect(one.out).not.toContain('managedFields')
+      const all = JSON.parse((await kubenode('release', 'history', '-o', 'json')).out) as {
+        items: readonly KubeObject[]
+      }
+      expect(all.items.map((r) => r.metadata.name)).toEqual(['r-1'])
+      const late = await kubenode('release', 'status', 'r-1', '--timeout', '1ms')
+      expect([late.code, late.err]).toEqual([1, 'still in progress after 1ms; it continues\n'])
+      const both = await kubenode('release', 'status', 'r-1', '-w', '-o', 'json')
+      expect([both.code, both.err]).toEqual([2, expect.stringMatching(/^KN1602: .*--watch.*--output/)])
     })
 
     test('a release is promoted only while a stage soaks, and the hold names the stage', async () => {
@@ -225,6 +324,53 @@ describe.each(apiServers)('$name', ({ start }) => {
     expect(out).toMatch(/^LAST SEEN .*\n.* Reason-a .*\n.*\(3 times\).* machine\/m-1 +Reason-b /)
     expect(out).not.toContain('\u001b')
     expect((await kubenode('events')).out).toBe(out)
+    expect((await kubenode('events', '-A')).out).toBe(out)
+    expect(await kubenode('events', '-A', 'machine/m-1')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^KN1624: .*machine\/m-1/) as string,
+    })
+    expect((await kubenode('events', '--for', 'machine/m-1', '--types', 'normal')).out).toBe(out)
+    expect(await kubenode('events', '--types', 'Warning')).toMatchObject({
+      out: '',
+      err: expect.stringMatching(/^no events/) as string,
+    })
+    const followed = await watched(
+      ['events', '--for', 'machine/m-1', '-w'],
+      async () => {
+        const added = { apiVersion: 'v1', kind: 'Event', type: 'Warning', reason: 'Later', message: 'new' }
+        const place = { metadata: { name: 'c', namespace: 'default' }, involvedObject: about }
+        await admin.create<KubeObject>(event, { ...added, ...place, lastTimestamp: '2026-01-01T00:00:03Z' })
+      },
+      /Later/,
+    )
+    expect(followed.startsWith(out)).toBe(true)
+    expect(followed.slice(out.length)).toMatch(/^\S+ +Warning +machine\/m-1 +Later +new\n$/)
+  })
+
+  test('a rollout is followed until its end or a time, and says what lifts a hold', async () => {
+    const set = machineComponentSet.example
+    await admin.create<KubeObject>(machineComponentSet, { ...set, ...named('MachineComponentSet', 'held') })
+    const late = await kubenode('rollout', 'status', 'set/held', '--timeout', '1ms')
+    expect([late.code, late.err]).toEqual([1, 'still in progress after 1ms; it continues\n'])
+    expect(JSON.parse((await kubenode('rollout', 'status', 'held', '-o', 'json')).out)).toMatchObject({
+      metadata: { name: 'held' },
+    })
+    const found = await admin.get(machineComponentSet, { name: 'held' })
+    if (found === undefined) throw new Error('no set')
+    const waitingFor = {
+      predicate: 'HoldFreeze',
+      since: '2026-01-01T00:00:00Z',
+      seen: 'hold freeze-machinecomponentset-held: power work',
+    }
+    await admin.update(
+      machineComponentSet,
+      { ...found, status: { ...found.status, phase: 'Paused', waitingFor } },
+      { subresource: 'status' },
+    )
+    const failed = await kubenode('rollout', 'status', 'held', '-w')
+    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/\nto continue: kubenode thaw set\/held\n$/)])
+    await admin.delete(machineComponentSet, { name: 'held' })
+    expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1623: /)
   })
 
   test('why takes several objects and ends with what to do first', async () => {

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type Server, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { clientOf, connectionOf } from '#cli/run/connect.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 import { hasPython, onTerminal, plainText } from '#test/support/tools/terminal.ts'
 
 const KUBENODE = join(import.meta.dirname, '../../bin/kubenode')
@@ -55,4 +61,41 @@ test('Ctrl-C ends a command that waits at once, with 130 and a line of its own',
   expect([late, code]).toEqual([false, 130])
   expect(plainText(shown)).toMatch(/\n$/)
   expect(plainText(shown)).not.toMatch(/KN1000|Error|at .*\.ts/)
+})
+
+describe('a rollout that is held, in a window of 24 columns', () => {
+  let server: RunningServer
+  beforeAll(async () => {
+    server = await startEmbedded()
+    const client = clientOf((await connectionOf(server.kubeconfig)).config, 'test')
+    await installAll(client)
+    const { spec } = machineComponentSet.example
+    const made = await client.create<KubeObject>(machineComponentSet, {
+      apiVersion: API_GROUP_VERSION,
+      kind: machineComponentSet.kind,
+      metadata: { name: 'base-of-the-north' },
+      spec,
+    })
+    const hold = 'hold freeze-machinecomponentset-base-of-the-north: power work'
+    const waitingFor = { predicate: 'HoldFreeze', since: '2026-01-01T00:00:00Z', seen: hold }
+    const counts = { total: 4, updated: 2, healthy: 2, failed: 0, skipped: 0 }
+    const status = { phase: 'Paused', counts, waitingFor }
+    await client.update<KubeObject>(machineComponentSet, { ...made, status }, { subresource: 'status' })
+    client.close()
+  })
+  afterAll(() => server?.stop())
+
+  test('is shown whole, with the command that lifts the hold; no word is cut', async () => {
+    const { shown, code } = await onTerminal({
+      argv: [KUBENODE, 'watch', 'set/base-of-the-north', '--kubeconfig', server.kubeconfig],
+      steps: [{ wait: 'base-of-the-north\\S*\\r\\n(.|\\s)*to continue(.|\\s)*thaw(.|\\s)*north', send: '\u0003' }],
+      cols: 24,
+      cwd: dir,
+    })
+    expect(code).toBe(130)
+    const lines = plainText(shown).replaceAll('\r', '').split('\n')
+    expect(lines.filter((l) => l.length > 24)).toEqual([])
+    expect(lines.slice(0, 2)).toEqual(['base-of-the-north', '[=========        ] 2/4'])
+    expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain('to continue: kubenode thaw set/base-of-the-north')
+  })
 })

@@ -57,7 +57,7 @@ async function carryOut(line: string): Promise<void> {
   const [program, verb = '', plural = '', name = '', , , , text = ''] = words(line)
   if (program === 'kubenode') return void (await kubenode(words(line).slice(1), !line.includes('--node-folder')))
   const type = KINDS.find((k) => `${k.plural}.kubenode.io` === plural)
-  if (program !== 'kubectl' || type === undefined) throw new Error(`nobody can run ${line}`)
+  if (program !== 'kubectl' || type === undefined) throw new Error(`no program runs ${line}`)
   if (verb === 'delete') await bench.admin.delete(type, { name })
   else await bench.admin.patch(type, { name }, { type: 'merge', value: JSON.parse(text) as never })
 }

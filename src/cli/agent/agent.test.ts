@@ -89,7 +89,7 @@ describe('joining a host', () => {
     for (const name of ['agent.mjs', 'supervisor.mjs']) writeFileSync(join(folder, 'from', name), name)
   })
 
-  test('puts programs, unit and bundle into place, and the secret is nobody else’s to read', () => {
+  test('puts programs, unit and bundle into place, and no other user reads the secret', () => {
     expect(prepareHost(host())).toEqual({ machine: 'm-1', text: 'this host joins test as m-1' })
     expect(readFileSync(join(folder, 'lib/join.json'), 'utf8')).toBe(bundle)
     expect(statSync(join(folder, 'lib/join.json')).mode & 0o777).toBe(0o600)

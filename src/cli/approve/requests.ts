@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { assertNever } from '#lib/errors.ts'
 import { approvalDigest } from '#defender/approvals.ts'
-import { targetsDigest } from '#sync/hub/release.ts'
+import { targetsDigest } from '#sync/release/tracks.ts'
 import { pruneText } from '#sync/release/cluster-phase.ts'
 
 export interface ApprovalRequest {
@@ -34,7 +34,9 @@ export function requestsOf(object: OperationPermit | Release | FleetSource): rea
       return [...commitRequests(object), ...pruneRequests(object)]
     case 'Release': {
       const deletions = (object.status?.clusters ?? []).flatMap(({ name, prune }) =>
-        prune === undefined ? [] : [{ digest: prune.digest, text: `cluster ${name}: ${pruneText(prune)}` }],
+        prune === undefined || prune.permit !== undefined
+          ? []
+          : [{ digest: prune.digest, text: `cluster ${name}: ${pruneText(prune)}` }],
       )
       return deletions.length > 0 ? deletions : [{ digest: targetsDigest(object) }]
     }

@@ -82,4 +82,8 @@ export const artifactErrors = errorTable({
     text: 'cannot use {option} {text}',
     next: 'write {form}',
   },
+  KN1137: {
+    text: 'cannot make a component from {file}: {path} belongs to {owner}, and a host does not run without it',
+    next: 'leave it out with --leave, or give your unit another name with --file FILE=/etc/systemd/system/NAME.service',
+  },
 })

@@ -79,6 +79,8 @@ async function fetched(
             cacheDir,
             access: accessWith(url, credentials, now),
             env: { PATH },
+            // A person typed the address.
+            reach: { trusted: 'Any' },
           },
         )
     return { repository, commit: await repository.resolve(`refs/heads/${branch}`) }

@@ -140,12 +140,22 @@ async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
   return whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
 }
 
+/** Programs that would have to move these objects on, and do not run. */
+async function linesOfPrograms(found: readonly Found[]): Promise<readonly (readonly string[])[]> {
+  const [first] = found
+  if (first === undefined) return []
+  const { stoppedPrograms, stoppedStories } = await import('../inspect/programs.ts')
+  const kinds = found.map(({ object }) => object.kind ?? '')
+  return stoppedStories(await stoppedPrograms(first.client, kinds), Date.now())
+}
+
 async function describe(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const found = await find(words, options, io)
   const { client, object } = found
   const { stringify } = await import('yaml')
   const { managedFields: _managed, ...metadata } = object.metadata
-  const lines = await linesWhy(found)
+  const [own, programs] = await Promise.all([linesWhy(found), linesOfPrograms([found])])
+  const lines = [...own, ...programs.flat()]
   io.out(printable(stringify({ ...object, metadata })))
   const events = await eventLines(client, object)
   io.out(
@@ -159,7 +169,8 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
     import('../inspect/first-step.ts'),
   ])
   const found = await findAll(namedAll(words), options, io)
-  const stories = await Promise.all(found.map(linesWhy))
+  const [own, programs] = await Promise.all([Promise.all(found.map(linesWhy)), linesOfPrograms(found)])
+  const stories = [...own, ...programs]
   const paint = paintOf(hasColors(io))
   const shown = (line: string): string => `${paint(lineTone(line), printableLine(line))}\n`
   io.out(stories.map((lines) => lines.map(shown).join('')).join('\n'))
@@ -175,7 +186,7 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
   if (others.length === 0 && isCommit(commit)) {
     const [{ approvalsOn, releasesOn }, { targetsDigest }, { client }] = await Promise.all([
       import('../release/find-release.ts'),
-      import('#sync/hub/release.ts'),
+      import('#sync/release/tracks.ts'),
       connectionTo(options, io),
     ])
     const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])

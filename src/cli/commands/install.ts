@@ -283,9 +283,9 @@ async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
     keepAgents: options.keepAgents === true,
     now: options.now === true,
     author: await authorOf(context.client, io),
-    confirm: async (lines) => {
+    confirm: async (lines, isNeeded) => {
       for (const line of lines) io.err(shownLine(line))
-      if (!dryRun) await confirmName(name, options.yes, io)
+      if (!dryRun && isNeeded) await confirmName(name, options.yes, io)
     },
   })
   if (!dryRun) io.out(shownLine(`KubeNode is uninstalled from ${name}`))

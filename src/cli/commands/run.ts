@@ -130,7 +130,7 @@ function forCalls(command: Command): void {
     )
     .option(
       '--call-allow <places>',
-      'URL prefixes, joined by commas, that repair webhooks may call and that tokens of gates are sent to, such as https://hooks.example.org/repairs; none when left out',
+      'URL prefixes, joined by commas, that repair webhooks may call, and that notifications and tokens of gates are sent to, such as https://hooks.example.org/repairs; none when left out',
     )
 }
 
@@ -162,6 +162,10 @@ function forSync(command: Command): void {
       new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(
         '1024',
       ),
+    )
+    .option(
+      '--git-allow <hosts>',
+      'git servers, as HOST or HOST:PORT and joined by commas, that FleetSources may name although they are on this host or a link-local address; none when left out',
     )
     .option(
       '--hooks-listen <address:port>',

@@ -104,6 +104,7 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   'release promote': namesOf('release'),
   'release abort': namesOf('release'),
   'release history': namesOf('release'),
+  history: kindSlashName(['cluster', 'set']),
   import: async (_typed, names) => plain(await names.objects(nodes, _typed)),
   adopt: async (_typed, names) => plain(await names.objects(nodes, _typed)),
   'machine join-command': namesOf('machine'),

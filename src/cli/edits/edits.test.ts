@@ -93,7 +93,7 @@ test('putting back what is in sync with git succeeds and changes nothing, as tha
   expect(await replicas()).toBe(5)
 })
 
-test('an edit that nobody made cannot be allowed', async () => {
+test('an edit that was not made cannot be allowed', async () => {
   const { client } = await cluster()
   const wish = { what: WHAT, digest: '0123456789abcdef', reason: 'git is away', for: '8h', author: 'ada' }
   await expect(checkDigest(client, wish, NOW)).rejects.toThrow(/^KN1397: .* it is in sync with git/)

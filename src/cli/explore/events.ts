@@ -11,13 +11,15 @@ import type { KubeObject } from '#schema/object.ts'
 /** More than anyone reads; older ones are left out. */
 const MOST_ROWS = 500
 
-const eventType = coreKind('Event')
+export const eventType = coreKind('Event')
 
 /** Undefined: those of our own kinds and of Nodes. */
-export async function eventsOf(
-  client: KubeClient,
-  objects: readonly KubeObject[] | undefined,
-): Promise<readonly KubeObject[]> {
+export type About = readonly KubeObject[] | undefined
+
+export const isAbout = (event: KubeObject, objects: About): boolean =>
+  objects === undefined ? isOurs(event) : objects.some((o) => about(event)['uid'] === o.metadata.uid)
+
+export async function eventsOf(client: KubeClient, objects: About): Promise<readonly KubeObject[]> {
   if (objects === undefined) return (await listAll(client, eventType)).filter(isOurs)
   const pages = await Promise.all(
     objects.map((o) => listAll(client, eventType, { fieldSelector: `involvedObject.uid=${o.metadata.uid ?? ''}` })),

@@ -1,4 +1,4 @@
-// The numbered errors of `kubenode tree`, `watch` and `reconcile`.
+// The numbered errors of `kubenode events`, `tree`, `watch` and `reconcile`.
 import { errorTable } from '#lib/error-table.ts'
 
 export const exploreErrors = errorTable({
@@ -13,5 +13,13 @@ export const exploreErrors = errorTable({
   KN1622: {
     text: 'cannot reconcile {what}: sync reads sources',
     next: 'name source/NAME, or leave it out for every source',
+  },
+  KN1623: {
+    text: 'cannot end after --timeout what is followed until Ctrl-C',
+    next: 'add --until-done, or leave --timeout out',
+  },
+  KN1624: {
+    text: 'cannot list events of {what} in all namespaces: an object is in one namespace',
+    next: 'leave --all-namespaces out; give the namespace with -n',
   },
 })

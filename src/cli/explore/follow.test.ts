@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { barOf } from './follow.ts'
+import { barLines } from './follow.ts'
 
 const set = {
   metadata: { name: 'base' },
@@ -8,9 +8,10 @@ const set = {
 } as unknown as MachineComponentSet
 
 test.each([
-  [100, 'base [===============!!!!!!!!       ] 2/4'],
-  [24, 'base [======!!!   ] 2/4'],
-  [10, 'base [==! ] 2/4'],
+  [100, ['base [===============!!!!!!!!       ] 2/4']],
+  [24, ['base [======!!!   ] 2/4']],
+  [16, ['base [==! ] 2/4']],
+  [12, ['base', '[===! ] 2/4']],
 ])('in a window of %i columns the bar is as long as it can be, and the counts stay', (columns, want) => {
-  expect(barOf(set, columns)).toBe(want)
+  expect(barLines(set, columns)).toEqual(want)
 })

@@ -2,24 +2,32 @@
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
+import { formatDuration } from '#lib/duration.ts'
 import { printableLine } from '#lib/printable.ts'
 import { createScreen } from '#local/screen.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { findCondition } from '#kube/conditions.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
+import { heldCommand } from '../inspect/first-step.ts'
 import type { Named } from '../inspect/target.ts'
-import type { Io } from '../io.ts'
+import { whyLines } from '../inspect/why.ts'
+import { type Io, showProblem } from '../io.ts'
 import { newestReleases, releaseLines } from '../release/status.ts'
 import { setLines } from '../rollout/status.ts'
+import { wrapped } from './wrap.ts'
 
 const EVERY_MS = 2_000
 
-interface Followed {
+export interface Followed {
+  /** Empty: all sets and the newest releases. */
   readonly wanted: readonly Named[]
   readonly namespace: string
   readonly isUntilDone: boolean
+  /** Of what is followed until it is done; without end when left out. */
+  readonly timeoutMs?: number
 }
 
 export async function followRollouts(client: KubeClient, followed: Followed, io: Io): Promise<void> {
@@ -28,16 +36,24 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
     isTerminal: io.isTerminal,
     size: () => ({ columns: columns(), rows: process.stdout.rows || 50 }),
   })
-  while (io.signal?.aborted !== true) {
+  const start = systemClock.monotonic()
+  // A verdict is for scripts, so it is computed also when the reader of the picture has left.
+  const signal = followed.isUntilDone ? undefined : io.signal
+  const isOver = (): boolean => signal?.aborted === true
+  while (!isOver()) {
     const seen = await read(client, followed)
     const { state, lines } = pictureOf(seen, systemClock.now(), columns())
-    screen.show(lines.map(printableLine))
-    if (followed.isUntilDone && state !== 'InProgress') {
+    const shown = lines.map(printableLine)
+    screen.show(io.isTerminal ? shown.flatMap((line) => wrapped(line, columns())) : shown)
+    const isLate = followed.timeoutMs !== undefined && systemClock.monotonic() - start >= followed.timeoutMs
+    if (followed.isUntilDone && (state !== 'InProgress' || isLate)) {
       screen.end()
-      if (state === 'Failed') throw new Exit(EXIT_DIFFERENT)
+      if (state === 'InProgress')
+        showProblem(io, `still in progress after ${formatDuration(followed.timeoutMs ?? 0)}; it continues\n`)
+      if (state !== 'Done') throw new Exit(EXIT_DIFFERENT)
       return
     }
-    await systemClock.sleep(EVERY_MS, io.signal).catch(() => undefined)
+    await systemClock.sleep(EVERY_MS, signal).catch(() => undefined)
   }
 }
 
@@ -89,20 +105,39 @@ function pictureOf({ sets, releases }: Seen, now: number, columns: number): Pict
       ? 'InProgress'
       : 'Done'
   const parts = [
-    ...releases.map((r) => releaseLines(r, now)),
-    ...sets.map((s) => [barOf(s, columns), ...setLines(s, [])]),
+    ...releases.map((r) => [...releaseLines(r, now), ...heldLines({ ...r, kind: release.kind }, now)]),
+    ...sets.map((s) => [
+      ...barLines(s, columns),
+      ...setLines(s, []),
+      ...heldLines({ ...s, kind: machineComponentSet.kind }, now),
+    ]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
 }
 
+/** A hold that stops it, and the command that lifts it. */
+function heldLines(
+  object: (MachineComponentSet | Release) & { readonly kind: string },
+  now: number,
+): readonly string[] {
+  const command = heldCommand(whyLines(object, [], now))
+  if (command === undefined) return []
+  const paused = object.status?.waitingFor === undefined && findCondition(object.status?.conditions, 'Paused')?.message
+  return [...(paused ? [`paused: ${paused}`] : []), `to continue: ${command}`]
+}
+
 const [LEAST_BAR, BAR] = [4, 30]
 
-/** How many machines have what the set declares. In a narrow window the bar is shorter and the counts stay. */
-export function barOf({ metadata, status }: MachineComponentSet, columns: number): string {
+/** How many machines have what the set declares. In a narrow window the bar is shorter, and then below the name; the counts stay. */
+export function barLines({ metadata, status }: MachineComponentSet, columns: number): readonly string[] {
   const { total = 0, updated = 0, failed = 0 } = status?.counts ?? {}
-  const around = `${metadata.name ?? ''} [] ${updated}/${total}`
-  const bar = Math.max(LEAST_BAR, Math.min(BAR, columns - around.length - 1))
+  const { name = '' } = metadata
+  const counts = ` ${updated}/${total}`
+  const room = columns - '[]'.length - counts.length - 1
+  const isBeside = name.length + 1 + LEAST_BAR <= room
+  const bar = Math.max(LEAST_BAR, Math.min(BAR, isBeside ? room - name.length - 1 : room))
   const part = (n: number) => (total === 0 ? 0 : Math.round((n / total) * bar))
   const [done, bad] = [part(updated), Math.min(bar - part(updated), part(failed))]
-  return around.replace('[]', `[${'='.repeat(done)}${'!'.repeat(bad)}${' '.repeat(bar - done - bad)}]`)
+  const drawn = `[${'='.repeat(done)}${'!'.repeat(bad)}${' '.repeat(bar - done - bad)}]${counts}`
+  return isBeside ? [`${name} ${drawn}`] : [name, drawn]
 }

@@ -7,7 +7,7 @@ import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
 import type { NamespaceOptions, ServerOptions } from '../commands/inspect.ts'
-import { findObject } from '../inspect/find-object.ts'
+import { findObject, lookUp } from '../inspect/find-object.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import type { Io } from '../io.ts'
 import type { Form } from './form.ts'
@@ -21,9 +21,13 @@ export interface GetOptions extends ServerOptions, NamespaceOptions {
   readonly fieldSelector?: string
   readonly allNamespaces?: boolean
   readonly watch?: boolean
+  readonly watchOnly?: boolean
+  readonly ignoreNotFound?: boolean
   readonly sortBy?: readonly Step[]
   readonly headers: boolean
+  readonly showKind?: boolean
   readonly showLabels?: boolean
+  readonly labelColumns?: readonly string[]
   readonly showManagedFields?: boolean
 }
 
@@ -39,6 +43,10 @@ export interface Asked {
 /** The objects themselves, for the forms that no table has. */
 export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Promise<readonly KubeObject[]> {
   const { client, namespace } = asked
+  if (name !== undefined && asked.options.ignoreNotFound === true) {
+    const found = await lookUp(client, type, { name, namespace })
+    return found === undefined ? [] : [found]
+  }
   if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]
   try {
     const all = await listAll(client, type, listOptions(asked, type.namespaced))

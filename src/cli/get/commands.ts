@@ -1,5 +1,5 @@
 // `kubenode get`: lists and shows KubeNode objects with the words and options of kubectl, and never changes one.
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { connectionTo, withNamespace, withServer } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
@@ -23,10 +23,26 @@ export function register(program: Command, io: Io): void {
       ),
     )
     .option('-w, --watch', 'then show each change, until Ctrl-C')
+    .option('--watch-only', 'show each change and not the list before, until Ctrl-C')
+    .option('--ignore-not-found', 'print nothing for a name that does not exist, and exit with 0')
     .option('--no-headers', 'leave the first line of a table out')
+    .option('--show-kind', 'show the kind before each name of a table')
     .option('--show-labels', 'show labels in the last column of a table')
+    .addOption(
+      new Option(
+        '-L, --label-columns <labels>',
+        'show these labels in columns of their own, such as zone,pool',
+      ).argParser((text: string, before?: readonly string[]) => [...(before ?? []), ...labelNames(text)]),
+    )
     .option('--show-managed-fields', 'with json and yaml, show who wrote which field')
     .action((words: string[], options: GetOptions) => get(words, options, io))
+}
+
+function labelNames(text: string): readonly string[] {
+  const names = text.split(',').map((word) => word.trim())
+  if (names.some((name) => !/^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$/.test(name)))
+    throw new InvalidArgumentError('Write names of labels, separated by commas.')
+  return names
 }
 
 async function get(words: readonly string[], options: GetOptions, io: Io): Promise<void> {
@@ -46,21 +62,25 @@ async function get(words: readonly string[], options: GetOptions, io: Io): Promi
   }
   const { showTables, showData } = await import('./show.ts')
   const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
-  await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
-  if (options.watch !== true) return
+  if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
+  if (!isWatched(options)) return
   const [only] = wanted
   const { watchObjects } = await import('./watch.ts')
   if (only !== undefined) await watchObjects(only, asked)
 }
+
+const isWatched = ({ watch, watchOnly }: GetOptions): boolean => watch === true || watchOnly === true
 
 function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   const refuse = (one: string, other: string): never => {
     throw new KubeNodeError(getErrors.KN1602({ one, other }))
   }
   const isNamed = wanted.some((w) => w.name !== undefined)
+  const isTabular = options.output === undefined || options.output.kind === 'table'
+  if (!isTabular && options.labelColumns !== undefined) refuse('--label-columns', 'this --output')
   if (isNamed && options.selector !== undefined) refuse('a name', '--selector')
   if (isNamed && options.fieldSelector !== undefined) refuse('a name', '--field-selector')
   if (isNamed && options.allNamespaces === true) refuse('a name', '--all-namespaces')
-  if (options.watch === true && options.sortBy !== undefined) refuse('--watch', '--sort-by')
-  if (options.watch === true && wanted.length > 1) refuse('--watch', 'several kinds or names')
+  if (isWatched(options) && options.sortBy !== undefined) refuse('--watch', '--sort-by')
+  if (isWatched(options) && wanted.length > 1) refuse('--watch', 'several kinds or names')
 }

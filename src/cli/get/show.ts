@@ -23,7 +23,8 @@ export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind 
     isWide: form.kind === 'table' && form.isWide,
     showsNamespace: type.namespaced && namespace === undefined,
     showsLabels: options.showLabels === true,
-    prefix: isOneKind ? '' : `${prefixOf(type)}/`,
+    labelColumns: options.labelColumns ?? [],
+    prefix: isOneKind && options.showKind !== true ? '' : `${prefixOf(type)}/`,
   }
 }
 
@@ -47,7 +48,8 @@ export async function showTables(wanted: readonly Wanted[], asked: Asked): Promi
   let isFirst = true
   for (const group of groups) {
     const table = await tableOfKind(group, asked, groups.length === 1)
-    if (table.rows.length === 0) asked.io.err(nothingText(group, asked))
+    const isIgnored = asked.options.ignoreNotFound === true && group.some((w) => w.name !== undefined)
+    if (table.rows.length === 0) asked.io.err(isIgnored ? '' : nothingText(group, asked))
     else {
       if (!isFirst) asked.io.out('\n')
       printTable(table, asked)
@@ -60,7 +62,8 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   if (asked.form.kind === 'columns') return ownColumns(group, asked)
   const [first] = group
   const tables = await Promise.all(group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))))
-  const { head = [], resourceVersion = '' } = tables[0] ?? {}
+  // One that was not found has no head.
+  const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
   const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
   if (first === undefined) return table
   const sorted = await withOrder(table, first, asked, isOneKind)
@@ -92,7 +95,8 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   if (all === undefined) return table
   const newest = newestReleases(all)
   const { showsNamespace, prefix } = shapeOf({ type: cluster }, asked, isOneKind)
-  const before = table.head.length - (options.showLabels === true ? 1 : 0)
+  const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
+  const before = table.head.length - ofLabels
   const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
   const rows = table.rows.map((row) => {
     const name = (row[showsNamespace ? 1 : 0] ?? '').slice(prefix.length)
@@ -110,13 +114,14 @@ async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table
 }
 
 async function serverTable({ type, noun, name }: Wanted, asked: Asked, shape: TableShape): Promise<Table> {
-  const { client, namespace } = asked
+  const { client, namespace, options } = asked
   const path =
     name === undefined
       ? listPath(type, asked)
       : objectPath(type, { name, namespace: type.namespaced ? namespace : undefined })
   const table = await tableAt(client, path, shape)
   if (table !== undefined) return table
+  if (name !== undefined && options.ignoreNotFound === true) return { head: [], rows: [], resourceVersion: '' }
   if (name !== undefined) await findObject(client, type, { name, namespace }, noun)
   throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }))
 }
@@ -154,5 +159,7 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   const objects = found.flatMap((f) => f.objects)
   const shown = options.showManagedFields === true ? objects : objects.map(withoutManagers)
   const isOne = wanted.length === 1 && wanted[0]?.name !== undefined
+  // What is not found is nothing, and no empty list.
+  if (isOne && objects.length === 0) return
   io.out(forReader(io, dataText(form, shown, isOne)))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tableAt } from './table.ts'
 
-const SHAPE = { isWide: false, showsNamespace: false, showsLabels: false, prefix: '' }
+const SHAPE = { isWide: false, showsNamespace: false, showsLabels: false, labelColumns: [], prefix: '' }
 const TABLE = { kind: 'Table', columnDefinitions: [{ name: 'Name' }], rows: [{ cells: ['m-1'] }] }
 const BUSY = { status: 429, headers: {}, text: JSON.stringify({ message: 'storage is (re)initializing' }) }
 

@@ -10,6 +10,8 @@ export interface TableShape {
   readonly isWide: boolean
   readonly showsNamespace: boolean
   readonly showsLabels: boolean
+  /** Labels with a column of their own. */
+  readonly labelColumns: readonly string[]
   /** Before each name, where several kinds are printed: `machine.kubenode.io/`. */
   readonly prefix: string
 }
@@ -71,27 +73,34 @@ function parsed(text: string): unknown {
 }
 
 function tableOf({ columnDefinitions, rows, metadata }: Answer, shape: TableShape): Table {
-  const { isWide, showsNamespace, showsLabels, prefix } = shape
+  const { isWide, showsNamespace, showsLabels, labelColumns, prefix } = shape
   const shown = columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const head = [
     ...(showsNamespace ? ['NAMESPACE'] : []),
     ...shown.map((c) => c.name.toUpperCase()),
+    ...labelColumns.map(headOf),
     ...(showsLabels ? ['LABELS'] : []),
   ]
   return {
     head,
     rows: rows.map(({ cells, object }) => {
-      const { namespace, labels } = metadataOf(object)
+      const { namespace, labels, all } = metadataOf(object)
       const own = shown.map(({ i }, at) => `${at === 0 ? prefix : ''}${String(cells[i] ?? '')}`)
-      return [...(showsNamespace ? [namespace] : []), ...own, ...(showsLabels ? [labels] : [])].map(printableLine)
+      const columns = labelColumns.map((name) => (Object.hasOwn(all, name) ? String(all[name]) : ''))
+      const row = [...(showsNamespace ? [namespace] : []), ...own, ...columns, ...(showsLabels ? [labels] : [])]
+      return row.map(printableLine)
     }),
     resourceVersion: metadata?.resourceVersion ?? '',
   }
 }
 
-function metadataOf(object: unknown): { readonly namespace: string; readonly labels: string } {
+/** As kubectl: the name of a label without its prefix. */
+const headOf = (label: string): string => label.slice(label.lastIndexOf('/') + 1).toUpperCase()
+
+function metadataOf(object: unknown) {
   const metadata = isObject(object) && isObject(object['metadata']) ? object['metadata'] : {}
   const { namespace, labels } = metadata
-  const pairs = isObject(labels) ? Object.entries(labels).map(([k, v]) => `${k}=${String(v)}`) : []
-  return { namespace: typeof namespace === 'string' ? namespace : '', labels: pairs.join(',') || '<none>' }
+  const all = isObject(labels) ? labels : {}
+  const pairs = Object.entries(all).map(([k, v]) => `${k}=${String(v)}`)
+  return { namespace: typeof namespace === 'string' ? namespace : '', labels: pairs.join(',') || '<none>', all }
 }

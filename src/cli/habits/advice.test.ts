@@ -17,14 +17,12 @@ test.each([
   // kubectl
   ['rollout undo set/base --to-revision=1', '(type kubenode rollback set/NAME; '],
   ['rollout pause set/base', '(type kubenode pause set/NAME --reason TEXT; '],
-  ['rollout restart set/base', '(type kubenode rollout retry set/NAME; '],
+  ['rollout restart set/base', '(type kubenode rollout retry set/NAME --reason TEXT; '],
   ['rollout status set base', '(type kubenode rollout status set/base)'],
-  ['rollout status set/base -w', '(type kubenode watch set/NAME --until-done; '],
   ['explain machine.spec', '(type kubectl explain machines --api-version kubenode.io/v1alpha1; '],
   ['apply -f a.yaml', '(type kubenode plan --dirty; '],
   ['cordon n-1', '(type kubectl cordon NAME; '],
-  ['logs n-1 -c beacon', '(type kubenode logs machine/NAME COMPONENT)'],
-  ['get machines -L zone', '(type kubenode get KIND --show-labels)'],
+  ['logs n-1 --timestamps', '(type kubenode logs machine/NAME COMPONENT)'],
   ['get machines -v=6', '(nothing is more verbose; '],
   ['get pods -A', 'type kubectl get pods;'],
   ['get events', 'type kubenode events;'],
@@ -32,14 +30,11 @@ test.each([
   ['reconcile source git fleet', '(type kubenode reconcile source/fleet)'],
   ['suspend source fleet --reason a', '(type kubenode pause source/fleet)'],
   ['reconcile source/fleet --with-source', '(type kubenode reconcile source/NAME; '],
-  ['events --for machine/n-1', '(type kubenode events KIND/NAME)'],
-  ['diff kustomization apps', '(type kubenode plan --dirty; '],
   ['get kustomizations', 'type kubenode get releases;'],
   // Argo CD
   ['app sync fleet --prune', '(type kubenode reconcile source/NAME; '],
   ['app unheard fleet', '(type kubenode get releases; '],
   ['app rollback fleet 1', '(type git revert COMMIT; '],
-  ['release status --watch', '(type kubenode watch release/NAME)'],
   ['cluster list', '(type kubenode get clusters; '],
   // Terraform
   ['plan -out=tf.plan', '(type git push; '],
@@ -50,6 +45,9 @@ test.each([
   ['-help', '(write --help, with two dashes)'],
   ['state list', '(type kubenode get machines; '],
   ['destroy -auto-approve', '(type git revert COMMIT; '],
+  ['machine join n-1', '(type kubenode machine join-command NAME; '],
+  ['join n-1', '(type kubenode machine join-command NAME; '],
+  ['machine leave n-1', '(type kubectl delete machines.kubenode.io NAME; '],
   // Ansible
   ['adopt n-1 --check', '(here it is --dry-run)'],
   ['plan --check --diff', '(type kubenode plan; '],
@@ -61,7 +59,7 @@ test.each([
 })
 
 test.each(['constructor', 'toString', 'rollout valueOf', 'get machines --constructor', 'get constructor'])(
-  'kubenode %s is nobody’s habit',
+  'kubenode %s gets no advice',
   async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/),
 )
 

@@ -9,7 +9,10 @@ const DECLARED: Advice = [
 ]
 const PLAN: Advice = ['kubenode plan', 'it shows what a commit changes; git push applies it']
 const NO_SHELL: Advice = ['kubenode logs machine/NAME COMPONENT', 'KubeNode opens no shell on a host']
-const WAIT: Advice = ['kubenode watch --until-done', 'exit 0 when nothing is in progress, 1 when something failed']
+const WAIT: Advice = [
+  'kubenode watch --until-done',
+  'exit 0 when nothing is in progress, 1 when something failed; with --timeout 10m',
+]
 const READ_NOW: Advice = [
   'kubenode reconcile source/NAME',
   'on the hub; without it a commit is applied at the next interval',
@@ -28,6 +31,15 @@ const REPAIR: Advice = ['kubenode repair node/NAME --reason TEXT', 'what blocks 
 const WHO: Advice = [
   'kubectl auth whoami',
   'there is no login; the identity is that of --kubeconfig FILE and --context NAME',
+]
+
+const JOIN: Advice = [
+  'kubenode machine join-command NAME',
+  'it prints the line for the host; a Node that is there: kubenode import NODE first',
+]
+const LEAVE: Advice = [
+  'kubectl delete machines.kubenode.io NAME',
+  'its host is handed back; on the host itself: kubenode agent leave',
 ]
 
 /** By the words after `kubenode`; the longest row wins. */
@@ -50,7 +62,6 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
     'kubectl delete machines.kubenode.io NAME',
     'for a machine; what git declares goes with the commit that removes it',
   ],
-  diff: ['kubenode plan --dirty', 'it shows what your edits change; of the last commit: kubenode plan'],
   drain: ['kubectl drain NAME', 'KubeNode drains by itself, under a permit, where a repair or a rollout needs it'],
   edit: DECLARED,
   exec: NO_SHELL,
@@ -60,7 +71,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   patch: DECLARED,
   'port-forward': ['kubectl port-forward', 'KubeNode opens no port on a host'],
   'rollout pause': ['kubenode pause set/NAME --reason TEXT', 'it ends by itself after four hours, or with --for'],
-  'rollout restart': ['kubenode rollout retry set/NAME', 'it tries a failed revision again'],
+  'rollout restart': ['kubenode rollout retry set/NAME --reason TEXT', 'it tries a failed revision again'],
   'rollout resume': ['kubenode resume set/NAME', ''],
   'rollout undo': [
     'kubenode rollback set/NAME',
@@ -97,7 +108,6 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   'app wait': WAIT,
   cluster: CLUSTERS,
   'cluster add': ['kubenode install --dry-run', 'then register it: docs/how-to/new-cluster.md'],
-  history: HISTORY,
   login: WHO,
   proj: ['kubenode get pipelines', 'on the hub'],
   'release cancel': ['kubenode release abort NAME --reason TEXT', ''],
@@ -139,8 +149,19 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   hosts: MACHINES,
   'inventory list': MACHINES,
   list: MACHINES,
+  'agent uninstall': LEAVE,
+  join: JOIN,
+  leave: LEAVE,
+  'machine add': JOIN,
+  'machine adopt': ['kubenode adopt NODE --dry-run', 'then without --dry-run'],
+  'machine create': JOIN,
+  'machine delete': LEAVE,
   'machine get': ['kubenode describe machine/NAME', ''],
+  'machine import': ['kubenode import NODE', 'a Machine observes the Node; nothing on it changes'],
+  'machine join': JOIN,
+  'machine leave': LEAVE,
   'machine list': MACHINES,
+  'machine remove': LEAVE,
   machines: MACHINES,
   node: ['kubenode get nodes', ''],
   nodes: ['kubenode get nodes', ''],

@@ -3,43 +3,25 @@ import type { Advice } from './commands.ts'
 
 const PLAN_ONLY: Advice = ['kubenode plan', 'a plan changes nothing; leave the option out']
 const ONE_CLUSTER: Advice = ['kubenode plan --cluster NAME', '']
-const WATCH_SET: Advice = ['kubenode watch set/NAME --until-done', 'a bound of time: timeout 10m before it']
-const WATCH_EVENTS: Advice = ['kubectl get events -A -w', 'here: kubenode watch follows rollouts']
 const COMPONENT: Advice = ['kubenode logs machine/NAME COMPONENT', '']
 const ONE_MACHINE: Advice = ['kubenode logs machine/NAME', 'logs are read from one machine at a time']
 const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /** Of one command: by its words, a space, and the long option. */
 export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
-  'events --for': ['kubenode events KIND/NAME', ''],
-  'events --types': ['kubenode events', 'warnings are marked in the column of the type'],
-  'events --watch': WATCH_EVENTS,
-  'events -w': WATCH_EVENTS,
-  'events -A': ['kubenode events', 'without a name it shows all objects of KubeNode and all Nodes'],
-  'events --all-namespaces': ['kubenode events', 'without a name it shows all objects of KubeNode and all Nodes'],
   'get --filename': ['kubenode lint FILE', ''],
-  'get --ignore-not-found': [
-    'kubenode get machines --field-selector metadata.name=NAME',
-    'it finds none without error',
-  ],
-  'get --label-columns': ['kubenode get KIND --show-labels', ''],
   'get --limit': ['kubenode get KIND NAME', 'or filter with -l'],
   'get --list-hosts': ['kubenode get machines -o name', ''],
-  'get --show-kind': ['kubenode get KIND -o name', ''],
   'get --status-selector': ['kubenode get KIND', 'no filter by status; see -o jsonpath=TEMPLATE'],
-  'get --watch-only': ['kubenode get KIND -w', ''],
-  'get -L': ['kubenode get KIND --show-labels', ''],
   'get -f': ['kubenode lint FILE', ''],
   'inventory --graph': ['kubenode tree set/NAME', ''],
   'inventory --host': ['kubenode describe machine/NAME', ''],
   'inventory --list': ['kubenode get machines', ''],
   'logs --all-namespaces': ONE_MACHINE,
-  'logs --container': COMPONENT,
   'logs --kind': ONE_MACHINE,
   'logs --level': ONE_MACHINE,
   'logs --previous': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
   'logs --timestamps': COMPONENT,
-  'logs -c': COMPONENT,
   'logs -p': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
   'plan --check': PLAN_ONLY,
   'plan --destroy': ['kubenode plan --dirty', 'remove it in the work tree first; deletions are marked'],
@@ -54,20 +36,9 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'plan --var': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
   'plan --var-file': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
   'plan -l': ONE_CLUSTER,
-  'reconcile --timeout': ['kubenode reconcile source/NAME', 'it does not wait; kubenode watch --until-done does'],
   'reconcile --with-source': ['kubenode reconcile source/NAME', 'a source is all there is to read'],
-  'release history --output': ['kubenode get releases -o json', ''],
   'release status --hard-refresh': ['kubenode reconcile source/NAME', ''],
-  'release status --output': ['kubenode get release/NAME -o json', ''],
   'release status --refresh': ['kubenode reconcile source/NAME', ''],
-  'release status --watch': ['kubenode watch release/NAME', ''],
-  'rollout history --revision': [
-    'kubenode rollout history NAME',
-    'it shows all; the newest: kubenode describe set/NAME',
-  ],
-  'rollout status --timeout': WATCH_SET,
-  'rollout status --watch': WATCH_SET,
-  'rollout status -w': WATCH_SET,
   'run --check': ['kubenode plan', 'run starts the programs of KubeNode'],
   'version --client': ['kubenode version', 'it shows this program only; a server: kubenode check'],
 }

@@ -22,6 +22,7 @@ test.each([
   [undefined, 'freeze-all', { kind: 'Cluster', selector: {} }],
   ['machine/m-1', 'freeze-machine-m-1', { kind: 'Machine', name: 'm-1' }],
   ['set/base', 'freeze-machinecomponentset-base', { kind: 'MachineComponentSet', name: 'base' }],
+  ['machinecomponentset/base', 'freeze-machinecomponentset-base', { kind: 'MachineComponentSet', name: 'base' }],
 ] as const)('freeze %s makes the hold %s, which is valid and ends by itself', (what, name, target) => {
   const hold = freezeHold({ ...wish, what }, NOW)
   expect([hold.metadata.name, hold.spec.target, hold.spec.until]).toEqual([name, target, '2026-01-05T04:00:00Z'])

@@ -20,13 +20,13 @@ const held = [
   '  kubenode approve release/a --reason WHY',
 ]
 const frozen = (hold: string) => [
-  'set/base is Paused',
+  'machinecomponentset/base is Paused',
   'Waiting for 7s: HoldFreeze',
   `  observed: hold ${hold}: power work`,
   '  unblocks when: the hold is deleted or expires',
 ]
 const frozenAtRest = [
-  'set/base is Complete',
+  'machinecomponentset/base is Complete',
   'Paused is True for 2s: HoldFreeze: hold freeze-machinecomponentset-base: power work',
   '  A Freeze hold covers this object, or a file on the node does. See docs/runbooks/holds.md.',
 ]
@@ -71,16 +71,16 @@ test.each([
   [
     'a freeze of the object is lifted there',
     [frozen('freeze-machinecomponentset-base')],
-    'what to do first: kubenode thaw set/base (set/base)',
+    'what to do first: kubenode thaw set/base (machinecomponentset/base)',
   ],
   [
     'a freeze of an object at rest is lifted as well',
     [frozenAtRest],
-    'what to do first: kubenode thaw set/base (set/base)',
+    'what to do first: kubenode thaw set/base (machinecomponentset/base)',
   ],
   [
     'a freeze of the cluster is no hold of the object',
     [frozen('freeze-all')],
-    'what to do first: kubenode thaw (set/base)',
+    'what to do first: kubenode thaw (machinecomponentset/base)',
   ],
 ])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))

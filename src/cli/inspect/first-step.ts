@@ -1,9 +1,10 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
 import { FREEZE_OF_CLUSTER } from '../hold/freeze.ts'
+import { shortWord } from './target.ts'
 
 interface Step {
   readonly object: string
-  /** Lower comes first: what is blocked does not end by itself, what waits may, what progresses does. */
+  /** Lower comes first: without its programs nothing continues, what is blocked does not end by itself, what waits may, what progresses does. */
   readonly rank: number
   readonly text: string
   /** A person or time can end it; a finding alone says no more than that something is wrong. */
@@ -11,6 +12,7 @@ interface Step {
 }
 
 const RANKS: readonly (readonly [RegExp, number])[] = [
+  [/^Stopped\b/, -1],
   [/^Blocked\b|: blocked\b/, 0],
   [/ step \d+ failed on |^Component .* is (Failed|RolledBack)\b| is (False|Unknown) for /, 1],
   [/^Waiting\b|: waiting\b|^Gate |^Paused is True for /, 2],
@@ -46,11 +48,17 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
 
 /** What a person held, a person lets continue; a freeze of the cluster is no hold of the object. */
 function holdCommand([line = '', ...own]: readonly string[], object: string): string | undefined {
-  if (/\bHoldPause\b/.test(line)) return `kubenode resume ${object}`
+  if (/\bHoldPause\b/.test(line)) return `kubenode resume ${shortWord(object)}`
   if (!/\bHoldFreeze\b/.test(line)) return undefined
   const isOfCluster = [line, ...own].some((l) => l.includes(`hold ${FREEZE_OF_CLUSTER}:`))
-  return isOfCluster ? 'kubenode thaw' : `kubenode thaw ${object}`
+  return isOfCluster ? 'kubenode thaw' : `kubenode thaw ${shortWord(object)}`
 }
+
+/** The command that lifts what a person holds of the object of a story. */
+export const heldCommand = (story: readonly string[]): string | undefined =>
+  stepsOf(story)
+    .map(({ text }) => text)
+    .find((text) => /^kubenode (thaw|resume)\b/.test(text))
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 

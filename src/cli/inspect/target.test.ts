@@ -31,7 +31,7 @@ test('a noun names one object too', () => {
   expect([named(['set/base']).type.kind, named(['rule', 'disk']).name]).toEqual(['MachineComponentSet', 'disk'])
 })
 
-test('what nobody is called is refused with what may have been meant', () => {
+test('an unknown name is refused with a suggestion', () => {
   expect(() => kindCalled('permts')).toThrow(/^KN1310: unknown kind "permts"; did you mean permits\?/)
   expect(() => kindCalled('pods')).toThrow(/^KN1310: .*use kubectl for others/)
 })

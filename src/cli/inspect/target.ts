@@ -56,6 +56,13 @@ export const nounsByKind = (): readonly string[] =>
     (k) => Object.entries(NOUNS).find(([, kind]) => kind === k.kind)?.[0] ?? k.kind.toLowerCase(),
   )
 
+/** `machinecomponentset/base` as people write it: `set/base`. */
+export function shortWord(object: string): string {
+  const [kind = '', ...name] = object.split('/')
+  const noun = Object.entries(NOUNS).find(([, k]) => k.toLowerCase() === kind)?.[0]
+  return [noun ?? kind, ...name].join('/')
+}
+
 /** The words that `kubenode get` suggests: one for each kind. */
 export const kindWords = (): readonly string[] => ['nodes', ...KINDS.map((k) => k.plural)]
 

@@ -42,12 +42,18 @@ test('slices that wait for the same are shown once, with their number and the lo
 test.each([
   [
     '2026-01-31T11:59:58Z',
-    ['fleetsource/fleet', 'sync was asked 2s ago to read it; what it finds shows within seconds'],
+    '2026-01-31T11:50:00Z',
+    ['fleetsource/fleet', 'sync was asked 2s ago to read it, and has not yet'],
   ],
-  ['2026-01-31T11:50:00Z', ['fleetsource/fleet', 'Up to date; nothing pending.']],
-  ['nonsense', ['fleetsource/fleet', 'Up to date; nothing pending.']],
-])('a source that sync was asked to read at %s', (asked, want) => {
+  ['2026-01-31T11:50:00Z', '2026-01-31T11:50:00Z', ['fleetsource/fleet', 'Up to date; nothing pending.']],
+  ['nonsense', undefined, ['fleetsource/fleet', 'Up to date; nothing pending.']],
+])('a source that sync was asked to read at %s, and that it read for the request of %s', (asked, handled, want) => {
   const annotations = { [ANNOTATIONS.reconcile]: asked }
-  const object = { apiVersion: 'a/v1', kind: 'FleetSource', metadata: { name: 'fleet', annotations } }
+  const object = {
+    apiVersion: 'a/v1',
+    kind: 'FleetSource',
+    metadata: { name: 'fleet', annotations },
+    status: { lastHandledReconcileAt: handled },
+  }
   expect(whyLines(object as unknown as KubeObject, [], NOW)).toEqual(want)
 })

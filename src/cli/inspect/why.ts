@@ -148,13 +148,12 @@ export interface Related {
   readonly object: KubeObject
 }
 
-/** Sync leaves no trace of a read that found nothing new, so for a while it is unknown whether it has read. */
-const READ_AWAITED_MS = 30_000
-
-function askedToRead({ metadata }: KubeObject, now: number): readonly string[] {
-  const age = now - Date.parse(metadata.annotations?.[ANNOTATIONS.reconcile] ?? '')
-  return age >= 0 && age < READ_AWAITED_MS
-    ? [`sync was asked ${formatDuration(age)} ago to read it; what it finds shows within seconds`]
+/** Sync reports in the status which request it handled last. */
+function askedToRead({ metadata, status }: KubeObject, now: number): readonly string[] {
+  const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
+  const age = now - Date.parse(asked)
+  return age >= 0 && fields(status)['lastHandledReconcileAt'] !== asked
+    ? [`sync was asked ${formatDuration(age)} ago to read it, and has not yet`]
     : []
 }
 

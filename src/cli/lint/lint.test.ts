@@ -96,7 +96,7 @@ test('a placeholder is an error once a trust document is there', async () => {
   expect([code, out()]).toEqual([2, expect.stringMatching(/^component\.yaml:8:\d+: KN3069: /)])
 })
 
-test('a rule that can never be true is an error, and a condition that nobody known reports a warning', async () => {
+test('a rule that can never be true is an error, and a condition that no known program reports a warning', async () => {
   const rule = (type: string, and: string) => `apiVersion: kubenode.io/v1alpha1
 kind: NodeRemedier
 metadata: { name: mend }

@@ -19,6 +19,7 @@ interface LogsOptions extends ServerOptions {
   readonly follow?: boolean
   readonly since?: string
   readonly tail?: string
+  readonly container?: string
 }
 
 const MOST_LINES = 100_000
@@ -31,13 +32,21 @@ export function register(program: Command, io: Io): void {
     .description('show the log of a component on a machine, read by its agent; secrets are masked')
     .argument('<machine>', 'machine/NAME, node/NAME, or the NAME of a machine')
     .argument('[component]', 'the component; the agent itself when left out')
+    .option('-c, --container <component>', 'the component, as kubectl names it; as the argument')
     .option('-f, --follow', 'show new lines until Ctrl-C, for ten minutes at most')
     .option('--since <duration>', 'lines of the last time only, such as 10m')
     .option('--tail <count>', 'the last lines of this number; all up to 256 KiB when left out')
     .action((what: string, component: string | undefined, options: LogsOptions) => logs(what, component, options, io))
 }
 
-async function logs(what: string, name: string | undefined, options: LogsOptions, io: Io): Promise<void> {
+function oneOf(argument: string | undefined, option: string | undefined): string | undefined {
+  if (argument !== undefined && option !== undefined && argument !== option)
+    throw new KubeNodeError(logsErrors.KN1648({ first: argument, second: option }))
+  return argument ?? option
+}
+
+async function logs(what: string, component: string | undefined, options: LogsOptions, io: Io): Promise<void> {
+  const name = oneOf(component, options.container)
   const tail = options.tail === undefined ? undefined : countOf(options.tail)
   const sinceSeconds = options.since === undefined ? undefined : secondsOf(options.since)
   const [{ named }, { showLog }, { authorOf }, { untilEnded }] = await Promise.all([
@@ -51,7 +60,7 @@ async function logs(what: string, name: string | undefined, options: LogsOptions
     throw new KubeNodeError(logsErrors.KN1640({ what }))
   const client = await connect(options, io)
   const machine = await machineOf(client, wanted)
-  const component = componentOf(machine, name)
+  const found = componentOf(machine, name)
   const agentKey = agentKeyOf(machine)
   const by = await authorOf(client, io)
   const ended = untilEnded()
@@ -69,20 +78,21 @@ async function logs(what: string, name: string | undefined, options: LogsOptions
       machine,
       agentKey,
       by,
-      component,
+      component: found,
       ...(tail !== undefined && { tail }),
       ...(sinceSeconds !== undefined && { sinceSeconds }),
       follow: options.follow === true,
-      signal: ended.signal,
+      signal: io.signal === undefined ? ended.signal : AbortSignal.any([ended.signal, io.signal]),
       onAnswer,
     })
   } catch (error) {
-    if (ended.signal.aborted) throw new Exit(ended.exitCode())
-    throw error
+    // Ending on request is no error, whatever the request in progress answered.
+    if (!ended.signal.aborted && io.signal?.aborted !== true) throw error
   } finally {
     await onAnswer()
     ended.dispose()
   }
+  if (ended.signal.aborted) throw new Exit(ended.exitCode())
 }
 
 function countOf(text: string): number {

@@ -34,4 +34,8 @@ export const logsErrors = errorTable({
     text: 'cannot show the log: the request was deleted while the answer was incomplete',
     next: 'run the command again',
   },
+  KN1648: {
+    text: 'cannot show the log of two components: {first} as the argument and {second} after --container',
+    next: 'name one of them',
+  },
 })

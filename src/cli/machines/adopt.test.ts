@@ -21,6 +21,7 @@ const KUBELET = {
     kept: ['/usr/bin/kubelet', '/var/lib/kubelet/config.yaml', 'kubelet.service (active, enabled)'],
     replaced: ['/var/lib/kubelet/config.yaml'],
     stays: ['/etc/systemd/system/kubelet.service.d/10-kubeadm.conf'],
+    alsoStarted: ['old.service (starts /usr/bin/kubelet)'],
     restarts: true,
   },
 }
@@ -49,6 +50,7 @@ kubelet     /usr/bin/kubelet                                        equal       
 kubelet     /var/lib/kubelet/config.yaml                            other content   original kept, then replaced
 kubelet     kubelet.service (active, enabled)                       unit            state kept
 kubelet     /etc/systemd/system/kubelet.service.d/10-kubeadm.conf   drop-in         stays in force
+kubelet     old.service (starts /usr/bin/kubelet)                   same program    runs beside it: stop and disable it first
 kubelet: restarts in an ordinary switch
 `)
     expect(now()).toBe('Preview')

@@ -76,7 +76,15 @@ function adoptionLines(machine: Machine): readonly string[] {
 type Row = readonly [component: string, path: string, now: string, after: string]
 
 function rowsOf({ name, adoption }: Reported): readonly Row[] {
-  const { equal = [], differs = [], replaced = [], stays = [], blocked = [], kept = [] } = adoption ?? {}
+  const {
+    equal = [],
+    differs = [],
+    replaced = [],
+    stays = [],
+    alsoStarted = [],
+    blocked = [],
+    kept = [],
+  } = adoption ?? {}
   const units = kept.filter((k) => !k.startsWith('/'))
   return [
     ...equal.map((path): Row => [name, path, 'equal', 'original kept, content unchanged']),
@@ -86,6 +94,7 @@ function rowsOf({ name, adoption }: Reported): readonly Row[] {
     }),
     ...units.map((unit): Row => [name, unit, 'unit', 'state kept']),
     ...stays.map((path): Row => [name, path, path.endsWith('.conf') ? 'drop-in' : 'unit', 'stays in force']),
+    ...alsoStarted.map((unit): Row => [name, unit, 'same program', 'runs beside it: stop and disable it first']),
     ...blocked.map((path): Row => [name, path, 'in the way', 'cannot be adopted']),
   ]
 }

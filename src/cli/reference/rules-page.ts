@@ -5,6 +5,7 @@ import { OPERATIONS } from '#api/kinds/operations.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { releaseVocabulary } from '#policy/release-vocabulary.ts'
 import { DECORATORS, OPERATORS } from '#policy/operators/decorated.ts'
 import { factNames, factShape, type Shape, type Vocabulary } from '#policy/vocabulary.ts'
 import type { Schema } from '#schema/schema.ts'
@@ -21,7 +22,7 @@ export const rulesPage = (): string =>
   join([
     '# The words of rules',
     '<!-- Generated from src/policy and src/api by npm run gen. -->',
-    'A rule (`when` of a [NodeRemedier](noderemedier.md), or `rules[].when` of a [DefenderPolicy](defenderpolicy.md)) is a tree of `all`, `any` and `not` over conditions. A condition compares one fact with a value, and is true, false or unknown. What is unknown never starts a repair. How to write one: [own rule](../how-to/own-rule.md).',
+    'A rule (`when` of a [NodeRemedier](noderemedier.md), `rules[].when` of a [DefenderPolicy](defenderpolicy.md), or `custom.when` of a gate of a [ReleasePipeline](releasepipeline.md)) is a tree of `all`, `any` and `not` over conditions. A condition compares one fact with a value, and is true, false or unknown. What is unknown never starts a repair and opens no gate. How to write one: [own rule](../how-to/own-rule.md).',
     `\`\`\`yaml\n${EXAMPLE}\`\`\``,
     '`path` names the part of a fact: names joined by `/`, with `~1` for a `/` inside of a name. `for` means that the condition has held that long; it works where the last column has a yes. Instead of a value, `value: { fact, path }` compares with another fact where the operator allows it.',
     '## Facts about a node',
@@ -29,6 +30,9 @@ export const rulesPage = (): string =>
     '## Facts about the cluster',
     'Only rules of a DefenderPolicy have these.',
     factTable(clusterVocabulary),
+    '## Facts about a release',
+    'Only custom gates of a [ReleasePipeline](releasepipeline.md) have these; how they work: [gates](../gates.md).',
+    factTable(releaseVocabulary),
     '## Operators',
     table(
       ['operator', 'compares', 'true when'],

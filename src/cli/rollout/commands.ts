@@ -2,12 +2,17 @@
 import { listAll } from '#kube/list-all.ts'
 import type { Command } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
+import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
+import { withoutManagers } from '../get/data-text.ts'
 import { alignedRows } from '../get/rows.ts'
+import { WHOLE_FORMS, type WholeForm, printWhole } from '../get/whole.ts'
 import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
 import { place } from './place.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
 import { rollback, type RollbackOptions } from './rollback.ts'
@@ -19,6 +24,15 @@ interface HoldOptions extends ServerOptions, EvenIfAbsent {
 
 interface ResumeOptions extends ServerOptions, EvenIfAbsent {
   readonly all?: boolean
+}
+
+interface StatusOptions extends ServerOptions, Omit<WaitOptions, 'output'> {
+  readonly output?: WholeForm
+}
+
+interface HistoryOptions extends ServerOptions {
+  readonly output?: WholeForm
+  readonly revision?: string
 }
 
 export function register(program: Command, io: Io): void {
@@ -81,12 +95,13 @@ function registerRollback(program: Command, io: Io): void {
   ).action((name: string, options: RollbackOptions) => rollback(name, options, io))
 
   const rollout = program.command('rollout').description('the rollout and revisions of a set')
-  ofSet(rollout.command('status').description('show the progress of a set and what it waits for')).action(
-    (name: string, options: ServerOptions) => rolloutStatus(name, options, io),
-  )
-  ofSet(rollout.command('history').description('list the revisions that a set can return to')).action(
-    (name: string, options: ServerOptions) => rolloutHistory(name, options, io),
-  )
+  withWait(ofSet(rollout.command('status').description('show the progress of a set and what it waits for')))
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((name: string, options: StatusOptions) => rolloutStatus(name, options, io))
+  ofSet(rollout.command('history').description('list the revisions that a set can return to'))
+    .option('--revision <revision>', 'one of them, by number or name')
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((name: string, options: HistoryOptions) => rolloutHistory(name, options, io))
   withReason(
     rollout
       .command('retry')
@@ -139,17 +154,36 @@ async function resume(what: string, options: ResumeOptions, io: Io): Promise<voi
     )
 }
 
-async function rolloutStatus(name: string, options: ServerOptions, io: Io): Promise<void> {
+async function rolloutStatus(name: string, options: StatusOptions, io: Io): Promise<void> {
+  const wait = waitOf(options)
   const { setLines } = await import('./status.ts')
   const client = await connect(options, io)
   const { set } = await setAndRevisions(client, name)
+  if (wait !== undefined) {
+    const [{ named }, { followRollouts }] = await Promise.all([
+      import('../inspect/target.ts'),
+      import('../explore/follow.ts'),
+    ])
+    const followed = { wanted: [named([`set/${name}`])], namespace: SYSTEM_NAMESPACE, isUntilDone: true, ...wait }
+    await followRollouts(client, followed, io)
+    return
+  }
+  if (options.output !== undefined) {
+    await printWhole(io, options.output, withoutManagers(set))
+    return
+  }
   const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
   io.out(`${lines.map(printableLine).join('\n')}\n`)
 }
 
-async function rolloutHistory(name: string, options: ServerOptions, io: Io): Promise<void> {
-  const { historyRows } = await import('./status.ts')
-  const { set, revisions } = await setAndRevisions(await connect(options, io), name)
+export async function rolloutHistory(name: string, options: HistoryOptions, io: Io): Promise<void> {
+  const [{ historyRows }, { revisionCalled }] = await Promise.all([import('./status.ts'), import('./revisions.ts')])
+  const { set, revisions: all } = await setAndRevisions(await connect(options, io), name)
+  const revisions = options.revision === undefined ? all : [revisionCalled(set, all, options.revision, '--revision')]
+  if (options.output !== undefined) {
+    await printWhole(io, options.output, revisions)
+    return
+  }
   printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
   for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
 }

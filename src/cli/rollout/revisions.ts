@@ -91,6 +91,7 @@ export function revisionCalled(
   set: MachineComponentSet,
   revisions: readonly Revision[],
   to: string | undefined,
+  option = '--to',
 ): Revision {
   const now = revisions.find((r) => r.name === set.status?.revisions?.update)
   const found =
@@ -99,7 +100,12 @@ export function revisionCalled(
   const known = revisions.filter((r) => to !== undefined || r !== now).map((r) => r.number)
   const revision = to === undefined ? 'an earlier revision with a completed rollout' : `revision ${JSON.stringify(to)}`
   throw new KubeNodeError(
-    rolloutErrors.KN1372({ revision, name: String(set.metadata.name), known: known.join(', ') || 'none is kept' }),
+    rolloutErrors.KN1372({
+      revision,
+      name: String(set.metadata.name),
+      option,
+      known: known.join(', ') || 'none is kept',
+    }),
   )
 }
 

@@ -12,7 +12,7 @@ export const rolloutErrors = errorTable({
   },
   KN1372: {
     text: 'cannot find {revision} of set/{name}',
-    next: 'name one with --to: {known}',
+    next: 'name one with {option}: {known}',
   },
   KN1373: {
     text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',
@@ -41,5 +41,9 @@ export const rolloutErrors = errorTable({
   KN1649: {
     text: 'cannot promote release/{name}: no stage of it soaks; {why}',
     next: 'see kubenode why release/{name}: gates open by themselves or with kubenode approve, and a pause ends with kubenode resume',
+  },
+  KN1650: {
+    text: 'cannot list the history of {what}: only clusters and sets have one',
+    next: 'name cluster/NAME on the hub or set/NAME in its cluster; kubenode trace shows where another object comes from',
   },
 })

@@ -192,7 +192,7 @@ async function carryOut({ client, clock }: World, command: string): Promise<void
     await placeHold(client, askHold({ verb, what, reason, for: '1h', author: 'ada' }, clock.now()))
     return
   }
-  if (command !== 'kubenode thaw --all') throw new Error(`nobody can run ${command}`)
+  if (command !== 'kubenode thaw --all') throw new Error(`no program runs ${command}`)
   await thaw(client, undefined, true, clock.now())
 }
 

@@ -270,6 +270,31 @@ describe('a release archive', () => {
     })
   })
 
+  test('without a unit and without --exec it says that nothing starts the program', async () => {
+    const { code, out } = await from('tar', elf(AMD64), 'lamp-1.0.0', '--component', 'lamp', '--dry-run')
+    expect([code, out]).toEqual([0, expect.stringMatching(/ {2}service {3}none: nothing starts .*--exec/)])
+    const recipe = ['--recipe', 'runc', '--as', '1.2.3', '--dry-run']
+    expect((await from('tar', elf(AMD64), 'runc', ...recipe)).out).not.toContain('service')
+  })
+
+  test.each([
+    ['/etc/systemd/system/kubenode-agent.service', 'the KubeNode agent'],
+    ['/etc/systemd/system/kubenode-agent.service.d/x.conf', 'the KubeNode agent'],
+    ['/opt/kubenode/agent.mjs', 'the KubeNode agent'],
+    ['/etc/systemd/system/dbus.service', 'systemd'],
+    ['/etc/systemd/system/systemd-journald.service', 'systemd'],
+    ['/etc/systemd/system/dbus.service.d/limits.conf', undefined],
+    ['/etc/systemd/system/kubenodelamp.service', undefined],
+  ])('a file for %s: belongs to %s', async (path, owner) => {
+    writeFileSync(at('own'), '[Service]\nExecStart=/usr/local/bin/lamp-1.0.0\n')
+    const flags = ['--component', 'lamp', '--file', `own=${path}`, '--dry-run']
+    const { code, err } = await from('tar', elf(AMD64), 'lamp-1.0.0', ...flags)
+    expect([code, err]).toEqual(
+      owner === undefined ? [0, expect.any(String)] : [2, expect.stringContaining(`KN1137: `)],
+    )
+    if (owner !== undefined) expect(err).toContain(`${path} belongs to ${owner}`)
+  })
+
   test('a file of the user takes the place of the one in it', async () => {
     writeFileSync(at('own'), 'KUBELET_EXTRA_ARGS="{{args}}"\n')
     const flags = ['--recipe', 'kubelet', '--as', '1.36.2', '--file', 'own=/etc/default/kubelet', '-o', 'json']

@@ -16,9 +16,11 @@ import { ELF_BYTES, parseElf } from '#agent/preflight/elf.ts'
 import { machineComponent, type MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { Signer } from '#api/trust/keys.ts'
 import { signStatement } from '#api/trust/statement.ts'
+import { ownerOfPath, ownerOfUnit } from '#api/reserved-paths.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { printableLine } from '#lib/printable.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { artifactErrors } from '../artifact-errors.ts'
 import { packFolder, type Packed } from '../pack.ts'
@@ -115,7 +117,16 @@ const missing = ({ name }: Source, what: string, flag: string): KubeNodeError =>
 function chosen(source: Source, wishes: Wishes): Choice {
   const found = chosenFrom(source, wishes)
   if (!found.ok) throw new KubeNodeError(artifactErrors.KN1133({ file: source.name, why: found.problem }))
-  const { programs, files } = found.choice
+  const { programs, files, service } = found.choice
+  for (const path of [
+    ...programs.map((p) => p.to),
+    ...files.map((f) => f.path),
+    ...(service?.unit === undefined ? [] : [service.unit]),
+  ]) {
+    const owner = path.startsWith('/') ? ownerOfPath(path) : ownerOfUnit(path)
+    if (owner !== undefined)
+      throw new KubeNodeError(artifactErrors.KN1137({ file: source.name, path: printableLine(path), owner }))
+  }
   if (programs.length > MAX_PROGRAMS || files.length > MAX_FILES)
     throw new KubeNodeError(
       artifactErrors.KN1134({

@@ -19,6 +19,9 @@ export function report(io: Io, told: Told): void {
   for (const line of reportLines(told)) io.out(`${printableLine(line)}\n`)
 }
 
+const NO_SERVICE =
+  '  service   none: nothing starts these programs; to run one, add --exec "PROGRAM ARGUMENTS" or --file FILE=/etc/systemd/system/NAME.service'
+
 function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[] {
   const { spec } = made.statement
   const { programs, files, service, hooks, left } = made.choice
@@ -27,7 +30,10 @@ function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[
     ...programs.map(({ to, file }) => `  installs  ${to} (${file.size} bytes)`),
     ...files.map(({ path, format }) => `  file      ${path} (${format})`),
     ...(service === undefined
-      ? []
+      ? // Well-known programs that nothing has to start.
+        recipe === undefined
+        ? [NO_SERVICE]
+        : []
       : [
           `  service   ${service.unit ?? [service.exec, ...(service.args ?? [])].join(' ')}: restart ${service.restart}, kill mode ${service.killMode ?? 'Group'}`,
         ]),

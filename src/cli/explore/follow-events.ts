@@ -1,0 +1,62 @@
+// `kubenode events`: what was reported of objects, and with `--watch` each new event, until Ctrl-C. Nothing is printed twice.
+import { systemClock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isGone } from '#kube/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { alignedRow, widthsOf } from '../get/rows.ts'
+import type { Io } from '../io.ts'
+import { type About, eventRows, eventType, eventsOf, isAbout } from './events.ts'
+
+const HEAD = ['LAST SEEN', 'TYPE', 'OBJECT', 'REASON', 'MESSAGE'] as const
+
+export interface EventsWanted {
+  readonly objects: About
+  /** Undefined: all types. */
+  readonly types: readonly string[] | undefined
+  readonly isFollowed: boolean
+}
+
+export async function showEvents(client: KubeClient, wanted: EventsWanted, io: Io): Promise<void> {
+  const { objects, types, isFollowed } = wanted
+  const isWanted = (event: KubeObject): boolean =>
+    isAbout(event, objects) && (types === undefined || types.some((type) => type === event['type']))
+  // Before the list: what is reported in between is in both, and printed once.
+  let from = isFollowed ? (await client.list(eventType, { limit: 1 })).resourceVersion : ''
+  const printed = new Map<string, string | undefined>()
+  const news = (events: readonly KubeObject[]): readonly KubeObject[] => {
+    const fresh = events.filter(isWanted).filter(({ metadata: m }) => printed.get(m.uid ?? '') !== m.resourceVersion)
+    for (const { metadata: m } of fresh) printed.set(m.uid ?? '', m.resourceVersion)
+    return fresh
+  }
+  const print = printer(io)
+  const first = news(await eventsOf(client, objects))
+  if (first.length > 0 || isFollowed) print(first)
+  else io.err('no events; the server keeps them for about an hour\n')
+  const isOver = (): boolean => !isFollowed || io.signal?.aborted === true
+  while (!isOver()) {
+    try {
+      const watch = { resourceVersion: from, ...(io.signal && { signal: io.signal }) }
+      for await (const event of client.watch(eventType, watch)) {
+        if (event.type === 'BOOKMARK') from = event.resourceVersion
+        else if (event.type === 'DELETED') printed.delete(event.object.metadata.uid ?? '')
+        else print(news([event.object]))
+      }
+    } catch (e) {
+      if (isOver()) return
+      if (!isGone(e)) throw e
+      from = (await client.list(eventType, { limit: 1 })).resourceVersion
+      print(news(await eventsOf(client, objects)))
+    }
+  }
+}
+
+/** Later rows keep the columns of the first ones. */
+function printer(io: Io): (events: readonly KubeObject[]) => void {
+  let widths: readonly number[] | undefined
+  return (events) => {
+    const rows = eventRows(events, systemClock.now())
+    const shown = widths === undefined ? [HEAD, ...rows] : rows
+    widths ??= widthsOf([HEAD, ...rows], io.width?.())
+    for (const row of shown) io.out(`${alignedRow(row, widths, { isCut: io.width?.() !== undefined })}\n`)
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { stringify } from 'yaml'
+import { allContexts } from './all-contexts.ts'
+
+/** As an API server of this machine writes it: all with the same names. */
+const own = (port: number, token: string): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'kubenode',
+    contexts: [{ name: 'kubenode', context: { cluster: 'kubenode', user: 'admin' } }],
+    clusters: [{ name: 'kubenode', cluster: { server: `https://127.0.0.1:${port}` } }],
+    users: [{ name: 'admin', user: { token } }],
+  })
+
+test('each cluster is a context of its name with its own server and user, and the first is current', () => {
+  const text = allContexts(
+    new Map([
+      ['hub', own(1, 'a')],
+      ['test', own(2, 'b')],
+    ]),
+  )
+  for (const [context, server, token] of [
+    [undefined, 'https://127.0.0.1:1', 'a'],
+    ['hub', 'https://127.0.0.1:1', 'a'],
+    ['test', 'https://127.0.0.1:2', 'b'],
+  ] as const)
+    expect(JSON.stringify(parseSafeKubeconfig(text, 'test', context))).toMatch(new RegExp(`${server}.*"${token}"`, 's'))
+})
