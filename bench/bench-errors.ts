@@ -26,6 +26,10 @@ export const benchErrors = errorTable({
     text: 'cannot start a real server: {why}',
     next: 'set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler',
   },
+  KN9007: {
+    text: 'cannot find kubectl',
+    next: 'put it into the folder that KUBEBUILDER_ASSETS names, or on the PATH',
+  },
   KN9020: {
     text: 'the local fleet {how}',
     next: 'it said last: {said}',

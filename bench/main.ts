@@ -5,7 +5,7 @@ import type { Bench, BenchOptions, BenchResult, Figures, ServerKind } from './re
 import { benchErrors } from './bench-errors.ts'
 
 /** Files beside the benchmarks that are none. */
-const OTHER_FILES = ['main.ts', 'result.ts']
+const OTHER_FILES = ['bench-errors.ts', 'main.ts', 'result.ts']
 
 function benchNames(): readonly string[] {
   return readdirSync(import.meta.dirname)

@@ -7,6 +7,8 @@ import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { defenderModule } from '#defender/role.ts'
+import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -18,6 +20,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule, type SyncConfig } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
+import { startFaultProxy, type FaultProxy } from '#test/support/faults/fault-proxy.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 
 const core = (kind: string, plural: string, namespaced: boolean): ResourceType => ({
@@ -97,6 +100,10 @@ export interface SyncBench {
   readonly clusters: ReadonlyMap<string, BenchCluster>
   readonly repository: GitFolder
   readonly client: (cluster: string) => KubeClient
+  /** Between sync and this cluster, if the bench was made with `withProxies`; the client above goes around it. */
+  readonly proxy: (cluster: string) => FaultProxy
+  /** Starts the Defender of the hub. The first `start` does so itself unless `isDefended` is false. */
+  readonly startDefender: () => Promise<void>
   /** Starts (another) sync process; what it returns ends it, as abruptly as a kill does. */
   readonly start: () => Promise<() => Promise<void>>
   /** How many renders run now: child processes of sync, since git is only called between the steps of a test. */
@@ -107,18 +114,28 @@ export interface SyncBench {
   readonly close: () => Promise<void>
 }
 
+type SyncBenchOptions = Pick<SyncConfig, 'looks' | 'outbound'> & {
+  readonly isDefended?: boolean
+  readonly withProxies?: boolean
+}
+
 export async function syncBench(
   names: readonly string[],
   source: Partial<FleetSourceInput['spec']> = {},
-  more: Pick<SyncConfig, 'looks' | 'outbound'> = {},
+  { isDefended = true, withProxies = false, ...more }: SyncBenchOptions = {},
 ): Promise<SyncBench> {
   const repository = new GitFolder()
   const [hub, ...business] = await Promise.all([startCluster(), ...names.map(startCluster)])
   const clusters = new Map(names.map((name, i) => [name, business[i] as BenchCluster]))
   const stops: (() => Promise<void>)[] = []
   const clock = shiftedClock()
+  const proxies = new Map<string, FaultProxy>()
   for (const [name, { server }] of clusters) {
-    const data = { kubeconfig: Buffer.from(server.adminKubeconfig()).toString('base64') }
+    const direct = server.adminKubeconfig()
+    if (withProxies) proxies.set(name, await startFaultProxy(portIn(direct)))
+    const { port } = proxies.get(name) ?? { port: portIn(direct) }
+    const kubeconfig = direct.replaceAll(`:${portIn(direct)}`, `:${port}`)
+    const data = { kubeconfig: Buffer.from(kubeconfig).toString('base64') }
     const metadata = { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE }
     await hub.client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, cli)
   }
@@ -137,7 +154,10 @@ export async function syncBench(
     spec,
   }
   await hub.client.apply(fleetSource, declared, cli)
+  let defended: Promise<void> | undefined
+  const startDefender = () => (defended ??= runDefender(hub.client, stops))
   const start = async () => {
+    if (isDefended) await startDefender()
     const informers = createInformers({
       client: hub.client,
       clock,
@@ -169,6 +189,7 @@ export async function syncBench(
         weakCage: 'allow',
         localPollMs: 50,
         localRepositories: [{ folder: tmpdir() }],
+        gitReach: { trusted: ['localhost'] },
         renderLimits: { deadlineMs: RENDER_MS },
         ...more,
       },
@@ -196,6 +217,12 @@ export async function syncBench(
       if (found === undefined) throw new Error(`no cluster ${cluster}`)
       return found.client
     },
+    proxy: (cluster) => {
+      const found = proxies.get(cluster)
+      if (found === undefined) throw new Error(`no proxy of ${cluster}`)
+      return found
+    },
+    startDefender,
     start,
     rendering: async () =>
       readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).length,
@@ -203,10 +230,27 @@ export async function syncBench(
     pass: (ms) => clock.shift(ms),
     close: async () => {
       for (const stop of stops) await stop()
+      await Promise.all([...proxies.values()].map((proxy) => proxy.close()))
       await Promise.all([hub, ...clusters.values()].map(({ server }) => server.close()))
       repository.remove()
     },
   }
+}
+
+const portIn = (kubeconfig: string): number => Number(/server: "?https:\/\/[^:\s]+:(\d+)/.exec(kubeconfig)?.[1])
+
+async function runDefender(client: KubeClient, stops: (() => Promise<void>)[]): Promise<void> {
+  const own = { client, clock: systemClock, random: systemRandom, log: silentLogger }
+  const informers = createInformers({ ...own, startSpreadMs: 0 })
+  const role = defenderModule({ identity: 'test', cluster: 'hub', withClusters: true })
+  const { parts = [] } = await role.setup({ ...own, informers, metrics: createMetrics() })
+  informers.start()
+  await informers.synced()
+  for (const part of parts) await part.start(new AbortController().signal)
+  stops.push(async () => {
+    for (const part of parts) await part.stop(0)
+    await informers.stop()
+  })
 }
 
 const EVERY_MS = 25
@@ -227,4 +271,24 @@ export async function eventually<T>(
       throw new Error(`not so within ${withinMs} ms; last seen: ${JSON.stringify(seen, null, 1).slice(0, 4_000)}`)
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
   }
+}
+
+/** A request to a cluster that does not answer ends within this; time that passes earlier would cancel the pass that waits for it. */
+const STEP_WITHIN_MS = 20_000
+const STEPS = 6
+
+/** As `eventually`, while so much time at once passes for sync, again and again. */
+export async function whileTimePasses<T>(
+  { pass }: Pick<SyncBench, 'pass'>,
+  stepMs: number,
+  look: () => Promise<T>,
+  isIt: (seen: T) => boolean,
+): Promise<T> {
+  for (let step = 1; step < STEPS; step++) {
+    pass(stepMs)
+    const seen = await eventually(look, isIt, STEP_WITHIN_MS).catch(() => undefined)
+    if (seen !== undefined) return seen
+  }
+  pass(stepMs)
+  return eventually(look, isIt)
 }

@@ -1,0 +1,222 @@
+// From a commit to every cluster: sync over a hub of its own and many light API servers, which speak TLS and keep objects in memory. Then a pass over
+// clusters in which nothing changed. The figures are those of the process that runs sync; the hub and the clusters are processes of their own.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { release } from '#api/kinds/release.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { createEventRecorder } from '#kube/events.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { syncModule } from '#sync/role.ts'
+import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
+import { manifests } from '#test/support/servers/installed.ts'
+import { startEmbedded } from './apiserver/servers.ts'
+import { rounded } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
+import { commitFleet, initFleet } from './sync/fleet-repository.ts'
+import { LightServers } from './sync/light-servers.ts'
+
+const OBJECTS = 100
+const FEW = 100
+const MANY = 500
+const CRD = coreKind('CustomResourceDefinition')
+const NAMESPACE = coreKind('Namespace')
+const SECRET = coreKind('Secret')
+const by = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
+/** The loop over a finished release starts this long after it ended. */
+const QUIET_MS = 61_000
+const LOOK_MS = 50
+const WITHIN_MS = 600_000
+
+/** Equal content in every cluster, as addons are, with a version that a commit raises. */
+const fleet = (clusters: number, objects: number, version: number): string => `
+import { ApiObject, App } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+const stage = { name: 'all', clusters: { selector: {} }, maxConcurrency: ${clusters}, minSuccessTime: '0s', progressDeadline: '1h', offlineDeadline: '1h' }
+new ReleasePipeline(hub, 'standard', { spec: { stages: [stage] } })
+for (let c = 0; c < ${clusters}; c++) {
+  const name = 'c' + c
+  new Cluster(hub, name, { spec: { kubeconfigSecretRef: { name: 'cluster-' + name, key: 'kubeconfig' }, stage: 'prod' } })
+  const chart = new ClusterChart(app, name)
+  for (let i = 0; i < ${objects}; i++)
+    new ApiObject(chart, 'm' + i, {
+      apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' + i, namespace: 'default' },
+      data: { version: '${version}', text: 'a value of ordinary length, number ' + i },
+    })
+}
+app.synth()
+`
+
+export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
+  const objects = numbers['objects'] ?? OBJECTS
+  const few = numbers['few'] ?? FEW
+  const many = numbers['many'] ?? MANY
+  const small = await measured(few, objects, 'few')
+  const large = many > 0 ? await measured(many, objects, 'many') : undefined
+  return {
+    figures: {
+      sync_100x100_s: small['sync_s'] ?? Number.NaN,
+      change_100x100_s: small['change_s'] ?? Number.NaN,
+      noop_100_s: small['noop_s'] ?? Number.NaN,
+      noop_writes: small['noop_writes'] ?? Number.NaN,
+      ...(large !== undefined && {
+        sync_500x100_s: large['sync_s'] ?? Number.NaN,
+        change_500x100_s: large['change_s'] ?? Number.NaN,
+        noop_500_s: large['noop_s'] ?? Number.NaN,
+        cpu_500x100_s: large['cpu_s'] ?? Number.NaN,
+      }),
+      clusters: many > 0 ? many : few,
+      objects,
+      rss_mb: rounded(process.resourceUsage().maxRSS / 1024),
+    },
+    peer: null,
+    ratio: {},
+  }
+}
+
+async function measured(clusters: number, objects: number, name: string): Promise<Figures> {
+  const dir = mkdtempSync(join(tmpdir(), `kubenode-bench-sync-${name}-`))
+  const [hub, lights] = await Promise.all([startEmbedded(), LightServers.start()])
+  const { host, port, ca, cert, key } = hub.target
+  const config = {
+    server: `https://${host}:${port}`,
+    ca: { data: ca },
+    clientCertificate: { cert: { data: cert }, key: { data: key } },
+  }
+  const client = new HttpKubeClient(config)
+  const written = { hub: 0 }
+  const abort = new AbortController()
+  const stops: (() => Promise<unknown>)[] = []
+  try {
+    initFleet(dir)
+    await prepareHub(client, dir, clusters, lights)
+    const clock = shiftedClock()
+    const own = { client: counting(client, written), clock, random: systemRandom, log: silentLogger }
+    const informers = createInformers({ ...own, startSpreadMs: 0 })
+    const role = syncModule.setup({
+      ...own,
+      informers,
+      metrics: createMetrics(),
+      events: createEventRecorder({ client, clock, controller: 'kubenode.io/sync', instance: 'bench' }),
+      connect: (c) => new HttpKubeClient(c),
+      hubAs: () => client,
+      config: {
+        cacheDir: join(dir, '.git/kubenode-cache'),
+        weakCage: 'allow',
+        localPollMs: LOOK_MS,
+        localRepositories: [{ folder: tmpdir() }],
+        renderLimits: { deadlineMs: WITHIN_MS },
+      },
+    })
+    informers.start()
+    await informers.synced()
+    const cpuBefore = process.cpuUsage()
+    const first = commitFleet(dir, fleet(clusters, objects, 1))
+    let startedAt = performance.now()
+    for (const controller of role.controllers) controller.start()
+    for (const part of role.parts ?? []) await part.start(abort.signal)
+    stops.push(async () => {
+      for (const part of role.parts ?? []) await part.stop(0)
+      await Promise.all(role.controllers.map((c) => c.stop(0)))
+      await informers.stop()
+    })
+    await succeeded(client, first)
+    const syncS = (performance.now() - startedAt) / 1_000
+    const { user, system } = process.cpuUsage(cpuBefore)
+    startedAt = performance.now()
+    await succeeded(client, commitFleet(dir, fleet(clusters, objects, 2)))
+    const changeS = (performance.now() - startedAt) / 1_000
+    await lights.reset()
+    written.hub = 0
+    clock.shift(QUIET_MS)
+    startedAt = performance.now()
+    await until(
+      async () => (await lights.counts()).reads >= 2 * clusters && (await lights.counts()).clusters >= clusters,
+    )
+    const noopS = (performance.now() - startedAt) / 1_000
+    const { writes } = await lights.counts()
+    return {
+      sync_s: rounded(syncS),
+      change_s: rounded(changeS),
+      noop_s: rounded(noopS),
+      noop_writes: writes + written.hub,
+      cpu_s: rounded((user + system) / 1_000_000),
+    }
+  } finally {
+    abort.abort()
+    for (const stop of stops) await stop()
+    client.close()
+    lights.stop()
+    await hub.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+async function prepareHub(client: KubeClient, dir: string, clusters: number, lights: LightServers): Promise<void> {
+  for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
+    await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, by)
+  for (const crd of manifests().kinds) await client.apply(CRD, crd, by)
+  for (let c = 0; c < clusters; c++) {
+    const data = { kubeconfig: Buffer.from(kubeconfigOf(lights.address(c), lights.ca)).toString('base64') }
+    const metadata = { name: `cluster-c${c}`, namespace: CLUSTERS_NAMESPACE }
+    await client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, by)
+  }
+  const spec = {
+    url: `file://${dir}`,
+    ref: { branch: 'main' },
+    interval: '1s',
+    verify: { mode: 'Off' },
+    tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
+  }
+  const metadata = { name: 'fleet', namespace: SYSTEM_NAMESPACE }
+  await client.apply(fleetSource, { apiVersion: API_GROUP_VERSION, kind: fleetSource.kind, metadata, spec }, by)
+}
+
+const kubeconfigOf = (server: string, ca: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'u', user: { token: 'bench' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+  })
+
+const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'patch', 'apply', 'delete'])
+
+/** The same client, with its writes counted. */
+const counting = (client: KubeClient, counts: { hub: number }): KubeClient =>
+  new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => {
+        if (WRITES.has(name)) counts.hub++
+        return Reflect.apply(value, target, args)
+      }
+    },
+  })
+
+const succeeded = (client: KubeClient, id: string): Promise<void> =>
+  until(async () => {
+    const { items } = await client.list(release, { namespace: SYSTEM_NAMESPACE })
+    return items.find((r) => r.spec.commit === id)?.status?.phase === 'Succeeded'
+  })
+
+async function until(is: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + WITHIN_MS
+  while (!(await is())) {
+    if (performance.now() > end) throw new Error(`not finished within ${WITHIN_MS} ms`)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}
