@@ -237,6 +237,7 @@ export const REASONS = {
   MachineGone: because('infrastructure', 'The provider no longer knows the machine.'),
   HostStopped: because('infrastructure', 'The machine is powered off.'),
   // clusters
+  ClusterAnswers: because('clusters', 'The API server answers, and accepts the kubeconfig.'),
   ApiServerDown: because('clusters', 'The API server does not answer.'),
   CredentialsInvalid: because(
     'clusters',

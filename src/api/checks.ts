@@ -3,25 +3,45 @@ import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { extrasOf, type ApiSchema, type Finding } from './extras.ts'
 import { PROBLEM_CODES, pointerTo, shown, type Problem } from './problem.ts'
 
-/** Calls `visit` for every part of the value that the schema describes. */
-function walk(
-  schema: ApiSchema,
-  value: unknown,
-  pointer: string,
-  visit: (s: ApiSchema, v: unknown, p: string) => void,
-): void {
-  if (value === undefined || value === null) return
+interface Visitor {
+  /** Whether a visit is of use, for the schema of a part: parts without any, at whatever depth, are left out. */
+  readonly wants: (schema: ApiSchema) => boolean
+  readonly visit: (schema: ApiSchema, value: unknown, pointer: string) => void
+}
+
+/** Calls `visit` for the parts of the value that the schema describes and the visitor wants, those below first. */
+function walk(schema: ApiSchema, value: unknown, pointer: string, visitor: Visitor): void {
+  if (value === undefined || value === null || !visitor.wants(schema)) return
   if (Array.isArray(value) && schema.items !== undefined) {
     const { items } = schema
-    value.forEach((v, i) => walk(items, v, pointerTo(pointer, i), visit))
+    if (visitor.wants(items)) value.forEach((v, i) => walk(items, v, pointerTo(pointer, i), visitor))
   } else if (isObject(value)) {
     for (const [k, v] of Object.entries(value)) {
       const below = propertySchema(schema, k)
-      if (below !== undefined) walk(below, v, pointerTo(pointer, k), visit)
+      if (below !== undefined && visitor.wants(below)) walk(below, v, pointerTo(pointer, k), visitor)
     }
   }
-  visit(schema, value, pointer)
+  visitor.visit(schema, value, pointer)
 }
+
+/** Of the schema or of a part of it; remembered, since schemas never change. */
+function anywhere(has: (schema: ApiSchema) => boolean): (schema: ApiSchema) => boolean {
+  const known = new WeakMap<ApiSchema, boolean>()
+  const found = (schema: ApiSchema): boolean => {
+    let answer = known.get(schema)
+    if (answer === undefined) {
+      const { properties = {}, additionalProperties, items } = schema
+      const parts = [...Object.values(properties), additionalProperties, items]
+      answer = has(schema) || parts.some((part) => typeof part === 'object' && found(part))
+      known.set(schema, answer)
+    }
+    return answer
+  }
+  return found
+}
+
+const hasChecks = anywhere((schema) => (extrasOf(schema).checks ?? []).length > 0)
+const hasImmutables = anywhere((schema) => extrasOf(schema).immutable !== undefined)
 
 function propertySchema(schema: ApiSchema, name: string): ApiSchema | undefined {
   const { properties, additionalProperties } = schema
@@ -34,11 +54,12 @@ const isAtOrBelow = (pointer: string, place: string): boolean => place === point
 export function checkProblems(schema: ApiSchema, value: unknown, before: readonly Problem[]): readonly Problem[] {
   const found: Problem[] = []
   const misshapen = before.filter((p) => p.code !== PROBLEM_CODES.unknownField)
-  walk(schema, value, '', (s, v, pointer) => {
+  const visit = (s: ApiSchema, v: unknown, pointer: string) => {
     const { checks = [], says } = extrasOf(s)
     if (checks.length === 0 || misshapen.some((p) => isAtOrBelow(pointer, p.pointer))) return
     for (const c of checks) found.push(...findings(c.findings(v), v, pointer, says))
-  })
+  }
+  walk(schema, value, '', { wants: hasChecks, visit })
   return found
 }
 
@@ -64,14 +85,16 @@ export function findings(
 export function changedImmutables(schema: ApiSchema, before: unknown, after: unknown): readonly Problem[] {
   const found: Problem[] = []
   const old = new Map<string, unknown>()
-  walk(schema, before, '', (s, v, pointer) => {
+  const remember = (s: ApiSchema, v: unknown, pointer: string) => {
     if (extrasOf(s).immutable !== undefined) old.set(pointer, v)
-  })
-  walk(schema, after, '', (s, v, pointer) => {
+  }
+  const compare = (s: ApiSchema, v: unknown, pointer: string) => {
     const message = extrasOf(s).immutable
     if (message !== undefined && old.has(pointer) && !jsonEqual(comparable(s, old.get(pointer)), comparable(s, v)))
       found.push({ code: PROBLEM_CODES.immutable, pointer, message })
-  })
+  }
+  walk(schema, before, '', { wants: hasImmutables, visit: remember })
+  walk(schema, after, '', { wants: hasImmutables, visit: compare })
   return found
 }
 

@@ -142,9 +142,10 @@ const labelKey = (doc: string): Field<string> =>
     says: 'a label key such as topology.kubernetes.io/zone',
   })
 
+const LABEL_KEY_PATTERN = new RegExp(LABEL_KEY)
 const isLabelKey = (key: string): boolean => {
   const name = key.slice(key.indexOf('/') + 1)
-  return key.length <= 317 && name.length <= 63 && new RegExp(LABEL_KEY).test(key)
+  return key.length <= 317 && name.length <= 63 && LABEL_KEY_PATTERN.test(key)
 }
 
 export const labels = (doc: string, max = 64): Field<{ readonly [key: string]: string }> =>

@@ -118,6 +118,10 @@ export const LABELS = {
   pool: 'kubenode.io/pool',
   zone: 'topology.kubernetes.io/zone',
   rack: 'kubenode.io/rack',
+  /** On Clusters. */
+  /** As a stage of a pipeline selects by it: `spec.stage` of a Cluster. */
+  stage: 'kubenode.io/stage',
+  region: 'topology.kubernetes.io/region',
   class: 'kubenode.io/class',
   /** On objects that belong to one machine when its name fits a label; look up by the field, not by this, when it must be sure. */
   component: 'kubenode.io/component',

@@ -24,7 +24,7 @@ const fleet = (silent: number, rack: string | undefined): readonly NodeView[] =>
 test.each([
   ['three of a rack of four', fleet(3, 'r1'), 'rack r1'],
   ['two of a rack: that happens by chance', fleet(2, 'r1'), undefined],
-  ['three of four that name no rack: nobody knows that they are not in one', fleet(3, undefined), 'rack (none)'],
+  ['three of four that name no rack: they may be in one', fleet(3, undefined), 'rack (none)'],
   ['four of all', fleet(4, 'r1'), 'cluster'],
 ])('F20 silent together, so that the network is to blame: %s', (_, views, group) => {
   const [first] = views

@@ -44,7 +44,7 @@ describe('S26 a key that was revoked', () => {
     ['takes the one that it was asked with along', revoked(record(joined, '2', '1')), ''],
     ['and a second time, with the first forgotten', revoked(record(revoked(joined), '2')), ''],
     ['is refused for another Machine of the name too', { metadata: { ...revoked(joined).metadata, uid: 'v' } }, ''],
-    ['is refused by a mark that nobody can read', machine({ [ANNOTATIONS.revoked]: '{' }), ''],
+    ['is refused by an unreadable mark', machine({ [ANNOTATIONS.revoked]: '{' }), ''],
   ])('%s', (_, m, expected) => {
     expect(accepted(m)).toBe(expected)
     expect(hasAcceptedKey(m)).toBe(expected !== '')

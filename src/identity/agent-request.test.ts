@@ -93,7 +93,7 @@ describe('S25 a request that the approver approves', () => {
   })
 })
 
-test('S25 the signer gives joiners and agents the name of an agent, and judges nobody else', () => {
+test('S25 the signer gives joiners and agents the name of an agent, and decides on no other request', () => {
   const own = { commonName: agentUser('m-1'), organizations: GROUPS }
   const stolen = { commonName: 'kubenode:defender', organizations: [] }
   for (const groups of [['system:bootstrappers', BOOTSTRAP_GROUP], GROUPS])

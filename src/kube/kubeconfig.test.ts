@@ -67,7 +67,7 @@ const TABLE: readonly (readonly [string, Parts])[] = [
   ['an empty namespace', { context: { namespace: '' } }],
   ['somebody to act as', { user: { as: 'ada' } }],
   ['somebody of groups', { user: { as: 'ada', 'as-groups': ['a', 'b'] } }],
-  ['groups of nobody', { user: { 'as-groups': ['a'] } }],
+  ['groups without a user', { user: { 'as-groups': ['a'] } }],
   ['a token like a date', { user: { token: '2026-01-01' } }],
   ['a token like a number', { user: { token: '1_000' } }],
   ['verification that is said to stay', { cluster: { 'insecure-skip-tls-verify': false } }],

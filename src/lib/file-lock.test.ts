@@ -51,7 +51,7 @@ test('S31 one holder at a time, in this process and among processes, and a kill 
   again?.release()
 })
 
-test('S31 nobody else may open it, also when it was open to all', () => {
+test('S31 no other user may open it, also when it was open to all', () => {
   writeFileSync(file, '')
   chmodSync(file, 0o666)
   takeFileLock(file)?.release()

@@ -31,7 +31,7 @@ const PLANTED: readonly (readonly [string, (path: string) => void])[] = [
   ['a link', (path) => symlinkSync(victim, path)],
   ['a link to nothing', (path) => symlinkSync(join(folder, 'new'), path)],
   ['a second name of another file', (path) => linkSync(victim, path)],
-  ['a pipe that nobody reads', (path) => void execFileSync('mkfifo', [path])],
+  ['a pipe without a reader', (path) => void execFileSync('mkfifo', [path])],
   ['a folder', (path) => mkdirSync(path)],
 ]
 

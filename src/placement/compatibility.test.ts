@@ -40,7 +40,7 @@ describe('a component on a machine', () => {
       'kubelet 1.35.0, which is running, requires containerd >=2.1',
     ],
     ['may mend what is broken already', 'containerd', '2.1.0', 'containerd 2.2.0\nkubelet 1.34.0', undefined],
-    ['may go where nobody cares', 'containerd', '2.2.0', 'containerd 2.0.0', undefined],
+    ['may be placed where no rule applies', 'containerd', '2.2.0', 'containerd 2.0.0', undefined],
   ])('%s', (_, name, version, runs, why) => {
     expect(to(name, version)(runs)).toBe(why)
     expect(to(name, version)(runs)).toBe(why)

@@ -82,7 +82,7 @@ describe('the static provider', () => {
     await expect(provider.reboot('static://m')).rejects.toThrow('KN11011')
   })
 
-  test('a note that is damaged is nobody’s word about the host', async () => {
+  test('a damaged note is no evidence about the host', async () => {
     const provider = new StaticProvider({
       notes: notesInMemory(new Map([['m', '{"clientToken":1}']])),
       clock: systemClock,

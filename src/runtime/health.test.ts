@@ -99,7 +99,7 @@ describe('the watchdog', () => {
     expect(heard).toEqual([])
   })
 
-  test('after the whole process was stopped nobody is blamed for the pause, but silence after it counts', async () => {
+  test('after the whole process was stopped no part is blamed for the pause, but silence after it counts', async () => {
     const { clock, heard } = setup()
     await clock.advance(5_000)
     clock.skip(600_000)
@@ -109,7 +109,7 @@ describe('the watchdog', () => {
     expect(heard).toHaveLength(1)
   })
 
-  test('F16 wall clock jumps stall nobody', async () => {
+  test('F16 wall clock jumps stall no part', async () => {
     const { clock, heard, beat } = setup()
     clock.jumpWall(7_200_000)
     await clock.advance(5_000)

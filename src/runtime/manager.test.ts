@@ -54,7 +54,7 @@ describe('in order', () => {
     expect(events).toEqual(['stop controller', 'give back', 'stop cache', 'stop http'])
   })
 
-  test('nobody stands for election before the caches are synced', async () => {
+  test('no part stands for election before the caches are synced', async () => {
     const synced = Promise.withResolvers<void>()
     const { events, part, run, terminate } = setup({ caches: [] })
     const slow = setup({ caches: [part('cache', { start: () => synced.promise })] })

@@ -61,7 +61,7 @@ describe('adding', () => {
     expect(takeAll(queue)).toEqual(['a', 'b'])
   })
 
-  test('done for a key that nobody took changes nothing', () => {
+  test('done for a key that was not taken changes nothing', () => {
     const { queue } = setup()
     queue.add('a')
     queue.done('a')

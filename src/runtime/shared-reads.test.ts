@@ -45,7 +45,7 @@ test('each question is answered by a read that began after it, however many ask'
   expect(begun.length).toBe(6)
 })
 
-test('a read that failed fails those who shared it and nobody else', async () => {
+test('a read that failed fails those who shared it and no other', async () => {
   const { reads, begun } = slowReads()
   const first = reads.of('a')
   const second = reads.of('a')

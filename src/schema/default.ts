@@ -41,12 +41,26 @@ function defaulted(schema: Schema, value: unknown): unknown {
 const freshDefault = (schema: Schema): unknown =>
   applyDefaults(schema, typeof schema.default === 'object' ? structuredClone(schema.default) : schema.default)
 
+type Named = readonly (readonly [string, Schema])[]
+const knownDefaults = new WeakMap<Schema, Named>()
+
+/** Few of many properties: found once for each schema. */
+function withDefault(schema: Schema): Named {
+  let found = knownDefaults.get(schema)
+  if (found === undefined) {
+    const names = isObject(schema.properties) ? Object.keys(schema.properties) : []
+    found = names.flatMap((name) => {
+      const property = propertyOf(schema, name)
+      return property !== undefined && hasDefault(property) ? [[name, property] as const] : []
+    })
+    knownDefaults.set(schema, found)
+  }
+  return found
+}
+
 function withAbsent(schema: Schema, value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  if (!isObject(schema.properties)) return value
   const added: (readonly [string, unknown])[] = []
-  for (const name of Object.keys(schema.properties)) {
-    const property = propertyOf(schema, name)
-    if (!property || !hasDefault(property)) continue
+  for (const [name, property] of withDefault(schema)) {
     if (Object.hasOwn(value, name) && value[name] !== undefined) continue
     added.push([name, freshDefault(property)])
   }

@@ -133,7 +133,7 @@ describe('keywords on a single value', () => {
       [`spec.a: ${INVALID}: "😀": spec.a in body should be at least 2 chars long`],
     ],
     ['a date that is none', { type: 'string', format: 'date-time' }, 'now', [wrongType('spec.a', 'date-time', 'now')]],
-    ['a format that nobody knows', { type: 'string', format: 'colour' }, 'x', []],
+    ['an unknown format', { type: 'string', format: 'colour' }, 'x', []],
     ['an integer for int-or-string', { 'x-kubernetes-int-or-string': true }, 5, []],
     ['a percentage for int-or-string', { 'x-kubernetes-int-or-string': true }, '5%', []],
     [

@@ -272,7 +272,7 @@ describe.each(apiServers)('on $name', (choice) => {
     }
     await admin.create(operationPermit, object(operationPermit, 'p', { spec }) as never)
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   test.each(MAY)('an agent may %s', async (_, attempt) => {
     await attempt(agentOf('a', 'node-a'))

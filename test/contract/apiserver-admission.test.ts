@@ -164,7 +164,7 @@ describe('rights', () => {
       }),
     ])
 
-  test('nobody grants what they do not hold', async () => {
+  test('no user grants what they do not hold', async () => {
     await grant('amy', [
       { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: ['create'] },
     ])

@@ -414,7 +414,7 @@ describe.each(apiServers)('versions of a custom resource on $name', ({ start }) 
       },
     )
 
-    test('a webhook that nobody answers for: 500 with the reason', async () => {
+    test('a webhook without a server: 500 with the reason', async () => {
       const conversion = {
         strategy: 'Webhook',
         webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://127.0.0.1:1/convert' } },

@@ -229,7 +229,7 @@ describe('S24 counts', () => {
     await opened(other)
   })
 
-  test('connections of one agent have an end, and one on which nobody waits for answers is cut', async () => {
+  test('connections of one agent have a limit, and one whose client no longer waits for answers is cut', async () => {
     const who = credentials('kubenode:agent:m-1', 'kubenode:agents')
     const get = `GET ${MAPS} HTTP/1.1\r\nhost: x\r\n\r\n`
     const isAnswered = (t: string) => t.includes('\r\n\r\n')

@@ -268,7 +268,7 @@ describe.each(apiServers)('a kubelet against $name', ({ start }) => {
     ],
     ['reports its pod', () => merge(`${IN}/pods/mine/status`, { status: { message: 'm' } }), 200],
     ['reports the pod of another', () => merge(`${IN}/pods/theirs/status`, { status: { message: 'm' } }), 403],
-    ['reports a pod of nobody', () => merge(`${IN}/pods/waiting/status`, { status: { message: 'm' } }), 403],
+    ['reports a pod without a node', () => merge(`${IN}/pods/waiting/status`, { status: { message: 'm' } }), 403],
     ['labels its pod', () => merge(`${IN}/pods/mine/status`, labels({ app: 'other' })), 403],
     ['changes the spec of its pod', () => merge(`${IN}/pods/mine`, { spec: { activeDeadlineSeconds: 1 } }), 403],
     [
@@ -345,7 +345,7 @@ describe.each(apiServers)('a kubelet against $name', ({ start }) => {
       403,
     ],
     ['takes one of the account of another', () => api.post(tokens('theirs'), token(ref('theirs')), A), 403],
-    ['takes one of a pod of nobody', () => api.post(tokens('waiting'), token(ref('waiting')), A), 403],
+    ['takes one of a pod without a node', () => api.post(tokens('waiting'), token(ref('waiting')), A), 403],
     ['makes a Secret', () => api.post(`${IN}/secrets`, { metadata: { name: 'x' } }, A), 403],
     ['changes a Secret of its pod', () => merge(`${IN}/secrets/mine-volume`, { data: {} }), 403],
     [

@@ -264,7 +264,7 @@ describe('a token that a controller manager keeps in a Secret', () => {
     expect((await api.get(`${path}/pods`, { token })).code).toBe(401)
   })
 
-  test('is nobody’s once its account was made anew, or under the key of somebody else', async () => {
+  test('is of no account once the account was created again, or under another key', async () => {
     const path = await space()
     const token = await kept(path, 'another')
     const forged = `${token.slice(0, -6)}AAAAAA`

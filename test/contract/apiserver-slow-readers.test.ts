@@ -140,7 +140,7 @@ describe('F24 a reader that is slower than the changes', () => {
     }
   })
 
-  test('holds up nobody else', async () => {
+  test('delays no other client', async () => {
     const version = await now()
     const slow = await slowWatch(`resourceVersion=${version}`)
     const quick = await api.watch(`${PATH}?watch=1&resourceVersion=${version}`)

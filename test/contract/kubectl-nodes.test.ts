@@ -33,7 +33,7 @@ describe.each(apiServers)('kubectl operates nodes of $name', ({ start, hasLoops 
     kubectl = new Kubectl(server)
     await kubectl.namespace(NS)
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   async function newNode(): Promise<string> {
     const name = fresh('node')
@@ -115,7 +115,7 @@ describe.each(apiServers)('kubectl operates nodes of $name', ({ start, hasLoops 
       expect(await kubectl.ok(`get pod ${first} ${N} --ignore-not-found`)).toBe('')
     })
 
-  test.concurrent('a dry run of a drain moves nobody', async () => {
+  test.concurrent('a dry run of a drain moves no pod', async () => {
     const [name, pod] = [await newNode(), fresh('pod')]
     await kubectl.apply([podOn(pod, name)], N)
     await kubectl.ok(`drain ${name} --force --dry-run=server`)

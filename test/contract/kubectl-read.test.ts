@@ -212,7 +212,7 @@ describe.each(apiServers)('kubectl reads from $name', ({ start }) => {
     await kubectl.namespace('reading')
     await kubectl.apply([POD, DEPLOYMENT, CONFIG, SECRET, SERVICE, NODE, ROLE, EVENT], N)
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   test.concurrent.each(CASES.map(asked))('$name', async ({ words, patterns }) => {
     const out = await kubectl.ok(words)

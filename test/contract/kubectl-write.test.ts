@@ -93,7 +93,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
     kubectl = new Kubectl(server)
     await kubectl.namespace(NS)
   })
-  afterAll(() => server.stop())
+  afterAll(() => server?.stop())
 
   describe('create', () => {
     test.concurrent.each(inFullAll(CREATIONS, 4))('%s', async (words, wanted, expected) => {

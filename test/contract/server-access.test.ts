@@ -164,7 +164,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
     })
   })
 
-  describe('nobody gives away more than he has', () => {
+  describe('no user grants more than they have', () => {
     const roles = rule(['create', 'update', 'patch', 'get'], ['roles', 'rolebindings'], ['rbac.authorization.k8s.io'])
     type Attempt = readonly [name: string, has: readonly object[], gives: unknown, code: number]
     test.concurrent.each<Attempt>([
@@ -255,7 +255,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       const headers = { 'impersonate-uid': 'u-1', 'impersonate-extra-scopes': 'read' }
       expect(await who({ as: 'ada', headers })).toMatchObject({ uid: 'u-1', extra: { scopes: ['read'] } })
     })
-    test.concurrent('nobody is not counted among those who are known', async () => {
+    test.concurrent('an anonymous user is not counted as authenticated', async () => {
       const { code, body } = await api.get('/api/v1/nodes', { as: 'system:anonymous' })
       expect([code, body.message]).toEqual([403, expect.stringContaining('User "system:anonymous" cannot list')])
       expect((await who({ as: 'system:anonymous' })).code).toBe(403)
@@ -305,12 +305,12 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
         user: { username: `system:serviceaccount:${namespace}:${name}` },
       })
     })
-    test.concurrent('a token that was changed is nobody', async () => {
+    test.concurrent('a changed token is anonymous', async () => {
       const { token } = await tokenFor('')
       const { authenticated } = await review(`${token.slice(0, -4)}AAAA`)
       expect(authenticated ?? false).toBe(false)
     })
-    test.concurrent('for another audience it is nobody', async () => {
+    test.concurrent('for another audience it is anonymous', async () => {
       const { token } = await tokenFor('')
       expect((await review(token, ['https://elsewhere.example'])).authenticated ?? false).toBe(false)
     })
@@ -336,10 +336,10 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
         20_000,
       )
     })
-    test.concurrent('nonsense is refused, not taken for nobody', async () => {
+    test.concurrent('nonsense is refused, not taken for an anonymous request', async () => {
       expect((await api.get('/api/v1/namespaces', { token: 'nonsense' })).code).toBe(401)
     })
-    test.concurrent('a request without anything is nobody and may do nothing', async () => {
+    test.concurrent('a request without credentials is anonymous and may do nothing', async () => {
       const { code, body } = await api.get('/api/v1/namespaces', { token: '' })
       expect([code === 403 || code === 401, body.kind]).toEqual([true, 'Status'])
     })
@@ -480,7 +480,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
         } else expect(code).toBe(403)
       })
     }
-    test.concurrent('a certificate of a stranger is nobody', async () => {
+    test.concurrent('a certificate of an unknown authority is anonymous', async () => {
       const { newAuthority } = await import('#test/support/servers/tls.ts')
       const stranger = await (await newAuthority('kubenode-ca')).client('kubernetes-admin', ['system:masters'])
       const { hostname, port } = new URL(server.url)

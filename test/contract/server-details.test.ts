@@ -36,7 +36,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
       const made = await api.made('/api/v1/namespaces', { metadata: { name: fresh('labelled') } })
       expect(managed(made)).toContain('"f:kubernetes.io/metadata.name":{}')
     })
-    test.concurrent('what is always written in a template is nobody’s', async () => {
+    test.concurrent('what is always written in a template has no owner', async () => {
       const name = fresh('managed')
       const made = await api.made(deployments(), {
         metadata: { name },
@@ -470,7 +470,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
       const { body } = await api.post('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', asked)
       expect([body['spec'], body.metadata.managedFields]).toEqual([{}, undefined])
     })
-    test.concurrent('tokens: of nobody else, and good for those they are for', async () => {
+    test.concurrent('tokens: of no other account, and valid for their audiences', async () => {
       const name = fresh('account')
       await api.made(core('serviceaccounts'), { metadata: { name } })
       const tokens = `${core('serviceaccounts')}/${name}/token`

@@ -255,7 +255,7 @@ describe.each(apiServers)('S23 escalation on $name', ({ start }) => {
       '/nonsense',
       ROLES,
     ]
-    test.concurrent.each(PATHS)('nobody becomes another without the right, on %s', async (path) => {
+    test.concurrent.each(PATHS)('no user becomes another without the right, on %s', async (path) => {
       const token = await tokenWith(impersonate('users', 'bob'))
       const headers: readonly SendOptions[] = [
         asAda(),

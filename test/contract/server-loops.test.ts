@@ -201,7 +201,7 @@ describe('budgets', () => {
       { disruptionsAllowed: 1, desiredHealthy: 2 },
     ],
     ['at most one away', { maxUnavailable: 1 }, ['True', 'True', 'True'], { disruptionsAllowed: 1, desiredHealthy: 2 }],
-    ['nobody at all', { maxUnavailable: 0 }, ['True'], { disruptionsAllowed: 0 }],
+    ['no pod at all', { maxUnavailable: 0 }, ['True'], { disruptionsAllowed: 0 }],
     ['nothing to guard', { minAvailable: 1 }, [], { disruptionsAllowed: 0, expectedPods: 0 }],
   ])('counted: %s', async (_, spec, ready, status) => {
     const path = await podsWith(spec, ready)

@@ -371,7 +371,7 @@ describe.each(apiServers)('objects on $name', ({ start }) => {
       const { body } = await api.get(at(await make()), { headers: { accept: 'application/yaml' } })
       expect(body.message).toMatch(/^apiVersion: v1\n/m)
     })
-    test.concurrent('a form that nobody speaks is 406', async () => {
+    test.concurrent('an unknown media type is 406', async () => {
       expect((await api.get(maps, { headers: { accept: 'text/html' } })).code).toBe(406)
     })
     test.concurrent('the first form of a list that is spoken is taken', async () => {

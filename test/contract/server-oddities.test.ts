@@ -158,7 +158,7 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
       expect([reply.code, reply.body.message ?? '']).toEqual([code, expect.stringContaining(message)])
     })
 
-    test.concurrent('escaped is allowed to nobody who may not go there unescaped', async () => {
+    test.concurrent('an escaped path is allowed only to users who may read it unescaped', async () => {
       const as = fresh('nobody')
       for (const path of [
         maps,
@@ -185,7 +185,7 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
       expect((await api.post(maps, body, { type })).code).toBe(code)
     })
 
-    test.concurrent('that accepts only what nobody writes is told what there is', async () => {
+    test.concurrent('that accepts only unknown media types is answered with those served', async () => {
       const { code, body } = await api.get(`${maps}/a`, { headers: { accept: 'text/html' } })
       expect([
         code,

@@ -159,7 +159,7 @@ describe.each(apiServers)('patches on $name', ({ start }) => {
         expect((await api.patch(kind, `${maps()}/none`, kind === 'json' ? [] : {})).code).toBe(404)
       },
     )
-    test.concurrent('a patch of a kind that nobody speaks is 415', async () => {
+    test.concurrent('a patch of an unknown type is 415', async () => {
       const { code, body } = await api.patch('merge', await made(), {}, { type: 'application/x-patch' })
       expect([code, body.reason]).toEqual([415, 'UnsupportedMediaType'])
     })

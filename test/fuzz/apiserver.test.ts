@@ -24,7 +24,7 @@ beforeAll(async () => {
   }
   await new Promise((resolve) => setTimeout(resolve, 50))
 })
-afterAll(() => server.stop())
+afterAll(() => server?.stop())
 
 /** Shot after shot; the whole sequence is what a failure shows. */
 async function unharmed(shots: readonly Shot[]): Promise<void> {

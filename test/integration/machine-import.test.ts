@@ -11,6 +11,7 @@ import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isUnauthorized } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { type Node, nodeType, podType } from '#nodes/objects.ts'
@@ -257,6 +258,36 @@ test('it is handed back as it was under a permit when its machine is deleted, an
   expect(oursOn(after)).toEqual([])
   expect(await admin.get(leaseType, { namespace: 'kube-node-lease', name: NODE })).toBeDefined()
 })
+
+test('it goes without a permit when its machine is deleted before an agent joined, and the join command that was printed joins nothing', async () => {
+  const before = await node()
+  expect((await runOneImport()).failed).toBe(0)
+  await admin.patch(machineType, { name: NODE }, { type: 'merge', value: { spec: MANAGED } })
+  const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
+  const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
+  const { bundle } = joinTicket(waiting, items, systemClock.now())
+  const permits = (await admin.list(operationPermit)).items.length
+  await admin.delete(machineType, { name: NODE })
+  await until('gone', async () => (await machine()) === undefined)
+  expect((await admin.list(operationPermit)).items.length).toBe(permits)
+  const after = await node()
+  expect([after?.metadata.labels, after?.metadata.annotations, after?.spec]).toEqual([
+    before?.metadata.labels,
+    before?.metadata.annotations,
+    before?.spec,
+  ])
+  const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
+  const late = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
+  await until('the token is refused', () => late.list(machineType).then(() => false, isUnauthorized))
+  late.close()
+})
+
+const MANAGED = { channel: 'Agent', provider: { name: 'static' }, labels: { mine: 'yes' } }
+
+async function runOneImport() {
+  const io = { out: () => undefined, err: () => undefined }
+  return runImport({ client: admin, names: [NODE] }, io as unknown as Parameters<typeof runImport>[1])
+}
 
 /** The server has taints of its own for a Node that is new. */
 const oursOn = (n: Node | undefined) => (n?.spec?.taints ?? []).filter((t) => t.key.startsWith('kubenode.io/'))

@@ -96,7 +96,7 @@ test('F37 a restart of the agent tells nothing twice and forgets nothing', async
   const before = await count()
   agent.kill('SIGKILL')
   await once(agent, 'exit')
-  appendFileSync(log, line('Killed process 1 (a) total-vm:1kB, while nobody looked'))
+  appendFileSync(log, line('Killed process 1 (a) total-vm:1kB, while the agent was stopped'))
   agent = bench.run()
   await eventually('the event', count, (n) => n === before + 1)
   expect(await bench.condition('KernelDeadlock')).toBe('True DockerHung')

@@ -60,7 +60,7 @@ test('entries of the identifier come as they are written, and after a restart th
   if (!canRun) return context.skip(CANNOT)
   const entries: JournalEntry[] = []
   const said = (): readonly string[] => entries.map((e) => e.message)
-  write('dockerd', 'before anybody looked')
+  write('dockerd', 'before the first start')
   const first = follow(undefined, entries)
   await eventually('the entry from before', said, (m) => m.length === 1)
   write('other', 'somebody else')
@@ -68,12 +68,12 @@ test('entries of the identifier come as they are written, and after a restart th
   await eventually('an entry', said, (m) => m.at(-1) === 'one')
   const { cursor } = first
   first.close()
-  write('dockerd', 'while nobody looked')
+  write('dockerd', 'while the agent was stopped')
   const second = follow(cursor, entries)
   write('dockerd', 'two')
   await eventually('the last entry', said, (m) => m.at(-1) === 'two')
   second.close()
-  expect(said()).toEqual(['before anybody looked', 'one', 'while nobody looked', 'two'])
+  expect(said()).toEqual(['before the first start', 'one', 'while the agent was stopped', 'two'])
   return undefined
 })
 

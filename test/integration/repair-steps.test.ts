@@ -1,4 +1,4 @@
-// The steps of repairs that reach beyond the cluster's own objects, over HTTPS and with the rights of their roles: webhook, reboot by the provider, fence.
+// The steps of repairs that reach beyond the cluster's own objects, over HTTPS and with the rights of their roles: webhook, reboot by the provider, fence, drain.
 import { type IncomingHttpHeaders, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { type NodeConditionType, conditionIs } from '#api/node-leaves.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
-import { hasTaint } from '#nodes/objects.ts'
+import { hasTaint, podType } from '#nodes/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
@@ -17,6 +17,13 @@ import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const budgetType: ResourceType = {
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+}
 const NODES = Array.from({ length: 9 }, (_, n) => `n-${n}`)
 
 let bench: RepairBench
@@ -200,6 +207,41 @@ test('a node is marked out of service only after its provider says that the mach
     () => bench.node('n-5'),
     (n) => !hasTaint(n, OUT_OF_SERVICE),
   )
+})
+
+test('a node is drained by evictions: a pod whose budget is used up stays, and is named, until the budget allows it', async () => {
+  const labels = { app: 'web' }
+  const spec = { nodeName: 'n-7', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] }
+  const web = { name: 'web', namespace: 'default' }
+  await bench.admin.create(podType, { apiVersion: 'v1', kind: 'Pod', metadata: { ...web, labels }, spec })
+  const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
+  await bench.admin.patch(podType, web, { type: 'merge', value: { status: ready } }, { subresource: 'status' })
+  const budget = {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web', namespace: 'default' },
+  }
+  await bench.admin.create(budgetType, { ...budget, spec: { selector: { matchLabels: labels }, minAvailable: 1 } })
+  await bench.rule('empty', {
+    when: { all: [conditionIs('CorruptDockerOverlay2', 'True'), ofNode('n-7')] },
+    ladder: [{ operations: [{ drain: {} }], verify }],
+    ...limits,
+  })
+  await bench.setCondition('n-7', 'CorruptDockerOverlay2', 'True')
+  const stays = await bench.until(
+    () => stepOf('n-7', 'drain'),
+    (step) => step?.output?.includes('default/web') === true,
+  )
+  expect(stays?.outcome).toBeUndefined()
+  expect(await bench.admin.get(podType, web)).toBeDefined()
+  await bench.admin.delete(budgetType, web)
+  await bench.until(
+    () => bench.admin.get(podType, web),
+    (pod) => pod === undefined,
+  )
+  await bench.setCondition('n-7', 'CorruptDockerOverlay2', 'False')
+  expect((await doneOf('n-7'))?.status?.outcome).toBe('Succeeded')
+  expect(await stepOf('n-7', 'drain')).toMatchObject({ executor: 'Controller', outcome: 'Succeeded' })
 })
 
 test('a component that was healthy all along proves nothing: its agent must be heard of after the repair', async () => {

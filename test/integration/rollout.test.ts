@@ -218,7 +218,7 @@ test('F18 a version that does not work stops at its first machine, which goes ba
   await until('rest', status, (s) => s?.phase === 'Complete', WITHIN_MS)
 }, 400_000)
 
-test('F21 objects that nobody can read stop neither the set beside them nor its machines, and say what is wrong with them', async () => {
+test('F21 unreadable objects stop neither the set beside them nor its machines, and report what is wrong with them', async () => {
   await plantPoison()
   await declare('1.2.0')
   await until('1.2.0', status, (s) => s?.phase === 'Complete' && s.counts?.updated === MACHINES, WITHIN_MS)

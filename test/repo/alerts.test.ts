@@ -52,6 +52,7 @@ test('what should never go unnoticed has a rule and a test of it', () => {
     'KubeNodeBreakerOpen',
     'KubeNodeLadderExhausted',
     'KubeNodePermitsDenied',
+    'KubeNodeNotificationsFail',
   ]
   expect(needed.filter((n) => !tested.has(n) || !rules.some((r) => r.alert === n))).toEqual([])
 })

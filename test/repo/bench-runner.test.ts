@@ -1,5 +1,6 @@
 // The form in which every benchmark speaks is a contract: a table, then one line of JSON, the last of stdout.
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -13,21 +14,20 @@ const bench = (...args: readonly string[]) =>
   })
 
 describe('the benchmark runner', () => {
-  it('lists the benchmarks', () => {
+  it('lists the benchmarks, and nothing that cannot be run', () => {
     const { status, stdout } = bench('--list')
-    expect([
-      status,
-      stdout
-        .trim()
-        .split('\n')
-        .filter((name) => name === 'rules-storm'),
-    ]).toEqual([0, ['rules-storm']])
+    const names = stdout.trim().split('\n')
+    expect([status, names.filter((name) => name === 'rules-storm')]).toEqual([0, ['rules-storm']])
+    const runs = (name: string) =>
+      /^export (async function|const) run\b/m.test(readFileSync(join(ROOT, `bench/${name}.ts`), 'utf8'))
+    expect(names.filter((name) => !runs(name))).toEqual([])
   })
 
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['an unknown name', ['rules-strom'], /^KN9001: cannot run "rules-strom"; use one of: .*rules-storm/],
     ['no name', [], /^KN9001: /],
     ['a file beside the benchmarks', ['main'], /^KN9001: /],
+    ['the errors of the benchmarks', ['bench-errors'], /^KN9001: /],
     ['a path', ['../src/cli/main'], /^KN9001: /],
     ['an argument that is no number', ['rules-storm', 'nodes=many'], /^KN9002: cannot read the argument "nodes=many"/],
   ]

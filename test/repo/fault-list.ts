@@ -74,7 +74,7 @@ export const FAULTS: readonly Fault[] = [
   row('S1', 'an agent that writes objects of other machines'),
   row('S2', 'enrollment'),
   row('S3', 'least privilege'),
-  untested('S4', 'commit signatures', 'verified sources are not built yet'),
+  row('S4', 'commit signatures'),
   row('S5', 'artifacts: TUF attacks'),
   row('S6', 'build provenance'),
   row('S7', 'sandbox escapes'),

@@ -68,7 +68,7 @@ test('every field is read or written by some part', async ({ skip }) => {
   expect(await unusedOf(asked)).toEqual([])
 }, 600_000)
 
-test('the check would find a field that nobody reads', async ({ skip }) => {
+test('the check would find a field that no part reads', async ({ skip }) => {
   if (!isFull) skip(ONLY_IN_FULL)
   const known = fields.filter((f) => f.id === 'cluster spec.network')
   expect(await unusedOf(known)).toEqual(['cluster spec.network'])

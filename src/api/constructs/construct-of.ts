@@ -5,6 +5,7 @@ import type { Construct } from 'constructs'
 import { componentObjectName, configObjectName } from '#lib/names.ts'
 import { API_GROUP_VERSION, type ApiKind } from '../kind.ts'
 import { createValidator, invalidObject } from '../validate.ts'
+import { plainJsonOf } from './plain-json.ts'
 
 export interface ObjectProps<SpecIn> {
   /** The name is the id of the construct unless it is given, or follows from the spec where the kind demands that. */
@@ -30,7 +31,9 @@ export function constructOf<Kind extends string, Spec, SpecIn, Status>(
 
     /** A chart gives its namespace to all that is in it; objects of the whole cluster have none. */
     override toJson(): unknown {
-      const { metadata, ...object } = super.toJson() as { readonly metadata: Readonly<Record<string, unknown>> }
+      const { metadata, ...object } = (plainJsonOf(this) ?? super.toJson()) as {
+        readonly metadata: Readonly<Record<string, unknown>>
+      }
       if (kind.namespaced) return { ...object, metadata }
       const { namespace: _, ...rest } = metadata
       return { ...object, metadata: rest }

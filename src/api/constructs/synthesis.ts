@@ -4,6 +4,7 @@ import { type IConstruct, Node } from 'constructs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
 import { apiErrors } from '../api-errors.ts'
+import { isWrittenByCdk8s, plainJsonOf } from './plain-json.ts'
 import { HUB_TARGET } from '../names.ts'
 
 /** The line of the fleet that is running, such as `fleet/machines/workers.ts:14`. */
@@ -84,7 +85,7 @@ export function objectsByTarget({ apps, placeOf }: Synthesis): ReadonlyMap<strin
 
 function written(object: ApiObject, at: string | undefined): unknown {
   try {
-    return object.toJson()
+    return (isWrittenByCdk8s(object) ? plainJsonOf(object) : undefined) ?? object.toJson()
   } catch (cause) {
     throw new ConstructFailed(object.node.path, at, cause)
   }

@@ -68,7 +68,7 @@ test('each disruption is as risky, and reaches as far, as before', () => {
 })
 
 test.each(['Nonsense', 'constructor', ''])(
-  'a disruption %j that nobody knows is the riskiest and opens no way around',
+  'an unknown disruption %j is the riskiest and opens no way around',
   (name) => {
     expect(disruptionFacts(name)).toEqual({ risk: 'High', isFromOutside: false, deletesTarget: false })
   },

@@ -367,7 +367,7 @@ describe('a slice', { timeout: TIMEOUT_MS }, () => {
     ['slots that go with the lease', { freesAtExpiry: true }, 'no budget counts it'],
     ['a second attempt under the same permit', { ordersTwice: true }, 'no budget counts it'],
     ['a machine that is let go and not told', { freesUntold: true }, 'no budget counts it'],
-    ['an order over a version that nobody looked at', { overwrites: true }, 'no budget counts it'],
+    ['an order over an unobserved version', { overwrites: true }, 'no budget counts it'],
     ['another target while an order stands', { retargetsOrders: true }, 'no budget counts it'],
   ])('is found broken by %s', (_, bug, message) => {
     const model = slice({ machines: 1, permits: 1, attempts: 2 }, bug)

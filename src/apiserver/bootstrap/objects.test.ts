@@ -25,7 +25,7 @@ test.each([
   },
 )
 
-test('a new server binds nobody to the role of nodes', async () => {
+test('a new server binds no user to the role of nodes', async () => {
   const store = new Store(memoryStorage())
   await bootstrap(store, facts)
   expect(store.get(AT)?.value).toMatchObject({ roleRef: { name: 'system:node' } })

@@ -85,7 +85,7 @@ describe('seats', () => {
     expect(order.slice(0, 8)).toEqual(['long0', 'short0', 'short1', 'short2', 'long1', 'short3', 'short4', 'short5'])
   })
 
-  test('nobody saves up by being idle', async () => {
+  test('no flow saves up by being idle', async () => {
     const { order, seats, come } = room({ seats: 1, seatsPerFlow: 1 })
     for (let i = 0; i < 6; i++) come('busy', `busy${i}`)
     for (let i = 0; i < 4; i++) {
@@ -143,7 +143,7 @@ describe('seats', () => {
   })
 })
 
-test('whatever comes and goes: bounds hold, each flow is served in order, nobody is passed by twice', async () => {
+test('whatever comes and goes: bounds hold, each flow is served in order, none is passed by twice', async () => {
   const step = fc.oneof(
     fc.record({ come: fc.constantFrom('a', 'b', 'c', 'd') }),
     fc.record({ leave: fc.nat({ max: 7 }) }),

@@ -85,7 +85,7 @@ describe('forms of answers', () => {
     expect(`${encoding} ${as}`).toBe(want)
   })
 
-  test('a form that nobody writes is refused', () =>
+  test('an unknown media type is refused', () =>
     expect([
       refusal(() => acceptedForm('application/cbor')),
       refusal(() => acceptedForm('application/json;as=Frob;v=v1;g=meta.k8s.io')),

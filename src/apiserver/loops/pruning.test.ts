@@ -29,7 +29,7 @@ test.each([
   ['a request that was answered', REQUESTS, object(2, denied), true],
   ['a request that was answered just now', REQUESTS, object(0.5, denied), false],
   ['a request that waits for a person', REQUESTS, object(23, {}), false],
-  ['S24 a request that nobody answered', REQUESTS, object(25, {}), true],
+  ['S24 an unanswered request', REQUESTS, object(25, {}), true],
 ] as const)('%s', (_, resource, o, isOver) => {
   expect(FORGOTTEN[resource]?.(o, NOW)).toBe(isOver)
 })

@@ -76,7 +76,7 @@ const withToken = (w: TestWorld, machine: string, token = tokenOf(w, machine)) =
   ask(w, machine, `system:bootstrap:${token.slice(0, 6)}`, [BOOTSTRAP_GROUP])
 
 describe('S2 join tokens', () => {
-  test('are there for each machine that nobody joined, in kube-system and handed over by uid', async () => {
+  test('exist for each machine without an agent, in kube-system and handed over by uid', async () => {
     const { w, names } = await fleetOf(3)
     for (const name of names) {
       const uid = w.machine(name)?.metadata.uid ?? ''

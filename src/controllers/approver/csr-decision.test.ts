@@ -253,6 +253,11 @@ describe('a certificate request', () => {
     ],
     ['for a machine that there is not is denied', { machine: undefined }, 'Deny'],
     ['for a machine that goes is denied', { machine: machine('m-1', 'uid-1', { deletionTimestamp: 'x' }) }, 'Deny'],
+    [
+      'for a machine that is only observed is denied, whatever token was handed out before',
+      { machine: { ...own, spec: { channel: 'Observe' } } },
+      'Deny',
+    ],
     ["with another machine's token is denied", { token: tokenOf(machine('m-2', 'uid-2')) }, 'Deny'],
     ['with the token of an earlier machine of the name is denied', { token: tokenOf(machine('m-1', 'uid-0')) }, 'Deny'],
     ['with a token that ran out is denied', { token: tokenOf(own, NOW - 16 * 60_000) }, 'Deny'],

@@ -180,6 +180,7 @@ function requesterProblem(
   if (!isForToken && (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined))
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
+  if (machine.spec.channel === 'Observe') return `machine ${claim} is only observed; set its channel to Agent`
   if (isForToken ? !isJoinAccountOf(token, machine) : !isTokenOf(token, machine))
     return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'

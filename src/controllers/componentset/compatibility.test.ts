@@ -64,7 +64,7 @@ describe('a set', () => {
       'kubelet 1.35.0 needs containerd >=2.1, and 2.0.0 is declared; declare a version in that range',
     ],
     [
-      'a requirement that nobody declares',
+      'an undeclared requirement',
       { kubelet: '1.35.0' },
       [],
       'RequirementUnmet',

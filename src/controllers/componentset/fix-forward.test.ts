@@ -204,7 +204,7 @@ describe('F44 a machine on which two components were installed badly, as on a ne
     ])
   })
 
-  test('is mended by one commit after the other: what is still broken speaks against nobody else', () => {
+  test('is mended by one commit after the other: what is still broken speaks against no other machine', () => {
     const model = withTwo(4, 2)
     model.declare({ ...versions, relay: '1.1.0' })
     model.settle()

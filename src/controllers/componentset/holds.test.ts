@@ -45,7 +45,7 @@ describe('F18 a hold that pauses a set', () => {
     expect(model.versions('beacon')).toEqual({ '1.1.0': 30 })
   })
 
-  test('with nobody begun: the step was not tried and is not passed', () => {
+  test('with no machine begun: the step was not tried and is not passed', () => {
     const model = fleet(10)
     model.declare({ beacon: '1.1.0' })
     model.planTurn()
@@ -116,7 +116,7 @@ test('a Freeze of the cluster stops a set, which says so', () => {
   expect(model.set.status).toMatchObject({ phase: 'Paused', waitingFor: { predicate: 'HoldFreeze' } })
 })
 
-test('a window that closes takes back what nobody has begun', () => {
+test('a window that closes takes back what no machine has begun', () => {
   const model = fleet(5)
   model.declare(
     { beacon: '1.1.0' },

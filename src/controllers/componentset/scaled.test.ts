@@ -42,7 +42,7 @@ describe.each(['AwaitingPermit', 'Switching', 'Soaking'])(
       return model
     }
 
-    test('ends all that was open, blames nobody, and says that there are no machines', () => {
+    test('ends all that was open, blames no change, and reports that there are no machines', () => {
       const model = emptied()
       expect(phases(model).filter((p) => p !== 'Passed')).toEqual([])
       expect(model.set.status?.revisions?.blocked).toBeUndefined()

@@ -66,7 +66,7 @@ describe('F18 a machine whose node is frozen by a file', () => {
     if (m !== undefined) model.machines.set(name, frozen(m, model.now))
   }
 
-  test('is not asked for, and holds up nobody', () => {
+  test('is not asked for, and delays no machine', () => {
     const model = fleet(4)
     freeze(model, 'm-0000')
     model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4 })

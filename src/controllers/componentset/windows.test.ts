@@ -4,7 +4,7 @@ import { openingOf } from '#windows/windows.ts'
 
 const window = (more: object = {}) => ({ cron: '0 10 * * *', duration: '1h', timeZone: 'UTC', ...more })
 
-describe('F21 a window that nobody can read, which a server without our admission takes', () => {
+describe('F21 an unreadable window, which a server without our admission takes', () => {
   test.each([
     ['no cron', { cron: 'banana' }],
     ['no time zone', { timeZone: 'Mars/Phobos' }],

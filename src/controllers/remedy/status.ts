@@ -51,15 +51,23 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
   }
 }
 
+/** How soon a status has to be written. `Later`: only how many nodes the rule asks about changed, which it does whenever a node joins or falls silent. */
+export type Urgency = 'Now' | 'Soon' | 'Later' | 'Never'
+
 /** Counts may be written a little later, but not the wait that a user follows. */
-export function isUrgent(before: NodeRemedier['status'], now: RemedierStatus): boolean {
-  const essence = (s: NodeRemedier['status']) => [
-    s?.observedGeneration,
-    s?.activeRevision,
-    s?.conditions?.map((c) => [c.type, c.status, c.reason]),
-  ]
-  return !jsonEqual(essence(before), essence(now))
+export function urgencyOf(before: NodeRemedier['status'], now: RemedierStatus): Urgency {
+  if (jsonEqual(before, now)) return 'Never'
+  if (!jsonEqual(essenceOf(before), essenceOf(now))) return 'Now'
+  return jsonEqual(withoutNodes(before), withoutNodes(now)) ? 'Later' : 'Soon'
 }
+
+const essenceOf = (s: NodeRemedier['status']) => [
+  s?.observedGeneration,
+  s?.activeRevision,
+  s?.conditions?.map((c) => [c.type, c.status, c.reason]),
+]
+
+const withoutNodes = (s: NodeRemedier['status']) => ({ ...s, counts: { ...s?.counts, selected: 0, unknown: 0 } })
 
 const LIMITS: ReadonlySet<Reason> = new Set<Reason>(['PerNodeLimit', 'HourlyLimit', 'DailyLimit', 'InFlightLimit'])
 

@@ -8,12 +8,15 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import type { RuleVerdict } from './plan.ts'
-import { isUrgent, statusOf } from './status.ts'
+import { statusOf, type Urgency, urgencyOf } from './status.ts'
 
 /** What changes together is written together. */
 const GATHER_MS = 500
-/** Counts are updated at most this often, however much happens. */
-const APART_MS = 5_000
+/**
+ * A status is updated at most this often, however much happens. Fifty rules count the nodes of a cluster in which some are always joining or falling silent:
+ * for these counts alone, half a minute apart.
+ */
+const APART_MS: Readonly<Record<Urgency, number>> = { Now: 0, Soon: 5_000, Later: 30_000, Never: 0 }
 
 interface News {
   readonly verdict: RuleVerdict
@@ -70,12 +73,13 @@ export class Teller {
     if (news === undefined) return
     const before = (remediers.get(name) ?? news.verdict.reading.remedier).status
     const status = statusOf(news.verdict, news.failed, clock.now())
-    if (isUrgent(before, status)) this.controller.enqueue(name)
-    else if (!jsonEqual(before, status)) this.controller.enqueueAfter(name, Math.max(GATHER_MS, this.#leftMs(name)))
+    const urgency = urgencyOf(before, status)
+    if (urgency === 'Now') this.controller.enqueue(name)
+    else if (urgency !== 'Never') this.controller.enqueueAfter(name, Math.max(GATHER_MS, this.#leftMs(name, urgency)))
   }
 
-  #leftMs(name: string): number {
-    return (this.#toldAt.get(name) ?? -Infinity) + APART_MS - this.#options.clock.monotonic()
+  #leftMs(name: string, urgency: Urgency): number {
+    return (this.#toldAt.get(name) ?? -Infinity) + APART_MS[urgency] - this.#options.clock.monotonic()
   }
 
   async #tell(name: string, signal: AbortSignal): Promise<Outcome> {
@@ -89,9 +93,10 @@ export class Teller {
     const status = statusOf({ ...verdict, reading: { ...verdict.reading, remedier } }, failed, clock.now())
     const generation = verdict.reading.remedier.metadata.generation
     const whole = generation === undefined ? status : { ...status, observedGeneration: generation }
-    const leftMs = this.#leftMs(name)
-    const isLater = leftMs > 0 && !isUrgent(remedier.status, whole)
-    if (isLater) return jsonEqual(remedier.status, whole) ? done : requeueAfter(leftMs)
+    const urgency = urgencyOf(remedier.status, whole)
+    if (urgency === 'Never') return done
+    const leftMs = this.#leftMs(name, urgency)
+    if (leftMs > 0) return requeueAfter(leftMs)
     const own = { type: nodeRemedier, cache: remediers, fieldManager: FIELD_MANAGERS.remedy }
     const written = await writeStatus({ client, ...own, object: remedier, status: whole, signal })
     if (written === undefined || written.kind === 'Stale') return done

@@ -129,7 +129,7 @@ test('verdicts kept from look to look are those of asking everything anew', asyn
   )
 })
 
-test('a look at what did not change asks nobody', async () => {
+test('a read of what did not change asks no rule', async () => {
   const kept = new VerdictBook(clock)
   const question = { active: ['plain', 'silent'].flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
   const view = viewOf({ node: 0, ready: 'True', a: 'True', b: 'False', pool: 'x', zone: 'z1' }, START)
@@ -156,7 +156,7 @@ test('when a rule was first seen true is remembered while it stays true, also wh
   expect(await at(['calm'], START + 12_000, bad)).toBe(START + 12_000)
 })
 
-test('what becomes true is told once with its recorded time; of what was there before anybody looked nobody knows', async () => {
+test('what becomes true is reported once with its recorded time; for what was true before the first read it is unknown', async () => {
   const kept = new VerdictBook(clock)
   const told: (readonly [string, number])[] = []
   const one = activeOf('plain')

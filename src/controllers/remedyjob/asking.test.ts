@@ -12,7 +12,7 @@ function setup() {
   return { clock, woken, asking: new Asking(clock, (name) => void woken.push(name)) }
 }
 
-test('a job begins at once while nobody else asks', () => {
+test('a job begins at once while no other asks', () => {
   const { asking } = setup()
   asking.note(undefined, job('a'))
   asking.note(job('a'), job('a', 'AwaitingPermit'))
@@ -29,7 +29,7 @@ test('it is put off while others have not asked yet, and woken when the last of 
   expect([woken, asking.putOffMs('a')]).toEqual([['a'], undefined])
 })
 
-test('nobody waits for one that cannot ask', async () => {
+test('no job waits for one that cannot ask', async () => {
   const { asking, clock } = setup()
   asking.note(undefined, job('stuck', 'Pending'))
   expect(asking.putOffMs('a')).toBe(2_000)

@@ -67,7 +67,9 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   if (isFencedBy(node, owner)) return []
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
-  return isGood || isOver || healedInMs(seen, now) <= 0
+  // Nothing of KubeNode stays on the Node of a host that was handed back.
+  const isHandedBack = job.spec.machine !== undefined && seen.machine === undefined
+  return isGood || isOver || isHandedBack || healedInMs(seen, now) <= 0
     ? [{ kind: 'ReleaseCordon', reason: `the job finished: ${outcome}`, owner }]
     : []
 }

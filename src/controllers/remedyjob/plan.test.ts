@@ -223,7 +223,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
   ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
   [
-    'a node of which nobody can tell is waited for',
+    'a node of unknown state is waited for',
     seen({ fault: { kind: 'Unknown', why: 'x' } }),
     'waits: SafetyReadingUnknown',
   ],
@@ -264,7 +264,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'ReportResult, waits: CohortBlamed',
   ],
   [
-    'nor while nobody can tell of the node, which is looked at once more before the slot goes back',
+    'nor while the state of the node is unknown, which is read once more before the slot is freed',
     seen({ status: AWAITING, permit: short, fault: { kind: 'Unknown', why: 'x' }, isFresh: false }),
     'fresh',
   ],
@@ -425,7 +425,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ],
   ['a node without pods needs no drain', draining({ hasPods: false }), 'step 1 Skipped'],
   ['a node with pods does', draining({ hasPods: true }), 'step 1 begun'],
-  ['and where nobody can tell it does', draining({ hasPods: undefined }), 'step 1 begun'],
+  ['and where it is unknown it does', draining({ hasPods: undefined }), 'step 1 begun'],
   [
     'a repair that is deleted in mid-run begins nothing more',
     seen({ status: RUNNING, permit: granted, meta: GOING }),
@@ -534,7 +534,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ],
   ['S21 nor go on', draining({ machine: frozenMachine }, { startedAt: ago(60) }), 'waits: HoldFreeze'],
   [
-    'nobody cuts the power of a machine once the permit ended',
+    'the power of a machine is not cut once the permit ended',
     { ...rebooting({ startedAt: ago(61) }), permit: permit('Expired') },
     'waits: WaitingForOther',
   ],
@@ -594,7 +594,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'Done, Succeeded',
   ],
   [
-    'a flap that nobody saw starts the time anew',
+    'an unobserved flap restarts the time',
     seen({
       status: { ...VERIFYING, verifyUntil: ago(1) },
       permit: granted,
@@ -665,6 +665,23 @@ test('a cordon that outlived its ladder goes as soon as the fault was away long 
     plan(seen({ status, node, cleared: { kind: 'Absent', since: NOW - seconds * 1_000 } }), NOW)
   expect(after(10)).toEqual({ actions: [], requeueAfter: 20_000 })
   expect(told(after(30))).toBe('ReleaseCordon')
+})
+
+test('a cordon that outlived its ladder goes with the Machine when its host is handed back', () => {
+  const owner = 'repair-abcdefabcdefabcd'
+  const node = {
+    kind: 'Node',
+    metadata: {
+      name: 'n',
+      uid: 'u',
+      annotations: { 'kubenode.io/cordon-owners': JSON.stringify({ [owner]: { reason: 'r' } }) },
+    },
+    spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] },
+  }
+  const status = { phase: 'Done', outcome: 'Escalated', startedAt: ago(90), finishedAt: ago(60) }
+  const world = { status, node, cleared: { kind: 'Present' } }
+  expect(told(plan(seen(world), NOW))).toBe('')
+  expect(told(plan(seen({ ...world, machine: undefined }), NOW))).toBe('ReleaseCordon')
 })
 
 test('a frozen node may still be opened to pods again: that takes nothing from anybody', () =>

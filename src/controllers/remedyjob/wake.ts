@@ -36,7 +36,8 @@ export function wakeUp(caches: JobCaches, controller: Pick<Controller, 'enqueue'
   caches.machines.onChange((before, now) => {
     const name = nameOf(now ?? before ?? { metadata: {} })
     const listed = now?.spec.jobs ?? []
-    wake(caches.jobs.byIndex(BY_MACHINE, name).filter((j) => isAlive(j) || listed.includes(nameOf(j))))
+    const isDeleted = now === undefined
+    wake(caches.jobs.byIndex(BY_MACHINE, name).filter((j) => isDeleted || isAlive(j) || listed.includes(nameOf(j))))
   })
   caches.remediers.onChange((before, now) => {
     if (!isSameToJobs(before, now))

@@ -105,7 +105,7 @@ test('S26 a full queue says so to the next machine, keeps those that wait, and h
   expect((await w.knock('m-3')).status).toBe(202)
 })
 
-test('S26 a machine that keeps making keys locks nobody out', async () => {
+test('S26 a machine that keeps making keys locks no other out', async () => {
   const w = world(2)
   for (let i = 0; i < 30; i++) await w.knock('m-1', await newPrivateKey())
   expect((await w.knock('m-2')).status).toBe(202)

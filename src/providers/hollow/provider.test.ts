@@ -79,7 +79,7 @@ describe('the hollow provider', () => {
     await running
   })
 
-  test('refuses names that are none and parameters that nobody knows', async () => {
+  test('refuses invalid names and unknown parameters', async () => {
     const provider = await start()
     expect((await provider.create(request('../x'))).kind).toBe('Refused')
     expect((await provider.create(request('odd', { colour: 'red' }))).kind).toBe('Refused')

@@ -13,7 +13,7 @@ describe('what a process node needs', () => {
   test.each<[string, Partial<KeptNode>, ReturnType<typeof needOf>]>([
     ['nothing while its agent lives', { isAgentAlive: true }, { kind: 'Nothing' }],
     [
-      'its agent, which nobody of us has started yet',
+      'its agent, which no program of ours has started yet',
       {},
       { kind: 'Start', crashes: { inARow: 0, startedAt: 100_000 } },
     ],

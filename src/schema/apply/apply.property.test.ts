@@ -195,7 +195,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('what nobody applies any longer is gone', () => {
+  test('a field that no manager applies any longer is removed', () => {
     fc.assert(
       fc.property(configs('a'), configs('a'), (first, second) => {
         const live = applied({ live: applied({ applied: first, manager: 'm' }), applied: second, manager: 'm' })
@@ -268,7 +268,7 @@ describe('server-side apply', () => {
 })
 
 describe('other writes', () => {
-  test('what a write changed belongs to its writer alone, what it removed to nobody, and all else stays as it was', () => {
+  test('what a write changed belongs to its writer alone, what it removed to no manager, and all else stays as it was', () => {
     fc.assert(
       fc.property(configs('a'), configs('a'), configs('a'), (first, second, third) => {
         const live = update(applied({ applied: first, manager: 'a' }), second, 'u')

@@ -244,7 +244,7 @@ describe('managedFields of other kinds, as recorded', () => {
     expect(JSON.stringify(server.live)).not.toContain('"env"')
   })
 
-  test('taints that nobody tracked belong to the time before the first apply', () => {
+  test('untracked taints belong to the time before the first apply', () => {
     const server = new Server(KINDS.node)
     server.live = {
       apiVersion: 'v1',

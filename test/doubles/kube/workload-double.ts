@@ -19,6 +19,8 @@ export interface WorkloadDouble {
   readonly missing: Set<string>
   /** Image by role, at the moment its pods last became ready: the order in which roles change. */
   readonly changes: readonly string[]
+  /** Roles whose program really runs, and whether it still does: it renews its own Lease, and its pods are as ready as it is. */
+  readonly programs: Map<string, () => boolean>
   stop(): Promise<void>
 }
 
@@ -30,17 +32,19 @@ interface Template {
 export function playWorkloads(client: KubeClient, namespace: string): WorkloadDouble {
   const missing = new Set<string>()
   const changes: string[] = []
+  const programs = new Map<string, () => boolean>()
   const end = new AbortController()
   const loop = (async () => {
     while (!end.signal.aborted) {
       const page = await client.list(deploymentType, { namespace }).catch(() => undefined)
-      for (const d of page?.items ?? []) await settle(client, d, missing, changes).catch(() => undefined)
+      for (const d of page?.items ?? []) await settle(client, d, { missing, changes, programs }).catch(() => undefined)
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
     }
   })()
   return {
     missing,
     changes,
+    programs,
     stop: async () => {
       end.abort()
       await loop
@@ -48,13 +52,18 @@ export function playWorkloads(client: KubeClient, namespace: string): WorkloadDo
   }
 }
 
-async function settle(client: KubeClient, deployment: KubeObject, missing: ReadonlySet<string>, changes: string[]) {
+interface Played extends Omit<WorkloadDouble, 'changes' | 'stop'> {
+  readonly changes: string[]
+}
+
+async function settle(client: KubeClient, deployment: KubeObject, { missing, changes, programs }: Played) {
   const spec = deployment['spec'] as { readonly replicas?: number; readonly template: Template }
   const { name = '', namespace = '' } = deployment.metadata
   const role = deployment.metadata.labels?.[COMPONENT] ?? ''
   const hash = digestOf(spec.template).slice(0, 8)
   const image = imageOf(spec.template)
-  const canPull = !missing.has(image)
+  const isRunning = programs.get(role) ?? (() => true)
+  const problem = missing.has(image) ? NO_IMAGE : isRunning() ? undefined : CRASHED
   const wanted = new Set(Array.from({ length: spec.replicas ?? 1 }, (_, i) => `${name}-${hash}-${i}`))
   const labels = spec.template.metadata?.labels ?? {}
   const found = await client.list(pods, { namespace, labelSelector: `${COMPONENT}=${role}` })
@@ -69,11 +78,11 @@ async function settle(client: KubeClient, deployment: KubeObject, missing: Reado
     changes.push(`${role} ${image}`)
   }
   for (const pod of (await client.list(pods, { namespace, labelSelector: `${COMPONENT}=${role}` })).items)
-    if (!isSaid(pod, statusOf(image, canPull)))
+    if (!isSaid(pod, statusOf(image, problem)))
       await outcomeOf(() =>
-        client.update(pods, { ...pod, status: statusOf(image, canPull) }, { subresource: 'status' }),
+        client.update(pods, { ...pod, status: statusOf(image, problem) }, { subresource: 'status' }),
       )
-  const ready = canPull ? wanted.size : 0
+  const ready = problem === undefined ? wanted.size : 0
   const status = {
     observedGeneration: deployment.metadata.generation ?? 0,
     replicas: wanted.size,
@@ -83,17 +92,19 @@ async function settle(client: KubeClient, deployment: KubeObject, missing: Reado
   }
   if (!isSaid(deployment, status))
     await outcomeOf(() => client.update(deploymentType, { ...deployment, status }, { subresource: 'status' }))
-  if (ready > 0 && LED_ROLES.some((r) => r === role)) await renew(client, namespace, role)
+  if (ready > 0 && !programs.has(role) && LED_ROLES.some((r) => r === role)) await renew(client, namespace, role)
 }
 
-function statusOf(image: string, canPull: boolean) {
-  const state = canPull
-    ? { running: {} }
-    : { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image: not found' } }
+const NO_IMAGE = { reason: 'ImagePullBackOff', message: 'Back-off pulling image: not found' }
+const CRASHED = { reason: 'CrashLoopBackOff', message: 'back-off restarting failed container' }
+
+function statusOf(image: string, problem: typeof NO_IMAGE | undefined) {
+  const isReady = problem === undefined
+  const state = isReady ? { running: {} } : { waiting: problem }
   return {
-    phase: canPull ? 'Running' : 'Pending',
-    conditions: [{ type: 'Ready', status: canPull ? 'True' : 'False' }],
-    containerStatuses: [{ name: 'kubenode', ready: canPull, restartCount: 0, image, imageID: '', state }],
+    phase: problem === NO_IMAGE ? 'Pending' : 'Running',
+    conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+    containerStatuses: [{ name: 'kubenode', ready: isReady, restartCount: 0, image, imageID: '', state }],
   }
 }
 

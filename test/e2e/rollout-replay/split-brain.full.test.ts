@@ -66,7 +66,7 @@ describe('F15 a leader that is stopped past its lease and goes on', () => {
     ['controllers', '1.1.0', 2],
     ['defender', '1.0.0', 3],
   ] as const)(
-    'as %s does nothing twice and disturbs nobody too many',
+    'as %s does nothing twice and disturbs no machine too many',
     async (role, version, attempt) => {
       const { client } = cluster
       const pid = first[role] ?? 0

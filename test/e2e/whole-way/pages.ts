@@ -21,10 +21,13 @@ export const PAGES = [
 /** One needs a second cluster that KubeNode is installed in; the others a hub that follows a repository of a git server, or of signed commits. */
 export const NOT_TYPED = ['new-cluster', 'private-repository', 'signed-commits']
 
+/** A shell in the folder of the checkout. */
+const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>
+  new Typist({ cwd: fleet.checkout, scratch: fleet.checkout, env: { ...process.env, ...AUTHOR }, patienceMs })
+
 /** A shell in the folder and with the variables that the index of the pages gives to a reader. */
 async function reader(fleet: TestFleet, patienceMs: number): Promise<Typist> {
-  const env = { ...process.env, ...AUTHOR }
-  const typist = new Typist({ cwd: fleet.checkout, scratch: fleet.checkout, env, patienceMs })
+  const typist = typistAt(fleet, patienceMs)
   await typist.page(INDEX)
   return typist
 }
@@ -38,6 +41,11 @@ const AUTHOR = {
 
 export async function typePage(fleet: TestFleet, name: string, patienceMs: number): Promise<void> {
   await (await reader(fleet, patienceMs)).page(`docs/how-to/${name}.md`)
+}
+
+/** A chapter of a page outside of docs/how-to, which begins in the folder of the checkout. */
+export async function typeChapter(fleet: TestFleet, path: string, title: string, patienceMs: number): Promise<void> {
+  await typistAt(fleet, patienceMs).page(`${path}, ${title}`, chapterOf(path, title))
 }
 
 /** `names`: the real name of each example name of the page. */

@@ -19,7 +19,7 @@ import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 import { openTo, pathsIn } from './open-paths.ts'
-import { NOT_TYPED, PAGES, typePage, typeSituation } from './pages.ts'
+import { NOT_TYPED, PAGES, typeChapter, typePage, typeSituation } from './pages.ts'
 import { observe } from './watching.ts'
 import type { Observer } from './watching.ts'
 
@@ -32,7 +32,7 @@ let fleet: TestFleet
 const observers = new Map<string, Observer>()
 const observer = (cluster: string): Observer => {
   const found = observers.get(cluster)
-  if (found === undefined) throw new Error(`nobody observes ${cluster}`)
+  if (found === undefined) throw new Error(`no observer for ${cluster}`)
   return found
 }
 const versionsOf = (cluster: string, component: string): string[] =>
@@ -410,6 +410,19 @@ describe('the pages', () => {
       `bin/kubenode get machines -o 'jsonpath={.items[0].metadata.name}' --kubeconfig ${fleet.kubeconfig('test')}`,
     )
     await typeSituation(fleet, 'A node does not heal', PAGE_WITHIN_MS, { 'n-1': machine.out.trim() })
+  })
+
+  test('signing-keys.md: the shipped keys are replaced as printed', { timeout: 2 * PATIENCE_MS }, async () => {
+    const trust = () => readFileSync(join(fleet.repository, 'fleet/components/trust/trust.json'), 'utf8')
+    const before = trust()
+    await typeChapter(fleet, 'docs/signing-keys.md', 'Replace the shipped keys', PATIENCE_MS)
+    expect(trust()).not.toBe(before)
+    const refused = ['test', 'prod'].flatMap((cluster) =>
+      observer(cluster)
+        .machines()
+        .filter((m) => m.status?.conditions?.some((c) => c.type === 'TrustRefused' && c.status === 'True')),
+    )
+    expect(refused).toEqual([])
   })
 
   test('three in the morning: everything is frozen', { timeout: PATIENCE_MS }, async () => {

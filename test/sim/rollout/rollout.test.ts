@@ -60,7 +60,7 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 60 machines, 200 i
     TIMEOUT_MS,
   )
 
-  test('F21 objects of which nobody can make sense hold up nobody else', async () => {
+  test('F21 unreadable objects delay no other object', async () => {
     const run = await poisoned()
     expect(run.violations).toEqual([])
     expect(run.states).toEqual([

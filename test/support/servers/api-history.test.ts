@@ -65,7 +65,7 @@ describe('a history that one honest server could have given', () => {
       ],
     ],
     [
-      'a deletion right before a crash that nobody was told of, of a key that was made and deleted again later',
+      'an unacknowledged deletion right before a crash, of a key that was created and deleted again later',
       [
         one,
         watch(0, seen(1, 'ADDED', 1, D('a'))),

@@ -147,7 +147,7 @@ describe('looks', () => {
     expect(looker.read(set, [wanted('a')]).size).toBe(0)
   })
 
-  test('of a step that nobody inspects any more are forgotten', async () => {
+  test('of a step that is no longer inspected are forgotten', async () => {
     const { asked, looker } = looking()
     looker.read(set, [wanted('a')])
     asked[0]?.answer({ holds: true, seen: '' })

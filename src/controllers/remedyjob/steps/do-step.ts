@@ -137,7 +137,7 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
 /** Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. */
 async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const host = hostOf(tools, seen)
-  if (typeof host === 'string') return failed(`${host}: nobody can say that it is off`)
+  if (typeof host === 'string') return failed(`${host}: it is unknown whether it is off`)
   try {
     const found = await host.provider.get(host.providerID, signal)
     if (found !== undefined && found.state !== 'Stopped')
