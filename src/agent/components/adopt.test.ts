@@ -278,6 +278,52 @@ test.each(['Uninstall', undefined] as const)('a kubelet that we brought is never
   expect([await content(disk, PROGRAM), processes.stops]).toEqual(['kubelet 1.36.2', 0])
 })
 
+/** Other bytes of the same number, as a failing disk leaves them. */
+async function damage(disk: MemoryFiles, path: string): Promise<void> {
+  const size = (await disk.stat(path))?.size ?? 0
+  await disk.remove(path)
+  const writer = await disk.create(path, 0o600)
+  await writer.write(Buffer.alloc(size, '#'))
+  await writer.sync()
+}
+const KEPT = '/node/state/kept/kubelet'
+
+test('F47 an original whose copy is damaged is not put back: what runs stays as plain files, and the hand-back ends', async () => {
+  const disk = await host({ config: 'original' })
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  const kept = await readKept({ files: disk, dir: nodeDir('/node') }, 'kubelet')
+  const config = kept?.originals.find((o) => o.path === CONFIG)
+  const copy = (await disk.list(KEPT)).find((name) => config?.kind === 'File' && name.startsWith(config.sha256)) ?? ''
+  await damage(disk, `${KEPT}/${copy}`)
+  const machine = boot(disk, processes)
+  await run(machine, undefined)
+  expect([machine.node.worker.record, await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual([
+    undefined,
+    'kubelet 1.36.2',
+    'declared',
+  ])
+  expect([(await disk.stat(`/node/root${PROGRAM}`))?.kind, processes.stops]).toEqual(['File', 0])
+})
+
+test('F47 a restore that finds its originals gone after an interruption removes no program', async () => {
+  const disk = await host({ config: 'original' })
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  for (let at = 0, isOver = false; !isOver; at += 1) {
+    const copy = disk.durable()
+    copy.crashBefore(at)
+    await run(boot(copy, processesAfter('Kill', processes)), undefined).catch(() => undefined)
+    isOver = !copy.isDead
+    const after = copy.afterCrash('Kill')
+    await after.remove(KEPT)
+    const next = boot(after, processesAfter('Kill', processes))
+    await run(next, undefined)
+    expect([at, await content(after, PROGRAM), next.node.worker.record]).toEqual([at, 'kubelet 1.36.2', undefined])
+    expect([at, ['original', 'declared'].includes((await content(after, CONFIG)) ?? '')]).toEqual([at, true])
+  }
+})
+
 interface Story {
   readonly name: string
   readonly before: readonly OrderedAttempt[]

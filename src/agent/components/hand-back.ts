@@ -8,6 +8,7 @@ import type { Processes } from '../supervise/port.ts'
 import { copyFile, copyTree, copyWhole } from './copy.ts'
 import {
   dropKept,
+  isIntact,
   isOurLink,
   keptContent,
   readKept,
@@ -28,6 +29,20 @@ export interface InUse {
   readonly component: string
   readonly slot: string
   readonly spec: MachineComponentSpec
+}
+
+/** Why the paths that are still ours cannot get their originals back: one is unknown, or its copy is not whole. */
+export async function lostOriginal(deps: KeptDeps, { component, spec }: InUse): Promise<string | undefined> {
+  const kept = await readKept(deps, component)
+  const known = new Map((kept?.originals ?? []).map((o) => [o.path, o]))
+  for (const path of new Set([...layoutOf(spec).links.map((l) => l.path), ...known.keys()])) {
+    if (!(await isOurLink(deps, component, path))) continue
+    const original = known.get(path)
+    if (original === undefined) return `the original of ${path} is unknown`
+    if (original.kind !== 'Absent' && !(await isIntact(deps, component, original)))
+      return `the kept original of ${path} is not whole`
+  }
+  return undefined
 }
 
 /** What was there before is there again, with its unit as it was. */

@@ -116,6 +116,17 @@ export const keptContent = (dir: NodeDir, component: string, original: OriginalF
   return join(keptFolder(dir, component), name)
 }
 
+/** A copy that a failing disk damaged is no original. */
+export async function isIntact(
+  deps: KeptDeps,
+  component: string,
+  original: OriginalFile | OriginalLink,
+): Promise<boolean> {
+  if (original.kind === 'Link') return true
+  const copy = keptContent(deps.dir, component, original)
+  return (await deps.files.stat(copy)) !== undefined && (await digestIn(deps, copy)) === original.sha256
+}
+
 const OWN_CHARS = 16
 /** Of the folder: a program that runs as another user is kept with that right, and no user may run the copy. */
 const PRIVATE = 0o700

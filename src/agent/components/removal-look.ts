@@ -1,7 +1,7 @@
 // Reads what the decision about the end of a component needs: what is kept, what is in use, and what was changed on the node since.
 import type { Processes } from '../supervise/port.ts'
-import { digestsInUse, type InUse } from './hand-back.ts'
-import { isAdopted, isOurLink, keptContent, readKept, type Kept, type KeptDeps } from './kept.ts'
+import { digestsInUse, lostOriginal, type InUse } from './hand-back.ts'
+import { isAdopted, isOurLink, readKept, type KeptDeps } from './kept.ts'
 import { linksOn } from './host-units.ts'
 import { readManifest } from './manifest.ts'
 import type { OnRemoval, RemovalPlan } from './record.ts'
@@ -34,7 +34,7 @@ export async function lookAtRemoval(
     ...wish,
     kept,
     inUse,
-    changed: (await changedSince(deps, use, inUse)) ?? (await damaged(deps, use.component, kept)),
+    changed: (await changedSince(deps, use, inUse)) ?? (isAdopted(kept) ? await lostOriginal(deps, use) : undefined),
     refused: isAdopted(kept) ? await refusal?.(use.spec) : undefined,
     isOriginalProcess: main !== undefined && (await processes.isMain?.(use.component, main)) === true,
     isRunning: use.spec.service !== undefined && (reading === 'Running' || reading === 'Frozen'),
@@ -53,20 +53,6 @@ async function changedSince(
     if (!(await isOurLink(deps, use.component, path))) return `${path} was replaced on the node`
     const wanted = placed.get(inSlot)
     if (wanted !== undefined && inUse.get(path) !== wanted) return `${path} was changed on the node`
-  }
-  return undefined
-}
-
-/** A kept file that is not whole any more. */
-async function damaged(
-  { files, dir }: KeptDeps,
-  component: string,
-  kept: Kept | undefined,
-): Promise<string | undefined> {
-  for (const original of kept?.originals ?? []) {
-    if (original.kind !== 'File') continue
-    const stat = await files.stat(keptContent(dir, component, original))
-    if (stat?.size !== original.size) return `the kept original of ${original.path} is not whole`
   }
   return undefined
 }

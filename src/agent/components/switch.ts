@@ -9,7 +9,7 @@ import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.t
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import { effectFor, inTheWay, standingsOf, type AdoptionMode, type Standing } from './adoption.ts'
-import { digestsInUse, keep, removeFolders, restore, restorePath, type InUse } from './hand-back.ts'
+import { digestsInUse, keep, lostOriginal, removeFolders, restore, restorePath, type InUse } from './hand-back.ts'
 import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProcess } from './kept.ts'
 import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
@@ -216,12 +216,21 @@ export class Switcher {
       case 'Keep':
         return keep(this.#deps, inUse)
       case 'Restore':
-        return restore(this.#deps, inUse, restarts)
+        return this.#putBack(inUse, restarts)
       case 'Uninstall':
         return this.#uninstall(inUse)
       default:
         return assertNever(how)
     }
+  }
+
+  /** Checks the originals again: the decision may be older than an interruption. */
+  async #putBack(inUse: InUse, restarts: boolean): Promise<void> {
+    const lost = await lostOriginal(this.#deps, inUse)
+    if (lost === undefined) return restore(this.#deps, inUse, restarts)
+    this.#deps.log.warn('what runs is kept', { component: this.#component, reason: lost })
+    await this.#journal.write({ removal: { how: 'Keep', restarts: false } })
+    return keep(this.#deps, inUse)
   }
 
   async #uninstall({ component, spec }: InUse): Promise<void> {

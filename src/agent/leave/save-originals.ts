@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path'
 import { copyFile, copyWhole } from '../components/copy.ts'
 import {
-  digestIn,
+  isIntact,
   keptContent,
   originalAt,
   readKept,
@@ -25,6 +25,7 @@ export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> 
   for (const component of await deps.files.list(originalsFolder(deps.dir)))
     for (const original of (await readKept(deps, component))?.originals ?? []) {
       if (original.kind === 'Absent' || isSame(original, await originalAt(deps, original.path))) continue
+      // What a failing disk damaged must not keep the agent on its host.
       if (!(await isIntact(deps, component, original))) continue
       const path = await saveOne(deps, component, original)
       if (path !== undefined) saved.push(path)
@@ -35,13 +36,6 @@ export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> 
 const isSame = (a: Original, b: Original | undefined): boolean =>
   (a.kind === 'File' && b?.kind === 'File' && a.sha256 === b.sha256) ||
   (a.kind === 'Link' && b?.kind === 'Link' && a.target === b.target)
-
-/** A copy that a failing disk damaged is no original, and must not keep the agent on its host. */
-async function isIntact(deps: KeptDeps, component: string, original: OriginalFile | OriginalLink): Promise<boolean> {
-  if (original.kind === 'Link') return true
-  const from = keptContent(deps.dir, component, original)
-  return (await deps.files.stat(from)) !== undefined && (await digestIn(deps, from)) === original.sha256
-}
 
 async function saveOne(
   deps: KeptDeps,

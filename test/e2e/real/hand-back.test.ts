@@ -1,8 +1,8 @@
 // A host with containerd of Debian and a kubelet as kubeadm lays it out is previewed, adopted, upgraded in part and handed back: its files are as before, byte
 // for byte with mode, owner and links, and what kept its version was never stopped.
 import { createHash } from 'node:crypto'
-import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -12,12 +12,26 @@ import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { programOf, unpackedDeb } from '../agent-host/debs.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'
-import { differences, hostTree } from './host-tree.ts'
+import { differences } from './host-tree.ts'
+import { KubeletGround } from './kubelet-ground.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
 const AGENT = '/mnt/agent'
-const CONFIG = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n'
+/** Without an API server. The network is shared with this machine: it listens on no port and changes no rule of a firewall. */
+const CONFIG = `${JSON.stringify({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+  cgroupDriver: 'cgroupfs',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  enableServer: false,
+  failCgroupV1: false,
+  failSwapOn: false,
+  healthzPort: 0,
+  makeIPTablesUtilChains: false,
+})}\n`
 
 /** A real one where binaries are, or one that does nothing but run. */
 const kubelet = (): Buffer => {
@@ -27,11 +41,12 @@ const kubelet = (): Buffer => {
     ? readFileSync(real)
     : Buffer.from('#!/bin/sh\ntrap "exit 0" TERM\nwhile :; do sleep 1; done\n')
 }
-const isReal = kubelet().subarray(1, 4).toString() === 'ELF'
 
 const missing = noMachines()
 const bench = new AgentBench()
 let host: HostMachine | undefined
+let folder = ''
+let ground: KubeletGround | undefined
 let why = missing
 let before: ReadonlyMap<string, string> = new Map()
 let states: readonly string[] = []
@@ -49,12 +64,9 @@ const UNITS = ['kubelet', 'containerd']
 const unitStates = (): readonly string[] =>
   UNITS.map((u) => systemctl('show', '-p', 'ActiveState,UnitFileState,NRestarts,DropInPaths,FragmentPath', u))
 
-function put(path: string, content: string | Buffer, mode: number, gid = 0): void {
-  const full = join(machine().root, path)
-  mkdirSync(dirname(full), { recursive: true })
-  writeFileSync(full, content, { mode })
-  chownSync(full, 0, gid)
-}
+const put = (path: string, content: string | Buffer, mode: number, gid = 0): void =>
+  ground?.put(machine().root, path, content, mode, gid)
+const tree = (): ReadonlyMap<string, string> => ground?.tree(machine().leader()) ?? new Map()
 
 /** As kubeadm and its packages lay a kubelet out. */
 function layOutKubelet(): void {
@@ -64,12 +76,9 @@ function layOutKubelet(): void {
     '[Unit]\nDescription=kubelet\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\nStartLimitInterval=0\nRestartSec=10\n[Install]\nWantedBy=multi-user.target\n',
     0o644,
   )
-  const more = isReal
-    ? ' --config=/var/lib/kubelet/config.yaml --fail-cgroupv1=false --container-runtime-endpoint=unix:///run/containerd/containerd.sock'
-    : ''
   put(
     '/etc/systemd/system/kubelet.service.d/10-kubeadm.conf',
-    `[Service]\nEnvironmentFile=-/etc/default/kubelet\nExecStart=\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS${more}\n`,
+    '[Service]\nEnvironmentFile=-/etc/default/kubelet\nExecStart=\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml $KUBELET_EXTRA_ARGS\n',
     0o644,
   )
   put('/etc/default/kubelet', 'KUBELET_EXTRA_ARGS=\n', 0o644)
@@ -131,8 +140,8 @@ async function order(name: string, version: string): Promise<void> {
   wanted.set(name, { name, version, attempt, ...({ switch: { attempt, permit } } as object) })
 }
 
-const agentLog = (): string =>
-  machine().run('journalctl', '-u', 'kubenode-agent', '--no-pager', '-n', '80', '-o', 'cat').out
+const log = (unit: string): string => machine().run('journalctl', '-u', unit, '--no-pager', '-n', '80', '-o', 'cat').out
+const agentLog = (): string => log('kubenode-agent')
 
 async function reaches(name: string, state: string, version: string | undefined) {
   try {
@@ -156,9 +165,13 @@ beforeAll(async () => {
   }
   await bench.start()
   await bundleAgent({ root: ROOT, out: join(bench.folder, 'agent'), prefix: '/opt/kubenode', node: execPath })
-  host = new HostMachine([`${join(bench.folder, 'artifacts')}:${ARTIFACTS}`, `${join(bench.folder, 'agent')}:${AGENT}`])
+  folder = mkdtempSync('/var/tmp/kubenode-hand-back-')
+  ground = new KubeletGround(folder)
+  const served = [`${join(bench.folder, 'artifacts')}:${ARTIFACTS}`, `${join(bench.folder, 'agent')}:${AGENT}`]
+  host = new HostMachine([...served, ...ground.binds], { writable: ground.writable })
   for (const folder of [runtime, runc]) cpSync(join(folder, 'usr'), join(host.root, 'usr'), { recursive: true })
   if (existsSync(join(runtime, 'lib'))) cpSync(join(runtime, 'lib'), join(host.root, 'usr/lib'), { recursive: true })
+  ground.layOut(host.root)
   layOutKubelet()
   put('/etc/containerd/config.toml', 'version = 2\n', 0o644)
   await host.boot()
@@ -168,8 +181,10 @@ beforeAll(async () => {
       unit,
       () => systemctl('is-active', unit),
       (s) => s === 'active',
-    )
-  before = hostTree(host.root)
+    ).catch((e: unknown) => {
+      throw new Error(log(unit), { cause: e })
+    })
+  before = tree()
   states = unitStates()
   const containerd = programOf(runtime, 'usr/bin/containerd')
   await bench.publish(kubeletRelease())
@@ -180,6 +195,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (missing !== undefined) return
   await host?.remove()
+  if (folder !== '') rmSync(folder, { recursive: true, force: true })
   await bench.stop()
 }, 60_000)
 
@@ -268,7 +284,7 @@ test('F47 a host is previewed, adopted and handed back, and nothing on it was st
   await declare()
   await leaves()
   expect((await bench.machine())?.status?.agent?.phase).toBe('Left')
-  expect([differences(before, hostTree(machine().root)), UNITS.map(pidOf), unitStates()]).toEqual([[], pids, states])
+  expect([differences(before, tree()), UNITS.map(pidOf), unitStates()]).toEqual([[], pids, states])
 }, 150_000)
 
 test('F47 an upgraded runtime stays at its version and works alone, although the agent is killed again and again', async (context) => {
@@ -294,7 +310,7 @@ test('F47 an upgraded runtime stays at its version and works alone, although the
     )
   }
   await leaves()
-  const left = differences(before, hostTree(machine().root))
+  const left = differences(before, tree())
   expect(left.map((l) => l.split(':')[0])).toEqual([
     '/etc/containerd/config.toml',
     '/etc/systemd/system/containerd.service.d',

@@ -1,18 +1,8 @@
 // A systemd machine of Debian on the network of a sealed host, with containerd, CNI and a real kubelet as kubeadm lays them out. Its kubelet joins the
 // cluster by itself: nothing of KubeNode is on it.
 import { execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { appendFileSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { RealCluster } from '#test/support/servers/real/cluster.ts'
 import { importLayout } from '#test/support/servers/real/node.ts'
 import { PAUSE_IMAGE } from '#test/support/servers/real/pause-image.ts'
@@ -21,7 +11,7 @@ import { until } from '#test/support/tools/processes.ts'
 import { debFiles } from '../agent-host/debs.ts'
 import { HostMachine } from '../agent-host/machine.ts'
 import { addDownloaders } from './downloaders.ts'
-import { hostTree } from './host-tree.ts'
+import { KubeletGround } from './kubelet-ground.ts'
 
 const BRIDGE = 'nodes'
 /** Within the network of the sealed host only, so that no other test can have them. */
@@ -46,34 +36,10 @@ const packageFiles = (): readonly string[] => PACKAGES.flatMap((name) => debFile
 export const whyNoPackages = (): string | undefined =>
   packageFiles().length < PACKAGES.length ? 'Debian’s packages cannot be fetched' : undefined
 
-/** What a host of its own would have: its network, control groups that it may write, and sysctls that a kubelet sets. */
-const asAHost = (n: number): string => `#!/bin/sh
-ip address add ${addressOf(n)}/24 dev host0
+const networkOf = (n: number): string => `ip address add ${addressOf(n)}/24 dev host0
 ip link set host0 up
 ip route add default via ${GATEWAY}
 echo 1 > /proc/sys/net/ipv4/ip_forward
-for c in cpu cpuacct cpuset memory devices freezer blkio pids; do
-  [ -d /sys/fs/cgroup/$c ] && mount -o remount,bind,rw /sys/fs/cgroup/$c
-done
-mkdir -p /run/as-a-host
-set -- vm/overcommit_memory 1 vm/panic_on_oom 0 kernel/panic 10 kernel/panic_on_oops 1 kernel/keys/root_maxkeys 1000000 kernel/keys/root_maxbytes 25000000
-while [ $# -gt 0 ]; do
-  f=/run/as-a-host/$(echo $1 | tr / _)
-  echo $2 > $f
-  mount --bind $f /proc/sys/$1
-  shift 2
-done
-exit 0
-`
-
-const UNIT_OF_HOST = `[Unit]
-DefaultDependencies=no
-After=local-fs.target
-Before=sysinit.target
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/local/sbin/as-a-host
 `
 
 /** As the packages of Kubernetes have it, and beside it what kubeadm writes. */
@@ -145,9 +111,6 @@ const bridgeOf = (n: number) => ({
   ],
 })
 
-/** What a kubelet and a runtime write by themselves below folders that are compared. */
-const BY_ITSELF = /^\/var\/lib\/kubelet\/(?!config\.yaml$|kubeadm-flags\.env$)/
-
 export class KubeadmHost {
   readonly name: string
   readonly machine: HostMachine
@@ -159,24 +122,16 @@ export class KubeadmHost {
     this.name = name
     this.#number = number
     this.#cluster = cluster
-    const own = join(folder, name)
-    // Runtimes make overlays, which cannot lie on another one.
-    for (const part of ['containerd', 'kubelet']) mkdirSync(join(own, part), { recursive: true })
-    // All machines share one kernel: each reads a log of its own.
-    this.kernelLog = join(own, 'kmsg')
-    writeFileSync(this.kernelLog, '')
-    this.machine = new HostMachine([`${this.kernelLog}:/dev/kmsg`], {
+    this.#ground = new KubeletGround(join(folder, name))
+    this.machine = new HostMachine(this.#ground.binds, {
       name,
-      // As the kernel's own memory, it does not survive.
-      onReboot: () => writeFileSync(this.kernelLog, ''),
+      onReboot: () => this.#ground.clearKernelLog(),
       network: { namespace: cluster.host.network, bridge: BRIDGE },
-      writable: [`${join(own, 'containerd')}:/var/lib/containerd`, `${join(own, 'kubelet')}:/var/lib/kubelet`],
+      writable: this.#ground.writable,
     })
-    this.#kubeletFolder = join(own, 'kubelet')
   }
 
-  readonly kernelLog: string
-  readonly #kubeletFolder: string
+  readonly #ground: KubeletGround
 
   async boot(images: readonly string[]): Promise<void> {
     await this.#layOut()
@@ -216,8 +171,7 @@ export class KubeadmHost {
 
   /** Everything that a hand-back has to leave as it was. */
   tree(): ReadonlyMap<string, string> {
-    const all = hostTree(`/proc/${this.machine.leader()}/root`)
-    return new Map([...all].filter(([path]) => !BY_ITSELF.test(path)))
+    return this.#ground.tree(this.machine.leader())
   }
 
   log(unit: string, lines = 40): string {
@@ -228,16 +182,12 @@ export class KubeadmHost {
   kernelSays(message: string): void {
     const sequence = (this.#said += 1)
     const micros = Math.round(performance.now() * 1_000)
-    appendFileSync(this.kernelLog, `3,${sequence},${micros},-;${message}\n`)
+    appendFileSync(this.#ground.kernelLog, `3,${sequence},${micros},-;${message}\n`)
   }
   #said = 0
 
   put(path: string, content: string, mode = 0o644, gid = 0): void {
-    const [, below] = /^\/var\/lib\/kubelet\/(.*)$/.exec(path) ?? []
-    const full = below === undefined ? join(this.machine.root, path) : join(this.#kubeletFolder, below)
-    mkdirSync(dirname(full), { recursive: true })
-    writeFileSync(full, content, { mode })
-    chownSync(full, 0, gid)
+    this.#ground.put(this.machine.root, path, content, mode, gid)
   }
 
   async #layOut(): Promise<void> {
@@ -248,12 +198,7 @@ export class KubeadmHost {
       if (existsSync(join(unpacked, from))) cpSync(join(unpacked, from), join(root, to), { recursive: true })
     rmSync(unpacked, { recursive: true })
     if (!addDownloaders(root)) throw new Error('Debian’s packages cannot be fetched')
-    // A minimal Debian has none, and a runtime reads it for each pod.
-    this.put('/etc/hosts', '127.0.0.1 localhost\n')
-    this.put('/usr/local/sbin/as-a-host', asAHost(this.#number), 0o755)
-    this.put('/etc/systemd/system/as-a-host.service', UNIT_OF_HOST)
-    mkdirSync(join(root, 'etc/systemd/system/sysinit.target.wants'), { recursive: true })
-    symlinkSync('../as-a-host.service', join(root, 'etc/systemd/system/sysinit.target.wants/as-a-host.service'))
+    this.#ground.layOut(root, networkOf(this.#number))
     this.put('/etc/containerd/config.toml', CONTAINERD_CONFIG)
     this.put('/etc/cni/net.d/10-pods.conflist', JSON.stringify(bridgeOf(this.#number)))
     copyFileSync(programFile('kubelet'), join(root, 'usr/bin/kubelet'))
