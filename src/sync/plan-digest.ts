@@ -18,11 +18,12 @@ const contentOf = (targets: Targets) =>
 export const isSameContent = (a: Targets, b: Targets): boolean =>
   canonicalJson(contentOf(a)) === canonicalJson(contentOf(b))
 
-const TRAILER = /^Kubenode-Plan:[ \t]*(\S+)[ \t]*$/gim
+/** Also with nothing or too much behind it: a plan that was meant and is written wrongly must not count as none. */
+const TRAILER = /^Kubenode-Plan[ \t]*:(.*)$/gim
 
-/** The plans that a message names; a reader must not choose between two. */
+/** The plans that a message names, as they are written; a reader must not choose between two. */
 export const plansIn = (message: string): readonly string[] => [
-  ...new Set([...message.matchAll(TRAILER)].flatMap(([, digest]) => digest ?? [])),
+  ...new Set([...message.matchAll(TRAILER)].map(([, text = '']) => text.replace(/^[ \t]+|[ \t]+$/g, ''))),
 ]
 
 export const planTrailer = (digest: string): string => `Kubenode-Plan: ${digest}`

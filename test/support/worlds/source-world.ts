@@ -9,6 +9,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { systemClock } from '#lib/clock.ts'
+import type { Targets } from '#delivery/desired.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { applyDefaults } from '#schema/default.ts'
@@ -16,6 +17,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { createTrustMetrics } from '#sync/hub/metrics.ts'
 import type { HubParts } from '#sync/hub/parts.ts'
 import { Renders } from '#sync/hub/renders.ts'
+import type { Renderer } from '#sync/render/renderer.ts'
 import { observe } from '#sync/hub/source/observe.ts'
 import { plan } from '#sync/hub/source/plan.ts'
 import { statusOf } from '#sync/hub/source/status.ts'
@@ -77,7 +79,8 @@ export class SourceWorld {
   holds: readonly OperationalHold[] = []
   status: FleetSource['status'] = {}
 
-  constructor(spec: Partial<FleetSourceInput['spec']> = {}) {
+  /** `renderer`: in place of the cage, which takes a second or two for each commit. */
+  constructor(spec: Partial<FleetSourceInput['spec']> = {}, renderer?: Renderer) {
     this.#spec = spec
     const config = {
       cacheDir: this.#cache,
@@ -93,7 +96,7 @@ export class SourceWorld {
       clusters: listed(() => []),
       holds: listed(() => this.holds),
       approvals: listed(() => []),
-      renders: new Renders(config, systemClock),
+      renders: new Renders(config, systemClock, renderer && { makeRenderer: () => Promise.resolve(renderer) }),
       verification: new Verification(systemClock, createValidator()),
       trustMetrics: createTrustMetrics(createMetrics()),
       pipelinesBefore: new Map(),
@@ -185,6 +188,15 @@ export class SourceWorld {
     }
     const results = tracks.map(({ track, release }) => ({ track, report: undefined, release }))
     this.status = statusOf(seen, results, { releases: this.#releases, now: systemClock.now() })
+  }
+
+  /** What is followed now, and what the pushed commit declares. */
+  async targets(): Promise<{ readonly before: Targets; readonly after: Targets }> {
+    const { renders } = this.#parts
+    const { rendered = '' } = this.status ?? {}
+    const { commit } = await renders.fetch(this.source)
+    const [before, after] = [await renders.render(this.source, rendered), await renders.render(this.source, commit)]
+    return { before: before.targets, after: after.targets }
   }
 
   /** Pushes a commit with these values, asks whether it is followed, and takes it off the branch again. */

@@ -78,6 +78,8 @@ const FETCH_REASONS: Readonly<Record<string, string>> = {
   [syncErrors.KN7046.code]: 'RepositoryTooLarge',
 }
 
+/** Merges of more branches name their plan themselves. */
+const MAX_MERGED = 16
 /** Between two polls; a longer way from one commit to the next is not searched. */
 const MAX_BETWEEN = 5_000
 
@@ -108,9 +110,10 @@ interface FetchedCommit {
 async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
   try {
     const { repository, commit: id } = await parts.renders.fetch(source)
-    const messages = await messagesOf(repository, id)
-    const revertOf = messages.map(revertedCommit).find((reverted) => reverted !== undefined)
-    const plans = messages.map(plansIn).find((named) => named.length > 0) ?? []
+    const { own, merged } = await messagesOf(repository, id, source.status?.rendered)
+    const revertOf = [own, ...merged].map(revertedCommit).find((reverted) => reverted !== undefined)
+    const ownPlans = plansIn(own)
+    const plans = ownPlans.length > 0 ? ownPlans : [...new Set(merged.flatMap(plansIn))]
     const rewritten = await rewrittenFrom(source, repository, id)
     return {
       repository,
@@ -122,11 +125,20 @@ async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommi
   }
 }
 
-/** Of a merge also that of the commit it brings: forges write messages of their own. */
-async function messagesOf(repository: LocalRepository, id: string): Promise<readonly string[]> {
-  const { message, parents } = await repository.commit(id)
-  const merged = parents.length === 2 ? parents[1] : undefined
-  return merged === undefined ? [message] : [message, (await repository.commit(merged)).message]
+interface Messages {
+  readonly own: string
+  /** Of a merge, those of the commits that it brings: forges write messages of their own. */
+  readonly merged: readonly string[]
+}
+
+/** A merge brings the parents that are not followed yet, in whatever order it names them. */
+async function messagesOf(repository: LocalRepository, id: string, followed: string | undefined): Promise<Messages> {
+  const { message: own, parents } = await repository.commit(id)
+  const [, ...others] = parents
+  const brought = others.includes(followed ?? '') ? parents.filter((p) => p !== followed) : others
+  const merged: string[] = []
+  for (const parent of brought.slice(0, MAX_MERGED)) merged.push((await repository.commit(parent)).message)
+  return { own, merged }
 }
 
 /** Undefined where commits are not verified. */
@@ -202,8 +214,12 @@ async function refuseOtherPlan(
   const actual = planDigest(old, targets)
   const [named = '', ...others] = plans
   if (others.length > 0 || named !== actual)
-    throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.join(', ').slice(0, 200), actual }))
+    throw new KubeNodeError(
+      syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200), actual }),
+    )
 }
+
+const planText = (named: string): string => (named === '' ? '(empty)' : named)
 
 /** The declared tracks do not wait for a hub that does not list what earlier tracks left. */
 async function retired(
