@@ -1,5 +1,6 @@
 // How long switches took before, of what sets keep of the last ones. What was never recorded is assumed, and says so.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { quantile } from '#lib/quantile.ts'
 
 /** Longer than most switches take: a promise that is kept early does no harm. */
 const ASSUMED_MS = 300_000
@@ -26,10 +27,4 @@ export function durationsOf(sets: readonly MachineComponentSet[], share: number)
     const ms = quantile(recorded, share)
     return ms === undefined ? { ms: ASSUMED_MS, isAssumed: true } : { ms: ms * 1_000, isAssumed: false }
   }
-}
-
-/** The smallest of them that so large a share does not exceed. */
-function quantile(values: readonly number[], share: number): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
 }

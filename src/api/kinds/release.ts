@@ -3,6 +3,7 @@ import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+import { MAX_DURATIONS } from './machine-component-set.ts'
 import { notified } from './notify.ts'
 import { GATE_KINDS, MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipeline.ts'
 
@@ -108,6 +109,18 @@ const recordedGate = s.obj('One gate.', {
   at: s.time('When it got this result.'),
 })
 
+/** Sets and components of one record, and of all of them. */
+export const MAX_RECORDED_SWITCHES = 32
+export const MAX_ALL_RECORDED_SWITCHES = 500
+
+const switches = s.obj('One component of one set.', {
+  set: f.objectName('The MachineComponentSet.'),
+  component: f.componentName('The component.'),
+  count: f.count('Number of switches, fifty at most.', MAX_DURATIONS),
+  p50: s.int('Seconds that half of them took at most.', { min: 0, max: 1_000_000 }),
+  p90: s.int('Seconds that nine of ten took at most.', { min: 0, max: 1_000_000 }),
+})
+
 const record = s.obj('What became of the release in one cluster.', {
   commit: f.commitId('The commit.'),
   cluster: f.objectName('The cluster.'),
@@ -119,6 +132,13 @@ const record = s.obj('What became of the release in one cluster.', {
     s.time('When its stage was done, or it failed, was skipped, or a newer release took its place.'),
   ),
   gates: s.optional(s.list('Gates of its stage.', recordedGate, { max: MAX_RECORDED_GATES })),
+  switches: s.optional(
+    s.mapList(
+      'How long the last switches of each component took, when the record was last written; what was never measured is absent.',
+      switches,
+      { keys: ['set', 'component'], max: MAX_RECORDED_SWITCHES },
+    ),
+  ),
   approvedBy: s.optional(
     s.setOf('Who approved the release.', s.str('A user.', { min: 1, max: 253 }), { max: MAX_RECORDED_APPROVERS }),
   ),

@@ -25,6 +25,7 @@ import {
 } from '#delivery/plan.ts'
 import { type DeclaredIn, type InventoryOwner, isOwn, isUndivided } from '#delivery/targets.ts'
 import { failingMachines, readingsOf } from './readings.ts'
+import { switchesOf } from './switches.ts'
 import { unreachableReason } from './unreachable.ts'
 
 export interface LookOrder {
@@ -135,7 +136,9 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const prune = plan.blocked && { ...plan.blocked, ...(answer?.kind === 'Waiting' && { waits: answer }) }
   const machines = readings.machines?.total ?? machinesOf(seen.objects.values())
   const isApplied = failures.length === 0
-  const answered: ClusterLook = { kind: 'Seen', isApplied, failures, failing, machines, baseline, readings, prune }
+  const switches = switchesOf(target.objects.flatMap(({ ref }) => seen.objects.get(refText(ref)) ?? []))
+  const found = { isApplied, failures, failing, machines, baseline, readings, prune, switches }
+  const answered: ClusterLook = { kind: 'Seen', ...found }
   const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no response' } as const
   return { look: isLost ? lost : answered, plan, result }
 }

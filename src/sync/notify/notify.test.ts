@@ -272,6 +272,17 @@ test('the record of a commit has gates, digests, approvers and no line that acts
           }),
         ],
         clusters: [{ name: 'a', stage: 'test', phase: 'Healthy', since: at(0), digest: 'd'.repeat(64) }],
+        record: [
+          {
+            commit: 'c'.repeat(40),
+            cluster: 'a',
+            stage: 'test',
+            digest: 'd'.repeat(64),
+            phase: 'Healthy',
+            startedAt: at(0),
+            switches: [{ set: 'base', component: 'beacon', count: 12, p50: 62, p90: 95 }],
+          },
+        ],
       }),
     ],
     { approvals: [approval], digestOf: () => 'd' },
@@ -283,6 +294,7 @@ test('the record of a commit has gates, digests, approvers and no line that acts
     '  stage test: Succeeded, 2026-01-31T12:00:00Z to 2026-01-31T12:00:01Z',
     '    gate board (After): Passed, bob\ufffd[31m',
     '    cluster a: Healthy since 2026-01-31T12:00:00Z, sha256:dddddddddddd',
+    '      switches of base/beacon: half within 62s, nine of ten within 95s (of 12)',
     '',
   ])
 })

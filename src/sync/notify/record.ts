@@ -19,7 +19,7 @@ export function recordText(releases: readonly Release[], seen: ApprovalsSeen): s
 }
 
 function releaseRecord({ metadata, spec, status = {} }: Release, approvers: readonly ApprovedBy[]): readonly string[] {
-  const { phase = 'Pending', startedAt, finishedAt, stages = [], clusters = [], revertCommit } = status
+  const { phase = 'Pending', startedAt, finishedAt, stages = [], clusters = [], record = [], revertCommit } = status
   return [
     `release ${metadata.namespace ?? ''}/${metadata.name ?? ''} of track ${spec.track}: ${phase}`,
     ...(startedAt === undefined ? [] : [`  ${startedAt} to ${finishedAt ?? 'now'}`]),
@@ -34,10 +34,17 @@ function releaseRecord({ metadata, spec, status = {} }: Release, approvers: read
       ),
       ...clusters
         .filter((c) => c.stage === stage.name)
-        .map((c) => {
+        .flatMap((c) => {
           const digest = c.digest ?? spec.digests[c.name]
           const content = digest === undefined ? '' : `, sha256:${digest.slice(0, SHORT)}`
-          return `    cluster ${c.name}: ${c.phase} since ${c.healthySince ?? c.since}${content}`
+          const own = record.find((r) => r.cluster === c.name)
+          return [
+            `    cluster ${c.name}: ${c.phase} since ${c.healthySince ?? c.since}${content}`,
+            ...(own?.switches ?? []).map(
+              ({ set, component, count, p50, p90 }) =>
+                `      switches of ${set}/${component}: half within ${p50}s, nine of ten within ${p90}s (of ${count})`,
+            ),
+          ]
         }),
     ]),
   ]

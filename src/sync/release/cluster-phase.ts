@@ -21,6 +21,7 @@ import {
   type Finding,
   type Stage,
 } from './gates.ts'
+import type { RecordedSwitches } from './record.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
@@ -55,6 +56,8 @@ export type ClusterLook =
       readonly readings: ClusterReadings
       /** Deletions that wait for an Approval. */
       readonly prune?: WaitingPrune | undefined
+      /** How long switches took lately, by its sets. */
+      readonly switches?: readonly RecordedSwitches[]
     }
 
 /** Approved ones wait for the Defender of the hub, whose permit is named. */

@@ -1,7 +1,13 @@
 // The record of a Release: times, gates and approvers of each cluster, bounded, and unchanged once it is finished.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_ALL_RECORDED_GATES, MAX_RECORDS, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
+import {
+  MAX_ALL_RECORDED_GATES,
+  MAX_ALL_RECORDED_SWITCHES,
+  MAX_RECORDS,
+  type Release,
+  type ReleaseStatus,
+} from '#api/kinds/release.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { bounded, closedRecord, recordOf, type RecordSeen, type ReleaseRecord } from './record.ts'
@@ -111,6 +117,20 @@ describe('the record', () => {
     expect(again[0]).not.toHaveProperty('finishedAt')
   })
 
+  test('keeps how long switches took, as they were read last, until the cluster is done', () => {
+    const switchesAt = (p90: number) => new Map([['a', [{ set: 'base', component: 'beacon', count: 3, p50: 60, p90 }]]])
+    const begun = recordOf({ ...seenAt('Applying', 'Progressing'), switches: switchesAt(90) }, T0)
+    // A cluster that is not read now keeps what it had.
+    const unread = recordOf(seenAt('Verifying', 'Progressing', begun), T0 + 1_000)
+    expect(unread[0]?.switches).toEqual(switchesAt(90).get('a'))
+    const done = recordOf({ ...seenAt('Healthy', 'Succeeded', unread), switches: switchesAt(120) }, T0 + 2_000)
+    expect(done[0]?.switches?.[0]?.p90).toBe(120)
+    const later = recordOf({ ...seenAt('Healthy', 'Succeeded', done), switches: switchesAt(999) }, T0 + 3_000)
+    expect(later).toEqual(done)
+    const none = recordOf({ ...seenAt('Applying', 'Progressing'), switches: new Map([['a', []]]) }, T0)
+    expect(none[0]).not.toHaveProperty('switches')
+  })
+
   test('is closed by a newer release', () => {
     const open = recordOf(seenAt('Verifying', 'Progressing'), T0)
     expect(closedRecord(open, T0 + 3_000).record?.[0]).toMatchObject({ phase: 'Verifying', finishedAt: at(3) })
@@ -121,17 +141,25 @@ describe('the record', () => {
     const entry = fc.record({
       isFailed: fc.boolean(),
       gates: fc.integer({ min: 0, max: 16 }),
+      switches: fc.integer({ min: 0, max: 32 }),
       seconds: fc.integer({ min: 0, max: 9_999 }),
     })
     fc.assert(
       fc.property(fc.array(entry, { minLength: 150, maxLength: 400 }), (entries) => {
-        const all = entries.map(({ isFailed, gates, seconds }, i): ReleaseRecord => ({
+        const all = entries.map(({ isFailed, gates, switches, seconds }, i): ReleaseRecord => ({
           commit: 'c'.repeat(40),
           cluster: `c-${i}`,
           stage: 'prod',
           digest: 'd'.repeat(64),
           phase: isFailed ? 'Failed' : 'Healthy',
           startedAt: at(seconds),
+          switches: Array.from({ length: switches }, (_, n) => ({
+            set: 'base',
+            component: `c-${n}`,
+            count: 1,
+            p50: 1,
+            p90: 1,
+          })),
           gates: Array.from({ length: gates }, (_, g) => ({
             name: `g-${g}`,
             when: 'During' as const,
@@ -143,6 +171,8 @@ describe('the record', () => {
         const kept = bounded(all)
         expect(kept.length).toBe(Math.min(all.length, MAX_RECORDS))
         expect(kept.reduce((n, r) => n + (r.gates?.length ?? 0), 0)).toBeLessThanOrEqual(MAX_ALL_RECORDED_GATES)
+        const measured = kept.reduce((n, r) => n + (r.switches?.length ?? 0), 0)
+        expect(measured).toBeLessThanOrEqual(MAX_ALL_RECORDED_SWITCHES)
         const failed = (list: readonly ReleaseRecord[]) => list.filter((r) => r.phase === 'Failed').length
         expect(failed(kept)).toBe(Math.min(failed(all), MAX_RECORDS))
       }),

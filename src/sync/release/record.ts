@@ -1,6 +1,7 @@
 // What became of a Release in each cluster that it reached: times, gates with their evidence, approvers. Bounded; a finished entry no longer changes. Pure.
 import {
   MAX_ALL_RECORDED_GATES,
+  MAX_ALL_RECORDED_SWITCHES,
   MAX_EVIDENCE,
   MAX_RECORDED_APPROVERS,
   MAX_RECORDED_GATES,
@@ -17,6 +18,7 @@ import { mayHaveTouched } from './history.ts'
 import { isFinished, type StageStatus } from './release-seen.ts'
 
 export type ReleaseRecord = NonNullable<ReleaseStatus['record']>[number]
+export type RecordedSwitches = NonNullable<ReleaseRecord['switches']>[number]
 type RecordedGate = NonNullable<ReleaseRecord['gates']>[number]
 
 export interface RecordSeen {
@@ -25,6 +27,8 @@ export interface RecordSeen {
   readonly stages: readonly StageStatus[]
   readonly clusters: readonly ClusterStatus[]
   readonly approvedBy: readonly Approver[]
+  /** By cluster, what was read now. */
+  readonly switches?: ReadonlyMap<string, readonly RecordedSwitches[]>
 }
 
 export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[] {
@@ -40,6 +44,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
     // A cluster that lost its stage keeps the record of what was applied.
     if (stage === undefined || digest === undefined) return old === undefined ? [] : [old]
     const gates = gatesIn(stage, status, old, now)
+    const switches = seen.switches?.get(cluster.name) ?? old?.switches ?? []
     const people = new Set(gatesOf(stage).flatMap(([, gate]) => approversOf(gate, approvedBy)))
     return [
       {
@@ -51,6 +56,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
         startedAt: old?.startedAt ?? timestamp(now),
         ...(isEnd && { finishedAt: timestamp(now) }),
         ...(gates.length > 0 && { gates }),
+        ...(switches.length > 0 && { switches }),
         ...(people.size > 0 && { approvedBy: [...people].toSorted().slice(0, MAX_RECORDED_APPROVERS) }),
       },
     ]
@@ -103,24 +109,37 @@ function gatesIn(
     : found.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_RECORDED_GATES)
 }
 
-/** Those that failed and the newest stay; gates of the oldest are left out first. */
+/** Those that failed and the newest stay; gates and switches of the oldest are left out first. */
 export function bounded(records: readonly ReleaseRecord[]): readonly ReleaseRecord[] {
   const rank = ({ phase }: ReleaseRecord) => (phase === 'Failed' ? 1 : 0)
   const worthiest = records.toSorted(
     (a, b) => rank(b) - rank(a) || (a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0),
   )
   const kept = new Set(worthiest.slice(0, MAX_RECORDS))
-  const withGates = new Set<ReleaseRecord>()
-  let gates = 0
-  for (const each of kept) {
-    gates += each.gates?.length ?? 0
-    if (gates <= MAX_ALL_RECORDED_GATES) withGates.add(each)
-  }
+  const withGates = firstWithin(kept, MAX_ALL_RECORDED_GATES, (r) => r.gates?.length ?? 0)
+  const withSwitches = firstWithin(kept, MAX_ALL_RECORDED_SWITCHES, (r) => r.switches?.length ?? 0)
   return records
     .filter((r) => kept.has(r))
     .map((r) => {
-      if (withGates.has(r)) return r
-      const { gates: _, ...rest } = r
-      return rest
+      const { gates, switches, ...rest } = r
+      return {
+        ...rest,
+        ...(gates !== undefined && withGates.has(r) && { gates }),
+        ...(switches !== undefined && withSwitches.has(r) && { switches }),
+      }
     })
+}
+
+function firstWithin(
+  records: Iterable<ReleaseRecord>,
+  most: number,
+  sizeOf: (record: ReleaseRecord) => number,
+): ReadonlySet<ReleaseRecord> {
+  const within = new Set<ReleaseRecord>()
+  let size = 0
+  for (const each of records) {
+    size += sizeOf(each)
+    if (size <= most) within.add(each)
+  }
+  return within
 }

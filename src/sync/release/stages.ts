@@ -60,7 +60,14 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   }
   const lost = lostClusters(seen, taken, now)
   const record = recordOf(
-    { release, pipeline, stages, clusters: [...clusters, ...lost], approvedBy: seen.sight.approvedBy },
+    {
+      release,
+      pipeline,
+      stages,
+      clusters: [...clusters, ...lost],
+      approvedBy: seen.sight.approvedBy,
+      switches: switchesIn(seen),
+    },
     now,
   )
   const phase = hasFailed || seen.paused !== undefined ? 'Paused' : isOpen ? 'Succeeded' : 'Progressing'
@@ -91,6 +98,13 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   }
   return { status, isOver: isOver({ status }), ...dueIn(status, now) }
 }
+
+const switchesIn = ({ clusters }: ReleaseSeen) =>
+  new Map(
+    [...clusters.values()].flatMap(({ name, look }) =>
+      look?.kind === 'Seen' && look.switches !== undefined ? [[name, look.switches] as const] : [],
+    ),
+  )
 
 /** The newest pass that anything in the status requests. */
 function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {

@@ -1,0 +1,21 @@
+// How long switches took lately, of what the sets of a target report; a component without a measured switch is left out. Pure.
+import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { MAX_RECORDED_SWITCHES } from '#api/kinds/release.ts'
+import { quantile } from '#lib/quantile.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { RecordedSwitches } from '../release/record.ts'
+
+/** Objects as the cluster has them. */
+export const switchesOf = (objects: readonly KubeObject[]): readonly RecordedSwitches[] =>
+  objects
+    .filter(isSet)
+    .flatMap(({ metadata: { name: set = '' }, status }) =>
+      (status?.durations ?? []).flatMap(({ component, seconds }): readonly RecordedSwitches[] => {
+        const [p50, p90] = [quantile(seconds, 0.5), quantile(seconds, 0.9)]
+        return p50 === undefined || p90 === undefined ? [] : [{ set, component, count: seconds.length, p50, p90 }]
+      }),
+    )
+    .slice(0, MAX_RECORDED_SWITCHES)
+
+const isSet = (object: KubeObject): object is MachineComponentSet =>
+  object.kind === machineComponentSet.kind && object.apiVersion.startsWith(`${machineComponentSet.group}/`)
