@@ -1,7 +1,7 @@
 // The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
-// and none of it minds that any process is killed in the middle. Then the how-to pages and three in the morning are typed on the same fleet, as printed. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
+// and none of it minds that any process is killed in the middle. S31: started with umask 000 in a folder that was open to all, it leaves nothing open.
 import { X509Certificate } from 'node:crypto'
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -19,7 +19,7 @@ import { chapters } from '#test/support/tools/chapters.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 import { openTo, pathsIn } from './open-paths.ts'
-import { NOT_TYPED, PAGES, typeChapter, typePage, typeSituation } from './pages.ts'
+import { typeSituation } from './pages.ts'
 import { observe } from './watching.ts'
 import type { Observer } from './watching.ts'
 
@@ -382,70 +382,5 @@ describe('the whole way', () => {
     const known = new Set(flat(recordedTable()))
     const news = [...new Set(shipped.map((c) => `${c.identity}: ${c.text}`))].filter((right) => !known.has(right))
     expect(news, 'record them: npm run rights test/e2e/whole-way/whole-way.test.ts').toEqual([])
-  })
-})
-
-describe('the pages', () => {
-  // Ten readers in a row, minutes after a bad evening: the rate of the shipped policy is for fewer changes.
-  beforeAll(async () => {
-    const file = join(fleet.repository, 'rules/defender/careful.ts')
-    const shipped = "{ window: '10m', max: 20 }"
-    const text = readFileSync(file, 'utf8')
-    expect(text).toContain(shipped)
-    writeFileSync(file, text.replace(shipped, "{ window: '10m', max: 500 }"))
-    fleet.commit('more disruptions in ten minutes')
-    await fleet.settled()
-  }, PATIENCE_MS)
-
-  test('each page of docs/how-to is typed, or is said to need more than this fleet', () => {
-    const files = readdirSync(join(import.meta.dirname, '../../../docs/how-to'))
-    expect([...PAGES, ...NOT_TYPED, 'README'].map((name) => `${name}.md`).toSorted()).toEqual(files.toSorted())
-  })
-
-  test.each(PAGES)('%s runs as printed', { timeout: 2 * PATIENCE_MS }, async (name) => {
-    await typePage(fleet, name, PAGE_WITHIN_MS)
-    if (name !== 'own-monitor') return
-    // The lamp is dark, and no rule names it.
-    const machine = await fleet.run(
-      `bin/kubenode get machines -o 'jsonpath={.items[0].metadata.name}' --kubeconfig ${fleet.kubeconfig('test')}`,
-    )
-    await typeSituation(fleet, 'A node does not heal', PAGE_WITHIN_MS, { 'n-1': machine.out.trim() })
-  })
-
-  test('signing-keys.md: the shipped keys are replaced as printed', { timeout: 2 * PATIENCE_MS }, async () => {
-    const trust = () => readFileSync(join(fleet.repository, 'fleet/components/trust/trust.json'), 'utf8')
-    const before = trust()
-    await typeChapter(fleet, 'docs/signing-keys.md', 'Replace the shipped keys', PATIENCE_MS)
-    expect(trust()).not.toBe(before)
-    const refused = ['test', 'prod'].flatMap((cluster) =>
-      observer(cluster)
-        .machines()
-        .filter((m) => m.status?.conditions?.some((c) => c.type === 'TrustRefused' && c.status === 'True')),
-    )
-    expect(refused).toEqual([])
-  })
-
-  test('three in the morning: everything is frozen', { timeout: PATIENCE_MS }, async () => {
-    const hold = (words: string) => fleet.run(`bin/kubenode ${words} --kubeconfig ${fleet.kubeconfig('test')}`)
-    expect((await hold(`freeze --reason 'power work'`)).code).toBe(0)
-    await typeSituation(fleet, 'Everything is frozen', PAGE_WITHIN_MS)
-    expect((await hold('thaw')).code).toBe(0)
-  })
-
-  test('three in the morning: the hub does not exist any more', { timeout: PATIENCE_MS }, async () => {
-    await fleet.end('SIGINT')
-    expect(fleet.processes()).toEqual([])
-    // Of the whole fleet one API server is left: that of a member.
-    const { ports } = JSON.parse(readFileSync(join(fleet.data, 'fleet.json'), 'utf8')) as {
-      readonly ports: Readonly<Record<string, number>>
-    }
-    const data = join(fleet.data, 'test/apiserver')
-    const member = fleet.run(`exec bin/kubenode apiserver --data ${data} --port ${ports['test']}`)
-    try {
-      await typeSituation(fleet, 'The hub does not exist any more', PAGE_WITHIN_MS)
-    } finally {
-      for (const { pid } of fleet.processes(`apiserver --data ${data}`)) process.kill(pid, 'SIGTERM')
-      await member
-    }
   })
 })

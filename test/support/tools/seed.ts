@@ -1,5 +1,5 @@
-// Where the randomness of tests begins. On every change the same, so that a red run is the change's own; drawn anew in `npm run ok:full`, which looks for what
-// nobody knows yet and prints the seed that found it.
+// The seed of every random input of the tests. On every change it is the same, so that a red run is the fault of the change; `npm run ok:full` draws a new one,
+// to find defects that are not known yet, and a failing test prints it.
 import { isFull } from './full.ts'
 
 const SEEDS = 2 ** 31
