@@ -11,11 +11,11 @@ import { NO_NPD, isNpdPresent, npdJson, npdText } from '../contract/npd-corpus.t
 import { npdProgram, problemMetrics, startNpd, syslogLine } from '#test/support/fleets/npd-program.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'
 import { inFull } from '#test/support/tools/full.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 
 const program = npdProgram(process.env)
-const first = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)
-const seeds = Array.from({ length: inFull(20, 1) }, (_, n) => first + n)
+const seeds = Array.from({ length: inFull(20, 1) }, (_, n) => testSeed + n)
 const LINES = 3_000
 
 const object = (v: unknown): Readonly<Record<string, unknown>> => (isObject(v) ? v : {})

@@ -177,13 +177,14 @@ describe.each(apiServers)('$name', ({ start }) => {
       const changed = { type: 'merge', value: { metadata: { annotations: { a: 'b' } } } } as const
       const rows = () => out.match(/^m-3 /gm)?.length ?? 0
       const before = rows()
+      let patched = 0
       await expect
         .poll(
           async () => (
             await admin.patch(
               machine,
               { name: 'm-3' },
-              { ...changed, value: { metadata: { annotations: { a: `${Math.random()}` } } } },
+              { ...changed, value: { metadata: { annotations: { a: `${++patched}` } } } },
             ),
             rows()
           ),

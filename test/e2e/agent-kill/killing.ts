@@ -8,9 +8,10 @@ import { processesOfNode } from '#agent/supervise/mark.ts'
 import { seededRandom } from '#lib/random.ts'
 import { AgentBench, eventually } from '../../integration/agent-bench.ts'
 import { inFull, isFull } from '#test/support/tools/full.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 
 const AGENT = join(import.meta.dirname, '../../../src/cli/agent-main.ts')
-export const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 1_000_000)
+export const seed = testSeed
 /** More than any of the stories has; beyond the last one nothing is killed and the loop ends. */
 const MOST = 400
 

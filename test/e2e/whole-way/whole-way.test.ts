@@ -16,6 +16,7 @@ import { isRecording, note, recordedTable, usedAt } from '#test/support/rights/r
 import { creditOf, flat } from '#test/support/rights/shipped-rights.ts'
 import { Typist, blocksIn, type Block } from '#test/support/tools/page.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
+import { testSeed } from '#test/support/tools/seed.ts'
 import { type Found, sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 import { openTo, pathsIn } from './open-paths.ts'
@@ -26,7 +27,7 @@ import type { Observer } from './watching.ts'
 const NODES = 3
 /** Commands that only read are typed again until they show what the page prints. */
 const PAGE_WITHIN_MS = 240_000
-const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 100_000)
+const seed = testSeed
 
 let fleet: TestFleet
 const observers = new Map<string, Observer>()
@@ -101,7 +102,7 @@ async function keepsPromise(inventories: readonly string[], folder: string): Pro
 }
 
 beforeAll(async () => {
-  console.log(`seed ${seed}; run again with KUBENODE_SEED=${seed}`)
+  console.log(`seed ${seed}; run again with KUBENODE_TEST_SEED=${seed}`)
   fleet = new TestFleet()
   mkdirSync(fleet.data)
   chmodSync(fleet.data, 0o777)
