@@ -129,13 +129,9 @@ describe.each(deployments.map((d) => [d.metadata.name ?? '', d] as const))('a po
   })
 })
 
-test('every program knows the flags that it is started with', () => {
+test('every program knows the flags that it is started with', async () => {
   const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
-  const known = new Set(
-    buildProgram(io)
-      .commands.find((c) => c.name() === 'run')
-      ?.options.map((o) => o.long),
-  )
+  const known = new Set((await buildProgram(io)).commands.find((c) => c.name() === 'run')?.options.map((o) => o.long))
   const flags = [anyOf({}), anyOf({ hub: false })].flatMap((settings) =>
     installObjects(settings)
       .filter(isDeployment)

@@ -25,7 +25,7 @@ function places(command: Command, words: readonly string[] = []): readonly Place
   ]
 }
 
-const ALL = places(buildProgram(ioWith({})))
+const ALL = places(await buildProgram(ioWith({})))
 const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
 const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
 
@@ -39,7 +39,7 @@ const plain = (value: unknown): unknown => (Array.isArray(value) && value.length
 
 /** Runs one command line up to its action and returns the options that the action would get. */
 async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
-  const program = buildProgram(ioWith(env))
+  const program = await buildProgram(ioWith(env))
   let command = program
   for (const word of place.words) command = command.commands.find((c) => c.name() === word) ?? command
   let seen: Record<string, unknown> = {}

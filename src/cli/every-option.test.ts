@@ -302,7 +302,7 @@ const commandsBelow = (command: Command, path: readonly string[] = []): readonly
     .filter((c) => !c.name().startsWith('__'))
     .flatMap((c) => [{ path: [...path, c.name()].join(' '), command: c }, ...commandsBelow(c, [...path, c.name()])])
 
-const TREE = commandsBelow(buildProgram(io))
+const TREE = commandsBelow(await buildProgram(io))
 const LEAVES = TREE.filter(({ command }) => command.commands.length === 0 || command.options.length > 0)
 const PAIRS = LEAVES.flatMap(({ path, command }) => command.options.map((option) => ({ path, option })))
 
@@ -320,7 +320,7 @@ const words = (option: Option): readonly string[] => {
 
 /** Reads a command line and runs nothing. */
 async function read(path: string, argv: readonly string[]): Promise<Record<string, unknown> | undefined> {
-  const program = buildProgram(io)
+  const program = await buildProgram(io)
   const command = path.split(' ').reduce<Command>((c, w) => c.commands.find((x) => x.name() === w) ?? c, program)
   let options: Record<string, unknown> | undefined
   command.action(() => void (options = command.opts()))

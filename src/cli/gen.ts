@@ -6,6 +6,7 @@ import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
+import { OUTLINE_FILE, outlineText } from './outline/outlined.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
@@ -39,7 +40,8 @@ const files = new Map([
   ...releaseFiles(),
   ...monitoringFiles(root),
   [ERROR_PAGE, errors],
-  [COMMAND_PAGE, commandPage()],
+  [COMMAND_PAGE, await commandPage()],
+  [OUTLINE_FILE, await outlineText()],
   [PROVIDER_PAGE, providerPage()],
   [RULES_PAGE, rulesPage()],
 ])

@@ -7,12 +7,21 @@ const STAYS_WITH_VALUE = '--color'
 
 const isMoved = (word: string): boolean => MOVED.has(word.split('=', 1)[0] ?? '')
 
+/** How many words an option before the command has, with its value. */
+const lengthOf = (word: string): number => (!word.includes('=') && (isMoved(word) || word === STAYS_WITH_VALUE) ? 2 : 1)
+
+/** The words of the command, its arguments and what follows. */
+export function afterOptions(argv: readonly string[]): readonly string[] {
+  let at = 0
+  for (let word = argv[at]; word?.startsWith('-') === true; word = argv[at]) at += lengthOf(word)
+  return argv.slice(at)
+}
+
 export function hoisted(program: Command, argv: readonly string[]): readonly string[] {
   const [kept, moved]: [string[], string[]] = [[], []]
   let at = 0
   for (let word = argv[at]; word?.startsWith('-') === true && word !== '--'; word = argv[at]) {
-    const hasValue = !word.includes('=') && (isMoved(word) || word === STAYS_WITH_VALUE)
-    const words = argv.slice(at, at + (hasValue ? 2 : 1))
+    const words = argv.slice(at, at + lengthOf(word))
     ;(isMoved(word) ? moved : kept).push(...words)
     at += words.length
   }

@@ -3,10 +3,11 @@ import { useCompileCache } from './compile-cache.ts'
 import { surviveLostOutput } from './lost-output.ts'
 
 useCompileCache()
-const [{ processIo }, { run }, { EXIT_INTERRUPTED }] = await Promise.all([
+const argv = process.argv.slice(2)
+const [{ processIo }, { EXIT_INTERRUPTED }, { quickAnswer }] = await Promise.all([
   import('./io.ts'),
-  import('./program.ts'),
   import('./exit.ts'),
+  import('./quick.ts'),
 ])
 
 const readerLeft = surviveLostOutput(process)
@@ -26,9 +27,10 @@ process.on('SIGINT', () => {
 
 // Timers are unreferenced: without this, a program that waits with no open connection would exit.
 const awake = setInterval(() => undefined, 2 ** 30)
-process.exitCode = await run(process.argv.slice(2), processIo(readerLeft))
+const io = processIo(readerLeft)
+process.exitCode = (await quickAnswer(argv, io)) ?? (await (await import('./program.ts')).run(argv, io))
 // The prompt does not wait for a server that did not answer in time.
-if (process.argv[2] === '__complete') process.exit()
+if (argv[0] === '__complete') process.exit()
 clearInterval(awake)
 // The listener alone must not keep an idle process alive.
 process.stdin.destroy()

@@ -1,82 +1,109 @@
-// The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
+// The tree of commands. Each command is a file under commands/ with one `register`. A command line loads the module of its own command; the others are
+// known from the outline.
 import { Command, CommanderError, Option } from 'commander'
-import * as agent from './agent/commands.ts'
-import * as approve from './commands/approve.ts'
-import * as apiserver from './commands/apiserver.ts'
-import * as artifact from './commands/artifact.ts'
-import * as bootstrap from './commands/bootstrap.ts'
-import * as completion from './commands/completion.ts'
-import * as diff from './commands/diff.ts'
-import * as edits from './commands/edits.ts'
-import * as explore from './explore/commands.ts'
-import * as get from './get/commands.ts'
-import * as freeze from './commands/freeze.ts'
-import * as help from './commands/help.ts'
-import * as image from './commands/image.ts'
-import * as init from './commands/init.ts'
-import * as inspect from './commands/inspect.ts'
-import * as installing from './commands/install.ts'
-import * as lint from './commands/lint.ts'
-import * as local from './commands/local.ts'
-import * as logs from './logs/commands.ts'
-import * as inventory from './commands/inventory.ts'
-import * as machine from './commands/machine.ts'
-import * as plan from './commands/plan.ts'
-import * as renderJob from './commands/render-job.ts'
-import * as release from './release/commands.ts'
-import * as rules from './commands/rules.ts'
-import * as rollout from './rollout/commands.ts'
-import * as runRoles from './commands/run.ts'
-import * as unprotect from './commands/unprotect.ts'
-import * as version from './commands/version.ts'
-import * as whyNot from './commands/why-not.ts'
 import { readEnvironment } from './environment.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
-import { hoisted } from './hoist.ts'
+import { afterOptions, hoisted } from './hoist.ts'
 import type { Io } from './io.ts'
+import { isCalled, OUTLINE } from './outline/outline.ts'
 import { COLORS, hasColors, paintOf } from './paint.ts'
+import { quickAnswer } from './quick.ts'
 import { VERSION } from './version.ts'
 import { cliErrors } from './cli-errors.ts'
 
-const COMMANDS = [
-  agent,
-  apiserver,
-  approve,
-  artifact,
-  bootstrap,
-  completion,
-  diff,
-  edits,
-  explore,
-  freeze,
-  get,
-  help,
-  image,
-  init,
-  inspect,
-  installing,
-  inventory,
-  lint,
-  local,
-  logs,
-  machine,
-  plan,
-  release,
-  renderJob,
-  rollout,
-  rules,
-  runRoles,
-  unprotect,
-  version,
-  whyNot,
-]
+interface CommandModule {
+  register(program: Command, io: Io): void
+}
+
+const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  agent: () => import('./agent/commands.ts'),
+  apiserver: () => import('./commands/apiserver.ts'),
+  approve: () => import('./commands/approve.ts'),
+  artifact: () => import('./commands/artifact.ts'),
+  bootstrap: () => import('./commands/bootstrap.ts'),
+  completion: () => import('./commands/completion.ts'),
+  diff: () => import('./commands/diff.ts'),
+  edits: () => import('./commands/edits.ts'),
+  explore: () => import('./explore/commands.ts'),
+  freeze: () => import('./commands/freeze.ts'),
+  get: () => import('./get/commands.ts'),
+  help: () => import('./commands/help.ts'),
+  image: () => import('./commands/image.ts'),
+  init: () => import('./commands/init.ts'),
+  inspect: () => import('./commands/inspect.ts'),
+  installing: () => import('./commands/install.ts'),
+  inventory: () => import('./commands/inventory.ts'),
+  lint: () => import('./commands/lint.ts'),
+  local: () => import('./commands/local.ts'),
+  logs: () => import('./logs/commands.ts'),
+  machine: () => import('./commands/machine.ts'),
+  plan: () => import('./commands/plan.ts'),
+  release: () => import('./release/commands.ts'),
+  renderJob: () => import('./commands/render-job.ts'),
+  rollout: () => import('./rollout/commands.ts'),
+  rules: () => import('./commands/rules.ts'),
+  runRoles: () => import('./commands/run.ts'),
+  unprotect: () => import('./commands/unprotect.ts'),
+  version: () => import('./commands/version.ts'),
+  whyNot: () => import('./commands/why-not.ts'),
+}
 
 /** Of the column of descriptions; in narrower windows the terminal breaks the lines. */
 const MIN_HELP_WIDTH = 20
 
-export function buildProgram(io: Io): Command {
-  const program = new Command('kubenode')
+/** Every command, as tests and generated pages read it. */
+export const buildProgram = (io: Io): Promise<Command> => programWith(Object.keys(MODULES), io)
+
+/** The commands of these modules can run; the others have their names and help only. */
+async function programWith(modules: readonly string[], io: Io): Promise<Command> {
+  const loaded = new Map(await Promise.all(modules.map(async (name) => [name, await MODULES[name]?.()] as const)))
+  const program = emptyProgram()
+  const shown = ioFor(program, io)
+  for (const name of Object.keys(MODULES)) {
+    const module = loaded.get(name)
+    if (module === undefined) addOutlined(program, name)
+    else module.register(program, shown)
+  }
+  prepare(program, io)
+  readEnvironment(program, io.env)
+  return program
+}
+
+/** The module that registers each command. */
+export async function modulesByCommand(): Promise<ReadonlyMap<string, string>> {
+  const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+  const pairs = Object.entries(MODULES).map(async ([module, load]) => {
+    const program = emptyProgram()
+    const loaded = await load()
+    loaded.register(program, io)
+    return program.commands.map((c) => [c.name(), module] as const)
+  })
+  return new Map((await Promise.all(pairs)).flat())
+}
+
+/** What the list of commands shows of a command. */
+function addOutlined(program: Command, module: string): void {
+  for (const outlined of OUTLINE.commands.filter((c) => c.module === module)) {
+    const command = program.command(outlined.name, { hidden: outlined.isHidden }).description(outlined.help)
+    command.aliases(outlined.aliases)
+    for (const { usage } of outlined.arguments) command.argument(usage)
+    for (const { flags } of outlined.options) command.option(flags)
+    command.action(() => {
+      throw new Error(`the module of kubenode ${outlined.name} is not loaded`)
+    })
+  }
+}
+
+/** Also of a command that help is asked about. */
+const modulesFor = (words: readonly string[]): readonly string[] => {
+  const [first = '', second = ''] = words
+  const asked = first === 'help' ? [first, second] : [first]
+  return OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.module)
+}
+
+function emptyProgram(): Command {
+  return new Command('kubenode')
     .description('Runs the nodes of many Kubernetes clusters from git.')
     .version(`kubenode ${VERSION}`, '-V, --version', 'print the version')
     .addOption(
@@ -93,11 +120,6 @@ export function buildProgram(io: Io): Command {
       minWidthToWrap: MIN_HELP_WIDTH,
       styleTitle: (title) => paintOf(true)('strong', title),
     })
-  const shown = ioFor(program, io)
-  for (const { register } of COMMANDS) register(program, shown)
-  prepare(program, io)
-  readEnvironment(program, io.env)
-  return program
 }
 
 /** The options of the program say how a command prints; they are known once the command line is read. */
@@ -138,7 +160,9 @@ const numbered = (text: string): string => text.replace(/^error: /, `${cliErrors
 
 /** Runs one command line and returns the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const program = buildProgram(io)
+  const quick = await quickAnswer(argv, io)
+  if (quick !== undefined) return quick
+  const program = await programWith(modulesFor(afterOptions(argv)), io)
   if (argv.length === 0) {
     io.out(program.helpInformation())
     return EXIT_OK

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 
 const OTHERS_WRITE = 0o022
 const PLACE = 'node_modules/.cache/kubenode'
-/** Folders below it: those of Node's versions, the builds, and each build. Files in them are made for their owner alone. */
-const DEPTH = 2
+/** In it are the builds, each in a folder; beside it what each version of Node compiled, thousands of files that are made for their owner alone. */
+const BUILDS = 'programs'
 
 /** Undefined where no folder can be trusted: programs run without one. */
 export function trustedCache(root: string): string | undefined {
@@ -14,9 +14,9 @@ export function trustedCache(root: string): string | undefined {
   try {
     const isTrusted = trustedOwners(root)
     closeParent(dirname(folder), isTrusted)
-    if (!isClosed(folder, isTrusted, DEPTH)) rmSync(folder, { recursive: true, force: true })
+    if (!isClosed(folder, isTrusted)) rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
-    return isClosed(folder, isTrusted, 0) ? folder : undefined
+    return isTrusted(lstatSync(folder)) ? folder : undefined
   } catch {
     return undefined
   }
@@ -43,11 +43,12 @@ function closeParent(parent: string, isTrusted: IsTrusted): void {
   if (!isTrusted(lstatSync(parent))) throw new Error(`${parent} belongs to another user`)
 }
 
-function isClosed(folder: string, isTrusted: IsTrusted, depth: number): boolean {
+function isClosed(folder: string, isTrusted: IsTrusted): boolean {
   const stat = lstatSync(folder, { throwIfNoEntry: false })
   if (stat === undefined) return true
   if (!isTrusted(stat)) return false
-  if (depth === 0) return true
-  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isFile())
-  return below.every((entry) => isClosed(join(folder, entry.name), isTrusted, depth - 1))
+  const below = readdirSync(folder).map((name) => join(folder, name))
+  const builds = join(folder, BUILDS)
+  if (!below.every((path) => isTrusted(lstatSync(path)))) return false
+  return !below.includes(builds) || readdirSync(builds).every((name) => isTrusted(lstatSync(join(builds, name))))
 }

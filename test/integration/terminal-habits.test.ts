@@ -86,6 +86,34 @@ describe.each(apiServers)('$name', ({ start }) => {
     return out
   }
 
+  describe('completion asks the server', () => {
+    const completed = async (...words: string[]) =>
+      (await kubenode('__complete', '--', ...words)).out.split('\n').map((line) => line.split('\t')[0])
+
+    test('for names, namespaces, and the components of a machine', async () => {
+      const { spec } = machine.example
+      const [declared] = spec.components ?? []
+      await admin.create<KubeObject>(machine, {
+        spec: {
+          ...spec,
+          components: [
+            { ...declared, name: 'kubelet' },
+            { ...declared, name: 'in-pods', workload: true },
+          ],
+        },
+        ...named('Machine', 'm-of-components'),
+      })
+      // A loaded machine may take longer for an answer than a person waits.
+      const answers = (words: readonly string[]) =>
+        expect.poll(() => completed(...words), { timeout: 60_000, interval: 20 })
+      await answers(['get', 'machine', 'm-of']).toEqual(['m-of-components', ''])
+      await answers(['get', 'releases', '-n', 'oth']).toEqual(['other', ''])
+      await answers(['logs', 'machine/m-of-components', '-c', '']).toEqual(['kubelet', ''])
+      await answers(['logs', 'm-of-components', 'k']).toEqual(['kubelet', ''])
+      await admin.delete(machine, { name: 'm-of-components' })
+    })
+  })
+
   describe('get', () => {
     test.each([
       [['km', '-o', 'name'], 'machines.kubenode.io/m-1\nmachines.kubenode.io/m-2\n'],

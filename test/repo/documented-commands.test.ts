@@ -8,7 +8,7 @@ import { NOT_TYPED, PAGES } from '#test/e2e/whole-way/pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
-const program = buildProgram(io)
+const program = await buildProgram(io)
 
 /** What was decided or changed once may name what does not exist any more. */
 const HISTORY = /^docs\/adr\//

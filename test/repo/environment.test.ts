@@ -9,7 +9,7 @@ const optionsOf = (command: Command): readonly Option[] => [
   ...command.options.filter((o) => o.envVar !== undefined),
   ...command.commands.flatMap(optionsOf),
 ]
-const OPTIONS = optionsOf(buildProgram(io))
+const OPTIONS = optionsOf(await buildProgram(io))
 
 /** Names that this project gives to what it starts: components, hooks, scripts, nodes. */
 const GIVEN = sourceFiles('src', 'fleet')

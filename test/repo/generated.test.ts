@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { crdOf } from '#api/crd.ts'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { KINDS } from '#api/kinds.ts'
+import { OUTLINE_FILE, outlineText } from '#cli/outline/outlined.ts'
 import { COMMAND_PAGE } from '#cli/reference/command-page.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
@@ -26,6 +27,10 @@ test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else
   expect(
     present.filter((path) => !files.has(path) && ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, RULES_PAGE].includes(path)),
   ).toEqual([])
+})
+
+test('the outline of the commands is up to date; run npm run gen when it is not', async () => {
+  expect(readFileSync(join(root, OUTLINE_FILE), 'utf8')).toBe(await outlineText())
 })
 
 test('the YAML of each CRD reads back as the CRD', () => {

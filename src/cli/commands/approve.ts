@@ -1,9 +1,8 @@
 // `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: approves exactly what the object requests now.
 import type { Command } from 'commander'
-import { approval } from '#api/kinds/approval.ts'
-import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
-import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { type Release, release } from '#api/kinds/release.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -33,6 +32,12 @@ export function register(program: Command, io: Io): void {
         import('../inspect/find-object.ts'),
       ],
     )
+    const [{ approval }, { operationPermit }, { release }, { fleetSource }] = await Promise.all([
+      import('#api/kinds/approval.ts'),
+      import('#api/kinds/operation-permit.ts'),
+      import('#api/kinds/release.ts'),
+      import('#api/kinds/fleet-source.ts'),
+    ])
     const [word = '', name = '', ...rest] = what.split('/')
     const { kind } = kindCalled(word)
     const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)

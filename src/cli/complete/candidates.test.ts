@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { buildProgram, run } from '../program.ts'
+import { OUTLINE, type OutlinedCommand } from '../outline/outline.ts'
+import { run } from '../program.ts'
 import { type Names, candidates, completedCommands } from './candidates.ts'
 import { contextsIn } from './contexts.ts'
 import { kept, serverNames } from './names.ts'
 import { shellWords, typedOf } from './typed.ts'
 
 const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
-const program = buildProgram(io)
 const names: Names = {
   objects: (type, typed) =>
     Promise.resolve([
@@ -19,9 +18,10 @@ const names: Names = {
       `in-${typed.options.get('--namespace') ?? typed.options.get('--context') ?? 'x'}`,
     ]),
   namespaces: () => Promise.resolve(['default', 'kubenode-system']),
+  components: (machine) => Promise.resolve([`on-${machine}`, 'kubelet']),
   contexts: () => Promise.resolve(['prod', 'arn:aws:eks:eu:1:cluster/x']),
 }
-const words = async (...typed: string[]) => (await candidates(program, typed, names)).map((c) => c.word)
+const words = async (...typed: string[]) => (await candidates(typed, names)).map((c) => c.word)
 
 describe('what may follow', () => {
   test.each([
@@ -80,6 +80,19 @@ describe('what may follow', () => {
     ],
     [['rollout', 'status', 'a', ''], []],
     [
+      ['logs', 'm'],
+      ['machine/', 'machines-1'],
+    ],
+    [['logs', 'node/n'], ['node/nodes-1']],
+    [
+      ['logs', 'machine/m-1', '-c', ''],
+      ['kubelet', 'on-m-1'],
+    ],
+    [['logs', 'm-1', '-f', 'o'], ['on-m-1']],
+    [['logs', 'node/m-1', '--container=k'], ['--container=kubelet']],
+    [['logs', '-c', ''], []],
+    [['logs', 'machine/m-1', 'kubelet', ''], []],
+    [
       ['plan', '--weak-cage', ''],
       ['allow', 'refuse'],
     ],
@@ -94,9 +107,14 @@ describe('what may follow', () => {
   })
 
   test('every command whose arguments are completed exists, and takes one', () => {
-    const at = (path: string): Command | undefined =>
-      path.split(' ').reduce<Command | undefined>((c, w) => c?.commands.find((x) => x.name() === w), program)
-    expect(completedCommands().filter((path) => (at(path)?.registeredArguments.length ?? 0) === 0)).toEqual([])
+    const at = (path: string): OutlinedCommand | undefined =>
+      path
+        .split(' ')
+        .reduce<Pick<OutlinedCommand, 'commands'> | undefined>(
+          (c, w) => c?.commands.find((x) => x.name === w),
+          OUTLINE,
+        ) as OutlinedCommand | undefined
+    expect(completedCommands().filter((path) => (at(path)?.arguments.length ?? 0) === 0)).toEqual([])
   })
 })
 
@@ -109,7 +127,7 @@ test.each([
 ])('the words of %j', (line, want) => expect(shellWords(line)).toEqual(want))
 
 test('what is typed inside an option is told from what stands before it', () => {
-  const { path, word, prefix, pending } = typedOf(program, ['get', '--context=pr'])
+  const { path, word, prefix, pending } = typedOf(['get', '--context=pr'])
   expect([path, word, prefix, pending?.long]).toEqual(['get', 'pr', '--context=', '--context'])
 })
 
@@ -155,7 +173,7 @@ describe('names of a server', () => {
       expect(await run(['__complete', '--', 'get', 'machines', ''], own)).toBe(0)
       expect(await run(['__complete', '--', 'get', '--context', ''], own)).toBe(0)
       expect(said).toEqual([])
-      expect(await serverNames(own).namespaces(typedOf(program, ['get', '-n', '']))).toEqual([])
+      expect(await serverNames(own).namespaces(typedOf(['get', '-n', '']))).toEqual([])
     }
   })
 

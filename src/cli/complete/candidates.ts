@@ -1,8 +1,7 @@
 // What may follow the words typed so far: commands and flags from the tree itself, kinds from the API, names from where they are (`Names`).
-import type { Command, Option } from 'commander'
-import { KINDS } from '#api/kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { kindCalled, nounsByKind, nodes } from '../inspect/target.ts'
+import { type OutlinedCommand, type OutlinedOption, OUTLINE } from '../outline/outline.ts'
 import { type Typed, typedOf } from './typed.ts'
 
 export interface Candidate {
@@ -13,6 +12,8 @@ export interface Candidate {
 /** Names that are somewhere else; each returns none rather than an error. */
 export interface Names {
   objects(type: ResourceType, typed: Typed): Promise<readonly string[]>
+  /** Those of a machine that have a log. */
+  components(machine: string, typed: Typed): Promise<readonly string[]>
   namespaces(typed: Typed): Promise<readonly string[]>
   contexts(typed: Typed): Promise<readonly string[]>
 }
@@ -21,12 +22,9 @@ type Ask = (typed: Typed, names: Names) => Promise<readonly Candidate[]> | reado
 
 const plain = (words: readonly string[], help = ''): readonly Candidate[] => words.map((word) => ({ word, help }))
 
-/** The first sentence says what a kind is. */
-const docOf = (doc: string): string => doc.split(/[.;:] /, 1)[0] ?? ''
-
 const PLURALS: readonly Candidate[] = [
   { word: 'nodes', help: 'Nodes of Kubernetes' },
-  ...KINDS.map((k) => ({ word: k.plural, help: docOf(k.definition.doc) })),
+  ...OUTLINE.kinds.map(({ plural, help }) => ({ word: plural, help })),
 ]
 
 const kindOrUndefined = (word: string): ResourceType | undefined => {
@@ -58,6 +56,18 @@ const namesOf =
     return plain((await Promise.all(kinds.map((kind) => names.objects(kindCalled(kind), typed)))).flat())
   }
 
+/** `machine/NAME`, or the name alone. */
+const ofLogs: Ask = async (typed, names) => {
+  if (typed.arguments.length > 0) return typed.arguments.length > 1 ? [] : componentsOf(typed, names)
+  const alone = typed.word.includes('/') ? [] : await names.objects(kindCalled('machine'), typed)
+  return [...(await kindSlashName(['machine', 'node'])(typed, names)), ...plain(alone)]
+}
+
+async function componentsOf(typed: Typed, names: Names): Promise<readonly Candidate[]> {
+  const machine = typed.arguments[0]?.split('/').at(-1) ?? ''
+  return machine === '' ? [] : plain(await names.components(machine, typed))
+}
+
 const ofGet: Ask = async (typed, names) => {
   const [kind] = typed.arguments
   if (typed.word.includes('/')) return namesAfterSlash(typed, names)
@@ -82,7 +92,7 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   tree: kindSlashName(['machine', 'node', 'release', 'set']),
   watch: kindSlashName(['set', 'release']),
   reconcile: kindSlashName(['source']),
-  logs: kindSlashName(['machine', 'node']),
+  logs: ofLogs,
   'why-not': kindSlashName(['node', 'machine', 'remedier']),
   repair: kindSlashName(['node', 'machine', 'remedier']),
   pause: kindSlashName(HELD),
@@ -120,48 +130,43 @@ const FORMS = ['wide', 'name', 'json', 'yaml', 'jsonpath=', 'custom-columns=']
 /** The shell itself knows the files. */
 export const FILES: Candidate = { word: ':files', help: '' }
 
-async function valuesOf(option: Option, typed: Typed, names: Names): Promise<readonly Candidate[]> {
-  if (option.argChoices !== undefined) return plain(option.argChoices)
+async function valuesOf(option: OutlinedOption, typed: Typed, names: Names): Promise<readonly Candidate[]> {
+  if (option.choices !== undefined) return plain(option.choices)
   if (option.long === '--context') return plain(await names.contexts(typed))
   if (option.long === '--namespace') return plain(await names.namespaces(typed))
+  if (option.long === '--container') return componentsOf(typed, names)
   if (option.long === '--output') return plain(FORMS)
   return /<(file|dir|folder|path)s?>/.test(option.flags) ? [FILES] : []
 }
 
-const flagsOf = (options: readonly Option[]): readonly Candidate[] =>
-  options.filter((o) => !o.hidden).map((o) => ({ word: o.long ?? o.short ?? '', help: o.description }))
+const flagsOf = (options: readonly OutlinedOption[]): readonly Candidate[] =>
+  options.filter((o) => !o.isHidden).map(({ long, help }) => ({ word: long, help }))
 
 const HELP: Candidate = { word: '--help', help: 'show what this command does' }
 
-const commandsOf = (command: Command): readonly Candidate[] =>
-  command.commands.filter((c) => !c.name().startsWith('__')).map((c) => ({ word: c.name(), help: c.description() }))
+const commandsOf = (commands: readonly OutlinedCommand[]): readonly Candidate[] =>
+  commands.filter((c) => !c.isHidden).map(({ name, help }) => ({ word: name, help }))
 
-async function unfiltered(program: Command, typed: Typed, names: Names): Promise<readonly Candidate[]> {
+async function unfiltered(typed: Typed, names: Names): Promise<readonly Candidate[]> {
   const { command, path, pending, word } = typed
   if (pending !== undefined) return valuesOf(pending, typed, names)
-  if (word.startsWith('-'))
-    return [...flagsOf([...command.options, ...(command === program ? [] : program.options)]), HELP]
+  if (word.startsWith('-')) return [...flagsOf([...command.options, ...(path === '' ? [] : OUTLINE.options)]), HELP]
   // `help rollout st…` completes as `rollout st…`.
-  if (path === 'help') return commandsOf(typedOf(program, [...typed.arguments, word]).command)
-  const { registeredArguments } = command
-  const argument = registeredArguments[typed.arguments.length] ?? registeredArguments.findLast((a) => a.variadic)
-  const isFile = argument !== undefined && argument.argChoices === undefined && !Object.hasOwn(ARGUMENTS, path)
+  if (path === 'help') return commandsOf(typedOf([...typed.arguments, word]).command.commands)
+  const argument = command.arguments[typed.arguments.length] ?? command.arguments.findLast((a) => a.isVariadic)
+  const isFile = argument !== undefined && argument.choices === undefined && !Object.hasOwn(ARGUMENTS, path)
   return [
-    ...(typed.arguments.length === 0 ? commandsOf(command) : []),
-    ...plain(argument?.argChoices ?? []),
+    ...(typed.arguments.length === 0 ? commandsOf(command.commands) : []),
+    ...plain(argument?.choices ?? []),
     ...((await ARGUMENTS[path]?.(typed, names)) ?? []),
     ...(isFile ? [FILES] : []),
   ]
 }
 
 /** The last word is the one being typed. */
-export async function candidates(
-  program: Command,
-  words: readonly string[],
-  names: Names,
-): Promise<readonly Candidate[]> {
-  const typed = typedOf(program, words)
-  const found = (await unfiltered(program, typed, names)).filter((c) => c === FILES || c.word.startsWith(typed.word))
+export async function candidates(words: readonly string[], names: Names): Promise<readonly Candidate[]> {
+  const typed = typedOf(words)
+  const found = (await unfiltered(typed, names)).filter((c) => c === FILES || c.word.startsWith(typed.word))
   const unique = new Map(found.map((c) => [c.word, c === FILES ? c : { ...c, word: `${typed.prefix}${c.word}` }]))
   return [...unique.values()].sort((a, b) => (a.word < b.word ? -1 : 1))
 }

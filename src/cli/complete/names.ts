@@ -1,14 +1,14 @@
 // Names for completion: asked of the server within a bound that a person does not notice, and kept for some seconds. Whatever fails is no name, and never a word on the prompt.
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock, systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { type ResourceType, collectionPath } from '#schema/resource.ts'
+import { type ResourceType, collectionPath, objectPath } from '#schema/resource.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { shownNamespace } from '../inspect/find-object.ts'
+import { kindCalled } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
-import { contextsIn } from './contexts.ts'
 import type { Names } from './candidates.ts'
 import type { Typed } from './typed.ts'
 
@@ -23,40 +23,68 @@ const MOST_NAMES = 500
 const MAX_NAME_CHARS = 253
 
 const namespaceType = coreKind('Namespace')
+const machines = kindCalled('machine')
 
 export interface Asked {
-  /** Identifies the server and what was asked. */
+  /** Identifies the kubeconfig and the question. */
   readonly key: string
   ask(): Promise<readonly string[]>
 }
 
 export function serverNames(io: Io, clock: Clock = systemClock): Names {
-  /** Loading our own code is no question to a server: callers do it before. */
   const safely = async (ask: () => Promise<readonly string[]>): Promise<readonly string[]> => {
     const late = clock.sleep(ASK_MS).then((): readonly string[] => [])
     return Promise.race([ask().catch(() => []), late])
   }
-  const listed = async (type: ResourceType, typed: Typed): Promise<readonly string[]> => {
-    await import('../run/connect.ts')
-    return safely(async () => {
-      const connection = await connectionOf(typed, io)
-      const said = typed.options.get('--namespace')
-      const namespace = type.namespaced ? shownNamespace(said, connection.config.namespace) : undefined
-      const path = `${collectionPath(type, namespace)}?limit=${MOST_NAMES}&includeObject=None`
-      const key = [connection.config.server, connection.context, path].join('\n')
-      return kept(folderOf(io), { key, ask: () => firstCells(connection.config, path) }, clock)
-    })
+  /** Names that are kept need no connection, and none of the code that makes one. */
+  const keptOf = async (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> => {
+    const asks = [what, optionOr(typed, io, '--context') ?? '', typed.options.get('--namespace') ?? '']
+    const key = [...asks, io.env['KUBERNETES_SERVICE_HOST'] ?? '', ...(await versionsOf(kubeconfigs(typed, io)))]
+    return kept(folderOf(io), { key: key.join('\n'), ask }, clock)
   }
+  const asked = (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> =>
+    keptOf(typed, what, async () => {
+      // Loading our own code is no question to a server.
+      await import('../run/connect.ts')
+      return safely(ask)
+    })
+  const listed = (type: ResourceType, typed: Typed): Promise<readonly string[]> =>
+    asked(typed, collectionPath(type), async () => {
+      const { config } = await connectionOf(typed, io)
+      const said = typed.options.get('--namespace')
+      const namespace = type.namespaced ? (said ?? config.namespace ?? SYSTEM_NAMESPACE) : undefined
+      const path = `${collectionPath(type, namespace)}?limit=${MOST_NAMES}&includeObject=None`
+      return firstCells(await answerOf(config, path, 'application/json;as=Table;v=v1;g=meta.k8s.io'))
+    })
+  const components = (machine: string, typed: Typed): Promise<readonly string[]> =>
+    asked(typed, objectPath(machines, { name: machine }), async () => {
+      const { config } = await connectionOf(typed, io)
+      return componentsIn(await answerOf(config, objectPath(machines, { name: machine }), 'application/json'))
+    })
   return {
     objects: listed,
+    components,
     namespaces: (typed) => listed(namespaceType, typed),
-    contexts: (typed) => safely(() => contextsIn(kubeconfigs(typed, io))),
+    contexts: (typed) =>
+      keptOf(typed, 'contexts', async () => {
+        const { contextsIn } = await import('./contexts.ts')
+        return safely(() => contextsIn(kubeconfigs(typed, io)))
+      }),
   }
 }
 
+/** A file that changed is read again. */
+const versionsOf = (files: readonly string[]): Promise<readonly string[]> =>
+  Promise.all(
+    files.map(async (file) => {
+      const found = await stat(file).catch(() => undefined)
+      return `${resolve(file)} ${found === undefined ? 'absent' : `${found.mtimeMs} ${found.size}`}`
+    }),
+  )
+
 /** As the command itself would read it. */
 function optionOr({ command, options }: Typed, io: Io, flag: string): string | undefined {
-  const variable = command.options.find((o) => o.long === flag)?.envVar
+  const variable = command.options.find((o) => o.long === flag)?.variable
   const text = variable === undefined ? undefined : io.env[variable]
   return options.get(flag) ?? (text === '' ? undefined : text)
 }
@@ -77,19 +105,31 @@ function kubeconfigs(typed: Typed, io: Io): readonly string[] {
 
 type Config = Awaited<ReturnType<typeof connectionOf>>['config']
 
-/** The first column of a table is the name, and a table without objects is small. */
-async function firstCells(config: Config, path: string): Promise<readonly string[]> {
+/** Undefined for any other answer than success. */
+async function answerOf(config: Config, path: string, accept: string): Promise<unknown> {
   const { clientOf } = await import('../run/connect.ts')
   const client = clientOf(config, 'kubenode-completion')
   try {
-    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
     const { status, text } = await client.raw({ method: 'GET', path, headers: { accept }, timeoutMs: ASK_MS })
-    const table: unknown = status === 200 ? JSON.parse(text) : undefined
-    const rows = isObject(table) && Array.isArray(table['rows']) ? (table['rows'] as readonly unknown[]) : []
-    return rows.flatMap((row) => (isObject(row) && Array.isArray(row['cells']) ? namesIn(row['cells'][0]) : []))
+    return status === 200 ? JSON.parse(text) : undefined
   } finally {
     client.close()
   }
+}
+
+const listIn = (value: unknown, key: string): readonly unknown[] =>
+  isObject(value) && Array.isArray(value[key]) ? (value[key] as readonly unknown[]) : []
+
+/** The first column of a table is the name, and a table without objects is small. */
+const firstCells = (table: unknown): readonly string[] =>
+  listIn(table, 'rows').flatMap((row) => namesIn(listIn(row, 'cells')[0]))
+
+/** Pods have their logs elsewhere. */
+function componentsIn(machine: unknown): readonly string[] {
+  const { spec, status } = isObject(machine) ? machine : {}
+  const all = [...listIn(spec, 'components'), ...listIn(status, 'components')]
+  const pods = all.flatMap((c) => (isObject(c) && c['workload'] === true ? [c['name']] : []))
+  return all.flatMap((c) => (isObject(c) && !pods.includes(c['name']) ? namesIn(c['name']) : []))
 }
 
 /** What cannot be a name is not shown: it could steer the terminal. */

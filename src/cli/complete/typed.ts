@@ -1,48 +1,49 @@
 // What the words typed so far are: the command, its arguments, its options, and the word that is being completed. Pure.
-import type { Command, Option } from 'commander'
+import { type OutlinedCommand, type OutlinedOption, OUTLINE, isCalled } from '../outline/outline.ts'
 
 export interface Typed {
-  readonly command: Command
+  readonly command: Pick<OutlinedCommand, 'commands' | 'options' | 'arguments'>
   /** The words of the command: `rollout status`. */
   readonly path: string
   readonly arguments: readonly string[]
   /** Values of options by their long name: `--context`. */
   readonly options: ReadonlyMap<string, string>
   /** The option whose value is being typed. */
-  readonly pending: Option | undefined
+  readonly pending: OutlinedOption | undefined
   /** Typed of the value or word, and what stands before it in the same word: `--context=`. */
   readonly word: string
   readonly prefix: string
 }
 
-const takesValue = (option: Option | undefined): option is Option =>
-  option?.required === true || option?.optional === true
+const takesValue = (option: OutlinedOption | undefined): option is OutlinedOption => option?.takesValue === true
 
-export function typedOf(program: Command, words: readonly string[]): Typed {
-  let command = program
+/** What no command is typed of. */
+const PROGRAM: Typed['command'] = { ...OUTLINE, arguments: [] }
+
+export function typedOf(words: readonly string[]): Typed {
+  let command = PROGRAM
   const path: string[] = []
   const given: string[] = []
   const options = new Map<string, string>()
-  let pending: Option | undefined
-  const optionOf = (flag: string): Option | undefined =>
-    [...command.options, ...program.options, ...serverOptions(program)].find((o) => o.long === flag || o.short === flag)
+  let pending: OutlinedOption | undefined
+  const optionOf = (flag: string): OutlinedOption | undefined =>
+    [...command.options, ...OUTLINE.options, ...SERVER_OPTIONS].find((o) => o.long === flag || o.short === flag)
   for (const word of words.slice(0, -1)) {
     if (pending !== undefined) {
-      options.set(pending.long ?? '', word)
+      options.set(pending.long, word)
       pending = undefined
     } else if (word.startsWith('-') && word !== '-') {
       const [flag, value] = split(word)
       const option = optionOf(flag)
       if (!takesValue(option)) continue
       if (value === undefined) pending = option
-      else options.set(option.long ?? '', value)
+      else options.set(option.long, value)
     } else {
-      const found: Command | undefined =
-        given.length > 0 ? undefined : command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+      const found = given.length > 0 ? undefined : command.commands.find((c) => isCalled(c, word))
       if (found === undefined) given.push(word)
       else {
         command = found
-        path.push(found.name())
+        path.push(found.name)
       }
     }
   }
@@ -67,8 +68,8 @@ const split = (word: string): readonly [string, string?] => {
 }
 
 /** Options of the server may stand before the command. */
-const serverOptions = (program: Command): readonly Option[] =>
-  program.commands.find((c) => c.name() === 'get')?.options.filter((o) => o.long !== '--output') ?? []
+const SERVER_OPTIONS: readonly OutlinedOption[] =
+  OUTLINE.commands.find((c) => c.name === 'get')?.options.filter((o) => o.long !== '--output') ?? []
 
 /** The words of a line of bash up to the cursor; the last one is being typed. What bash itself splits at `=` and `:` stays one word. */
 export function shellWords(line: string): readonly string[] {

@@ -9,12 +9,6 @@ import { getErrors } from './get-errors.ts'
 import { evaluate, textOf, valuesAt } from './jsonpath.ts'
 import { TemplateProblem } from './jsonpath-parse.ts'
 
-/** As kubectl: who wrote which field is noise unless it is asked for. */
-export function withoutManagers<T extends KubeObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata
-  return { ...object, metadata }
-}
-
 /** One object when one was named, else a List. */
 export function dataText(form: Form, objects: readonly KubeObject[], isOne: boolean): string {
   const [first] = objects

@@ -11,11 +11,12 @@ import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
-import { columnCells, dataText, withoutManagers } from './data-text.ts'
+import { columnCells, dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
 import { keyOfObject } from './sorting.ts'
 import { type Table, type TableShape, tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
+import { withoutManagers } from './without-managers.ts'
 
 export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind = true): TableShape {
   const { form, namespace, options } = asked

@@ -4,11 +4,12 @@ import type { KubeObject } from '#schema/object.ts'
 import { objectPath, qualifiedPlural } from '#schema/resource.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
-import { columnCells, dataText, withoutManagers } from './data-text.ts'
+import { columnCells, dataText } from './data-text.ts'
 import { alignedRow, widthsOf } from './rows.ts'
 import { listPath, painterOf, shapeOf } from './show.ts'
 import { tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
+import { withoutManagers } from './without-managers.ts'
 
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
 

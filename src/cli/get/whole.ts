@@ -3,7 +3,7 @@ import { shownJson } from '#lib/printable.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Io } from '../io.ts'
 import { forReader } from './asked.ts'
-import { withoutManagers } from './data-text.ts'
+import { withoutManagers } from './without-managers.ts'
 
 export const WHOLE_FORMS = ['json', 'yaml'] as const
 export type WholeForm = (typeof WHOLE_FORMS)[number]

@@ -67,7 +67,7 @@ test('a guess by spelling stays where no habit is known', async () => {
   expect(await told('gte machines')).toContain('(Did you mean get?)')
 })
 
-const TREE = buildProgram(io)
+const TREE = await buildProgram(io)
 const below = (command: Command, word: string): Command | undefined =>
   command.commands.find((c) => c.name() === word || c.aliases().includes(word))
 const find = (words: readonly string[]): Command | undefined =>

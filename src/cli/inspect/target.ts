@@ -1,6 +1,4 @@
 // The object that a user names on the command line (`machine/web-1`, `km web-1`, `node/x`) and how it is found on a server.
-import type { ApiKind } from '#api/kind.ts'
-import { KINDS } from '#api/kinds.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { pluralOf } from '#lib/plural.ts'
@@ -8,11 +6,20 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
 import { KIND_HABITS } from '../habits/commands.ts'
+import { type OutlinedKind, OUTLINE } from '../outline/outline.ts'
 import { inspectErrors } from './inspect-errors.ts'
 
 export const nodes = coreKind('Node')
 
-const namesOf = (k: ApiKind): readonly string[] => [k.kind.toLowerCase(), k.plural, qualifiedPlural(k), k.shortName]
+/** Without their schemas, which most commands do not need. */
+const KINDS = OUTLINE.kinds
+
+const namesOf = (k: OutlinedKind): readonly string[] => [
+  k.kind.toLowerCase(),
+  k.plural,
+  qualifiedPlural(k),
+  k.shortName,
+]
 
 /** Users' names of our kinds, in the singular; the plural works too. A set without another word is a ComponentSet: the kind that rolls out. */
 const NOUNS: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { COMMAND_PAGE, commandPage } from './command-page.ts'
 
-const page = commandPage()
+const page = await commandPage()
 
 test(`${COMMAND_PAGE} is up to date; run npm run gen when it is not`, () => {
   expect(readFileSync(join(import.meta.dirname, '../../..', COMMAND_PAGE), 'utf8')).toBe(page)

@@ -20,8 +20,8 @@ const leavesBelow = (command: Command, path: readonly string[]): readonly Leaf[]
       return c.commands.length === 0 ? [{ path: here.join(' '), command: c }] : leavesBelow(c, here)
     })
 
-export function commandPage(): string {
-  const program = buildProgram(SILENT)
+export async function commandPage(): Promise<string> {
+  const program = await buildProgram(SILENT)
   const leaves = leavesBelow(program, []).toSorted((a, b) => (a.path < b.path ? -1 : 1))
   return join([
     '# Commands',

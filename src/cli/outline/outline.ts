@@ -1,0 +1,55 @@
+// The commands, options and kinds as plain data (outline.json, made by npm run gen): help, completion and suggestions need no command's own code.
+import type { ResourceType } from '#schema/resource.ts'
+import data from './outline.json' with { type: 'json' }
+
+export interface OutlinedArgument {
+  /** As in the usage: `<machine>`, `[what...]`. */
+  readonly usage: string
+  readonly isVariadic: boolean
+  readonly choices?: readonly string[]
+}
+
+export interface OutlinedOption {
+  readonly flags: string
+  readonly long: string
+  readonly short?: string
+  readonly help: string
+  readonly takesValue: boolean
+  readonly isHidden: boolean
+  readonly choices?: readonly string[]
+  /** The environment variable that it is read from. */
+  readonly variable?: string
+}
+
+export interface OutlinedCommand {
+  readonly name: string
+  readonly aliases: readonly string[]
+  readonly help: string
+  readonly isHidden: boolean
+  readonly arguments: readonly OutlinedArgument[]
+  readonly options: readonly OutlinedOption[]
+  readonly commands: readonly OutlinedCommand[]
+}
+
+/** A command directly below `kubenode`. */
+export interface TopCommand extends OutlinedCommand {
+  /** The module that registers it. */
+  readonly module: string
+}
+
+export interface OutlinedKind extends ResourceType {
+  readonly shortName: string
+  readonly help: string
+}
+
+export interface Outline {
+  /** Of every command. */
+  readonly options: readonly OutlinedOption[]
+  readonly commands: readonly TopCommand[]
+  readonly kinds: readonly OutlinedKind[]
+}
+
+export const OUTLINE: Outline = data
+
+export const isCalled = ({ name, aliases }: Pick<OutlinedCommand, 'name' | 'aliases'>, word: string): boolean =>
+  name === word || aliases.includes(word)
