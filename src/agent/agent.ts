@@ -15,7 +15,7 @@ import { configInForce, joinedConfig } from './config-source.ts'
 import { watchConfig } from './config-watch.ts'
 import { leaveHost } from './leave/leave-host.ts'
 import { leave } from './leave/leave.ts'
-import { isLeaveRequested, readLeaving, writeLeaving, type Leaving } from './leave/leaving.ts'
+import { isLeaveRequested, readLeaving, recordLeaving, type Leaving } from './leave/leaving.ts'
 import { machineFile, nodeDir, rebootRequestFile, type NodeDir } from './node-dir.ts'
 import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
@@ -110,7 +110,8 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const tools = { ...options, parts, session, signal, onLeft }
     if (before !== undefined) beginLeaving(tools, before)
     else if (await isLeaveRequested({ files, dir }))
-      await orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' })
+      // Beside the heartbeats: the disk may be full.
+      void orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' }).catch(() => undefined)
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
     log.info('agent started', { machine: session.identity.machine, version, bootId: facts.bootId })
@@ -179,7 +180,8 @@ function runForever(tools: Tools): readonly Promise<void>[] {
 
 /** On the disk first: from here on nothing but the end of the host stops it. */
 async function orderToLeave(tools: Tools, leaving: Leaving): Promise<void> {
-  await writeLeaving(tools.parts, leaving)
+  const { parts, clock, log, signal } = tools
+  await recordLeaving({ files: parts.files, dir: parts.dir, clock, log, signal }, leaving)
   beginLeaving(tools, leaving)
 }
 

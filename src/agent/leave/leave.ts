@@ -5,7 +5,7 @@ import type { Logger } from '#lib/log.ts'
 import { isNotFound } from '#kube/errors.ts'
 import type { Files } from '../files/port.ts'
 import type { NodeDir } from '../node-dir.ts'
-import { writeLeaving, type Leaving } from './leaving.ts'
+import { recordLeaving, type Leaving } from './leaving.ts'
 
 export interface LeaveDeps {
   readonly files: Files
@@ -31,12 +31,12 @@ export async function leave(deps: LeaveDeps, from: Leaving): Promise<void> {
   if (leaving.phase === 'Components') {
     while (!deps.areComponentsOff()) await clock.sleep(LOOK_MS, signal)
     leaving = { ...leaving, phase: 'Report' }
-    await writeLeaving(deps, leaving)
+    await recordLeaving(deps, leaving)
     log.info('every component was handed back')
   }
   if (leaving.phase === 'Report') {
     await reportLeft(deps, REPORT_WITHIN_MS[leaving.by])
-    await writeLeaving(deps, { ...leaving, phase: 'Host' })
+    await recordLeaving(deps, { ...leaving, phase: 'Host' })
   }
 }
 

@@ -1,5 +1,7 @@
 // The order to leave, as the agent keeps it on the disk: from then on it leaves, whatever the API server says or however often it is interrupted.
+import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { leaveRequestFile, leavingFile, type NodeDir } from '../node-dir.ts'
@@ -28,8 +30,24 @@ const parseLeaving = (v: unknown): Leaving | undefined =>
 export const readLeaving = ({ files, dir }: At): Promise<Leaving | undefined> =>
   readState(files, leavingFile(dir), parseLeaving)
 
-export const writeLeaving = ({ files, dir }: At, leaving: Leaving): Promise<void> =>
-  writeDurably(files, leavingFile(dir), JSON.stringify(leaving))
+interface Recording extends At {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+const RETRY_MS = 2_000
+
+/** Tries until it is on the disk: a full one delays the way out, and must not lose the order. Throws when the agent stops before. */
+export async function recordLeaving({ files, dir, clock, log, signal }: Recording, leaving: Leaving): Promise<void> {
+  for (;;)
+    try {
+      return await writeDurably(files, leavingFile(dir), JSON.stringify(leaving))
+    } catch (error) {
+      log.warn('cannot save the order to leave', { error, phase: leaving.phase, retryInMs: RETRY_MS })
+      await clock.sleep(RETRY_MS, signal)
+    }
+}
 
 /** Only root on the host writes into that folder. */
 export async function isLeaveRequested({ files, dir }: At): Promise<boolean> {
