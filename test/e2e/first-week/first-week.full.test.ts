@@ -14,7 +14,7 @@ import { chapters } from '#test/support/tools/chapters.ts'
 import { sleep, until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
-import { addLamp, edit, keyOf, setVersion } from './lamp.ts'
+import { addLamp, edit, keyOf, replaced, setVersion } from './lamp.ts'
 import { addRule, report } from './own-rule.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
@@ -54,7 +54,7 @@ const jobsOf = async (rule: string) =>
 const setNow = () => seen.client.get(machineComponentSet, { name: 'base' })
 const limitRate = (max: number): void =>
   edit(join(fleet.repository, 'rules/defender/careful.ts'), (text) =>
-    text.replace(/rates: \[[^\]]*\]/s, `rates: [{ window: '1h', max: ${max} }]`),
+    replaced(text, /rates: \[[^\]]*\]/s, () => `rates: [{ window: '1h', max: ${max} }]`),
   )
 const everywhere = (component: string, version: string) =>
   until(
@@ -261,7 +261,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
       .map((p) => p.pid)
       .toSorted((a, b) => a - b)
     edit(join(fleet.repository, 'fleet/machines/workers.ts'), (text) =>
-      text.replace(`MachineSet(chart, 'workers'`, `MachineSet(chart, 'nodes'`),
+      replaced(text, /MachineSet\(chart, 'workers'/, () => `MachineSet(chart, 'nodes'`),
     )
     commit('machines: the set is called nodes')
     await fleet.settled()

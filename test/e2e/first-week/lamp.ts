@@ -60,18 +60,27 @@ function declare(repository: string, version: string): void {
   edit(join(repository, 'fleet/machines/components.ts'), (text) =>
     text.includes(name)
       ? text
-      : text
-          .replace(
+      : replaced(
+          replaced(
+            text,
             /^import scribe100 .*$/m,
             (line) => `${line}\nimport ${name} from '../components/lamp-${version}.json' with { type: 'json' }`,
-          )
-          .replace('  scribe100,', `  scribe100,\n  ${name},`),
+          ),
+          /(?<=\bscribe100)(?=[,\]])/,
+          () => `, ${name}`,
+        ),
   )
   setVersion(repository, 'lamp', version)
 }
 
 export const edit = (path: string, change: (text: string) => string): void =>
   writeFileSync(path, change(readFileSync(path, 'utf8')))
+
+/** A file of the fleet that was written in another way since is an error, and no commit without the change. */
+export function replaced(text: string, from: RegExp, to: (found: string) => string): string {
+  if (text.search(from) === -1) throw new Error(`${String(from)} not found in:\n${text}`)
+  return text.replace(from, to)
+}
 
 export function setVersion(repository: string, component: string, version: string | undefined): void {
   edit(join(repository, 'fleet/clusters/versions.json'), (text) => {

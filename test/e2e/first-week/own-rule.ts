@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { timestamp } from '#lib/clock.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { edit } from './lamp.ts'
+import { edit, replaced } from './lamp.ts'
 
 export interface OwnRule {
   /** `dark` becomes rule `dark` in rules/own/dark.ts. */
@@ -57,12 +57,15 @@ export function addRule(repository: string, rule: OwnRule): void {
   writeFileSync(join(repository, `rules/own/${name}.ts`), ruleText(rule))
   writeFileSync(join(repository, `rules/own/${name}.cases.ts`), casesText(rule))
   edit(join(repository, 'fleet/machines/rules.ts'), (text) =>
-    text
-      .replace(/^import versions .*$/m, (line) => `import { ${name} } from '../../rules/own/${name}.ts'\n${line}`)
-      .replace(
-        /^ {2}new NodeRemedier\(chart, 'kernel-deadlock'.*$/m,
-        (line) => `${line}\n  new NodeRemedier(chart, '${name}', { spec: ${name} })`,
+    replaced(
+      replaced(
+        text,
+        /^import versions .*$/m,
+        (line) => `import { ${name} } from '../../rules/own/${name}.ts'\n${line}`,
       ),
+      /^ {2}new DefenderPolicy\(.*$/m,
+      (line) => `${line}\n  new NodeRemedier(chart, '${name}', { spec: ${name} })`,
+    ),
   )
 }
 
