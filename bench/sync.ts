@@ -69,6 +69,8 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       change_100x100_s: small['change_s'] ?? Number.NaN,
       noop_100_s: small['noop_s'] ?? Number.NaN,
       noop_writes: small['noop_writes'] ?? Number.NaN,
+      cpu_100x100_s: small['cpu_s'] ?? Number.NaN,
+      noop_cpu_100_s: small['noop_cpu_s'] ?? Number.NaN,
       ...(large !== undefined && {
         sync_500x100_s: large['sync_s'] ?? Number.NaN,
         change_500x100_s: large['change_s'] ?? Number.NaN,
@@ -140,10 +142,12 @@ async function measured(clusters: number, objects: number, name: string): Promis
     written.hub = 0
     clock.shift(QUIET_MS)
     startedAt = performance.now()
+    const beforeNoop = process.cpuUsage()
     await until(
       async () => (await lights.counts()).reads >= 2 * clusters && (await lights.counts()).clusters >= clusters,
     )
     const noopS = (performance.now() - startedAt) / 1_000
+    const noop = process.cpuUsage(beforeNoop)
     const { writes } = await lights.counts()
     return {
       sync_s: rounded(syncS),
@@ -151,6 +155,7 @@ async function measured(clusters: number, objects: number, name: string): Promis
       noop_s: rounded(noopS),
       noop_writes: writes + written.hub,
       cpu_s: rounded((user + system) / 1_000_000),
+      noop_cpu_s: rounded((noop.user + noop.system) / 1_000_000),
     }
   } finally {
     abort.abort()

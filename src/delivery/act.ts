@@ -55,10 +55,12 @@ export interface ActContext {
   readonly takeOver: TakeOver
   /** Takes fields back that users took, of objects that are ours. */
   readonly correct: boolean
+  /** Writes in flight. */
+  readonly atOnce?: number
   readonly signal?: AbortSignal
 }
 
-/** Requests in flight against one cluster. */
+/** Requests in flight against one cluster, unless the pass shares them among several. */
 const PARALLEL = 16
 
 /** KubeNode's own programs must not override each other; the installer's objects are handed over to git. */
@@ -82,7 +84,7 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   const owned = new Set(seen.filter((r) => r.digest !== undefined || r.uid !== undefined).map(refText))
   const applies = plan.actions.filter((a) => a.kind === 'Apply')
   for (const rank of byRank(applies))
-    await inParallel(rank, PARALLEL, async (action) => {
+    await inParallel(rank, context.atOnce ?? PARALLEL, async (action) => {
       const failure = await applyOne(action, owned.has(refText(action.desired.ref)), applied, context)
       if (failure !== undefined)
         failures.push({ ...failure, message: redacted(failure.message, action.desired.object) })

@@ -19,14 +19,23 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
 
 /** Keys sorted by code unit at every level, no white space: equal values have equal bytes (RFC 8785 for what we write). */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((v) => canonicalJson(v === undefined ? null : v)).join(',')}]`
-  if (isObject(value)) {
-    const keys = Object.keys(value)
-      .filter((k) => value[k] !== undefined)
-      .sort((a, b) => (a < b ? -1 : 1))
-    return `{${keys.map((k) => `${JSON.stringify(k)}:${canonicalJson(value[k])}`).join(',')}}`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  let [text, separator] = ['', '']
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      text += `${separator}${canonicalJson(item)}`
+      separator = ','
+    }
+    return `[${text}]`
   }
-  return JSON.stringify(value) ?? 'null'
+  const fields = value as Readonly<Record<string, unknown>>
+  for (const key of Object.keys(fields).sort()) {
+    const field = fields[key]
+    if (field === undefined) continue
+    text += `${separator}${JSON.stringify(key)}:${canonicalJson(field)}`
+    separator = ','
+  }
+  return `{${text}}`
 }
 
 /** Sets a key as plain data even when it is inherited, like `__proto__`: an assignment would call a setter, or fail on a frozen prototype. */
@@ -74,12 +83,11 @@ export function isCyclic(value: unknown): boolean {
   return false
 }
 
-/** True when the value nests deeper than `limit`; does not recurse itself. */
+/** True when the value nests deeper than `limit`, which also bounds how deep this recurses. */
 export function isDeeperThan(value: unknown, limit = MAX_JSON_DEPTH): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true
-    level = level.flatMap((v) => (Array.isArray(v) ? v : isObject(v) ? Object.values(v) : []))
-  }
+  if (limit < 0) return true
+  if (typeof value !== 'object' || value === null) return false
+  const below: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  for (const part of below) if (isDeeperThan(part, limit - 1)) return true
   return false
 }

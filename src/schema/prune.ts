@@ -139,9 +139,16 @@ export function mapFields(
   change: (value: unknown, name: string) => unknown,
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(from)
-  const values = names.map((name) => (from[name] === undefined ? undefined : change(from[name], name)))
-  if (names.every((name, i) => values[i] === from[name])) return from
-  return plainObject(names.map((name, i) => [name, values[i]] as const).filter(([, v]) => v !== undefined))
+  let out: (readonly [string, unknown])[] | undefined
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] ?? ''
+    const before = from[name]
+    const after = before === undefined ? undefined : change(before, name)
+    if (after !== before)
+      out ??= names.slice(0, i).flatMap((n) => (from[n] === undefined ? [] : [[n, from[n]] as const]))
+    if (after !== undefined) out?.push([name, after])
+  }
+  return out === undefined ? from : plainObject(out)
 }
 
 /** Defines its fields instead of assigning them: `__proto__` is data, and a frozen Object.prototype is no obstacle. */

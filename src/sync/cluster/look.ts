@@ -42,6 +42,8 @@ export interface LookOrder {
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
   /** The hub's knowledge of previous changes; absent where nothing is judged. */
   readonly history?: ReleaseHistory
+  /** Writes in flight; absent: as many as one cluster uses well. */
+  readonly atOnce?: number
   readonly signal?: AbortSignal
 }
 
@@ -118,6 +120,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     objects: seen.objects,
     takeOver,
     correct: config.drift === 'Correct',
+    ...(order.atOnce !== undefined && { atOnce: order.atOnce }),
     ...(signal && { signal }),
   }
   const result = await actOnCluster(plan, context)

@@ -14,11 +14,9 @@ import { clustersToLookAt, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf } from './parts.ts'
 import { prunePermits } from './prune-permit.ts'
+import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
 import { chainNow, type Work } from './release-work.ts'
-
-/** Clusters processed in parallel for one Release. */
-export const PARALLEL_LOOKS = 8
 
 export async function connectTo({ parts, release, source }: Work, name: string, signal: AbortSignal) {
   if (name === HUB) return parts.hub.as(actingUser(source))
@@ -27,21 +25,32 @@ export async function connectTo({ parts, release, source }: Work, name: string, 
   return parts.connections.to(cluster, actingUser(source), signal)
 }
 
-export async function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
+export function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
+  return lookAtEach(work, clustersToLookAt(work.release), rendered, isOver(work.release))
+}
+
+/** `isSettled`: the clusters were judged before, and are only protected from drift. */
+export async function lookAtEach(
+  work: Work,
+  names: readonly string[],
+  rendered: Rendering,
+  isSettled: boolean,
+): Promise<ReadonlyMap<string, LookReport>> {
   const looks = new Map<string, LookReport>()
-  await inParallel(clustersToLookAt(work.release), PARALLEL_LOOKS, async (name) => {
-    const report = await lookAt(work, name, rendered)
+  const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
+  const { clusters, requestsEach } = passShare(names.length, largest)
+  await inParallel(names, clusters, async (name) => {
+    const report = await lookAt(work, name, rendered, { isSettled, atOnce: requestsEach })
     if (report !== undefined) looks.set(name, report)
   })
   return looks
 }
 
-/** `isSettled`: the cluster was judged before, and is only protected from drift. */
-export async function lookAt(
+async function lookAt(
   work: Work,
   name: string,
   rendered: Rendering,
-  isSettled = isOver(work.release),
+  { isSettled, atOnce }: { readonly isSettled: boolean; readonly atOnce: number },
 ): Promise<LookReport | undefined> {
   const { parts, release, source, pipeline, signal, budgetExempt } = work
   const { clock } = parts.context
@@ -79,6 +88,7 @@ export async function lookAt(
           permits: prunePermits({ client: parts.context.client, now: () => clock.now(), cluster, release, signal }),
         }),
         needs: readingNeeds(gates),
+        atOnce,
         ...(isSettled ? {} : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
         signal,
       })

@@ -1,7 +1,6 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
 import type { Release } from '#api/kinds/release.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { inParallel } from '#lib/pool.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import type { LookReport } from '../cluster/look.ts'
@@ -14,7 +13,7 @@ import { isReverted } from '../revert/policy.ts'
 import { approvedDigests, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
 import { exemptionsOf, pauseOf } from './exempt-revert.ts'
 import { type InForce, pipelineInForce } from './pipeline-before.ts'
-import { connectTo, lookAround, lookAt, PARALLEL_LOOKS, seenCluster } from './release-look.ts'
+import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
 import { conditionsOf, report, stalled, tell } from './release-report.ts'
 import { chainNow, type Work } from './release-work.ts'
@@ -173,11 +172,8 @@ async function keepSettledFromDrifting(work: Work, rendered: Rendering): Promise
 
 async function compareSettled(work: Work, rendered: Rendering): Promise<void> {
   const { parts, release } = work
-  const settled = (release.status?.clusters ?? []).filter((c) => c.phase === 'Healthy')
-  await inParallel(settled, PARALLEL_LOOKS, async ({ name }) => {
-    const report = await lookAt(work, name, rendered, true)
-    if (report !== undefined) tell(parts, release, name, report)
-  })
+  const settled = (release.status?.clusters ?? []).filter((c) => c.phase === 'Healthy').map((c) => c.name)
+  for (const [name, report] of await lookAtEach(work, settled, rendered, true)) tell(parts, release, name, report)
 }
 
 const driftEveryMs = ({ spec }: Work['source']): number => Math.max(DRIFT_MS, parseDuration(spec.interval))

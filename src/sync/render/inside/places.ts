@@ -2,7 +2,7 @@
 import { FLEET_ROOT } from '../protocol.ts'
 
 /** Between a `new` in a fleet and the tree of constructs lie some ten frames of cdk8s. */
-export const MAX_FRAMES = 24
+export const MAX_FRAMES = 16
 
 /** Its stack is a place instead of a text: formatting every frame would take longer than making the construct. */
 class Here {
