@@ -30,6 +30,8 @@ async function from(kind: string, bytes: Buffer, name: string, ...flags: readonl
   return { code, out, err }
 }
 
+const quiet = () => ({ out: () => undefined, err: () => undefined, cwd: dir, env: {}, isTerminal: false })
+
 const UNIT =
   '[Unit]\nDescription=lamp\n\n[Service]\nUser=lamp\nExecStart=-/usr/sbin/lampd $OPTS\nRestart=on-failure\nKillMode=process\n'
 
@@ -275,6 +277,33 @@ describe('a release archive', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/ {2}service {3}none: nothing starts .*--exec/)])
     const recipe = ['--recipe', 'runc', '--as', '1.2.3', '--dry-run']
     expect((await from('tar', elf(AMD64), 'runc', ...recipe)).out).not.toContain('service')
+  })
+
+  test('options that a statement does not have yet are not shown as if it had them, and what to do is said', async () => {
+    expect((await from('tar', elf(AMD64), 'lamp-1.0.0', '--component', 'lamp')).code).toBe(0)
+    const file = at('fleet/lamp-1.0.0.json')
+    const before = readFileSync(file, 'utf8')
+    const withExec = ['--component', 'lamp', '--exec', '/usr/local/bin/lamp-1.0.0']
+    const again = await from('tar', elf(AMD64), 'lamp-1.0.0', ...withExec)
+    expect([again.code, again.out]).toEqual([
+      0,
+      expect.stringMatching(/ {2}service {3}none: .* {2}switch {4}disrupts/s),
+    ])
+    expect(again.out).toContain(
+      `${file} names this artifact already; it stays as it is, although these options make another service, disruption\n`,
+    )
+    expect(again.err).toMatch(/^next: edit .*lamp-1.0.0.json, or delete it and run this command again\n/)
+    expect(readFileSync(file, 'utf8')).toBe(before)
+    writeFileSync(at('key.pem'), generateKey().pem)
+    expect(await run(['artifact', 'sign', file, '--key', at('key.pem')], quiet())).toBe(0)
+    expect((await from('tar', elf(AMD64), 'lamp-1.0.0', ...withExec)).err).toMatch(
+      /^next: make another version with --as/,
+    )
+    const same = await from('tar', elf(AMD64), 'lamp-1.0.0', '--component', 'lamp')
+    expect([same.out, same.err]).toEqual([
+      expect.stringContaining('it stays as it is\n'),
+      expect.not.stringContaining('edit'),
+    ])
   })
 
   test.each([

@@ -19,6 +19,7 @@ import { signStatement } from '#api/trust/statement.ts'
 import { ownerOfPath, ownerOfUnit } from '#api/reserved-paths.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { canonicalJson } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { printableLine } from '#lib/printable.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
@@ -54,6 +55,8 @@ export interface Made {
   readonly arch: string
   /** The statement was there before and names this very artifact. */
   readonly isSame: boolean
+  /** Fields of the statement that was there before, which these options make otherwise. */
+  readonly differing: readonly string[]
   readonly isSigned: boolean
 }
 
@@ -108,7 +111,17 @@ export async function makeComponent(source: Source, options: MakeOptions, scratc
     if (!isSame) writeJson(statementFile, signed)
   }
   const isSigned = (signed.spec.signatures ?? []).length > 0
-  return { statement: signed, statementFile, artifactFile, packed, choice, arch, isSame, isSigned }
+  const differing = isSame ? differingFields(statement, fresh) : []
+  return { statement: signed, statementFile, artifactFile, packed, choice, arch, isSame, differing, isSigned }
+}
+
+/** Of what a signature covers. Further platforms are no difference. */
+function differingFields({ spec: a }: MachineComponentInput, { spec: b }: MachineComponentInput): readonly string[] {
+  const { artifacts: _a, signatures: _s, ...made } = { ...b }
+  const { artifacts: _b, signatures: _t, ...there } = { ...a }
+  const names = new Set([...Object.keys(made), ...Object.keys(there)])
+  const of = (spec: object, name: string): string => canonicalJson((spec as Record<string, unknown>)[name] ?? null)
+  return [...names].filter((name) => of(made, name) !== of(there, name))
 }
 
 const missing = ({ name }: Source, what: string, flag: string): KubeNodeError =>

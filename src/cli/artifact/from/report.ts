@@ -24,7 +24,8 @@ const NO_SERVICE =
 
 function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[] {
   const { spec } = made.statement
-  const { programs, files, service, hooks, left } = made.choice
+  const { files = [], service, hooks } = spec
+  const { programs, left } = made.choice
   return [
     `${spec.component} ${spec.version} for linux/${made.arch}, from ${source.name} (sha256 ${source.sha256})`,
     ...programs.map(({ to, file }) => `  installs  ${to} (${file.size} bytes)`),
@@ -56,7 +57,7 @@ function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[
     ]),
     `${isDryRun ? 'would write' : 'wrote'} ${made.artifactFile} (${made.packed.size} bytes, sha256 ${made.packed.sha256})`,
     made.isSame
-      ? `${made.statementFile} names this artifact already; it stays as it is`
+      ? `${made.statementFile} names this artifact already; it stays as it is${made.differing.length === 0 ? '' : `, although these options make another ${made.differing.join(', ')}`}`
       : `${isDryRun ? 'would write' : 'wrote'} ${made.statementFile}`,
   ]
 }
@@ -75,7 +76,14 @@ export function nextSteps({ made, isDryRun }: Told): readonly string[] {
   if (isDryRun) return ['next: the same command without --dry-run']
   const { statementFile, artifactFile, statement } = made
   return [
+    ...(made.differing.length === 0 ? [] : [`next: ${howToChange(made)}`]),
     ...(made.isSigned ? [] : [`next: kubenode artifact sign ${statementFile} --key KEY.pem`]),
     `next: put ${artifactFile} where agents find ${statement.spec.artifacts?.at(-1)?.url ?? ''} (docs/own-component.md), and commit ${statementFile}`,
   ]
 }
+
+/** A version that was signed may be on hosts. */
+const howToChange = ({ isSigned, statementFile }: Made): string =>
+  isSigned
+    ? 'make another version with --as; a signed one does not change'
+    : `edit ${statementFile}, or delete it and run this command again`
