@@ -76,7 +76,7 @@ export const agentErrors = errorTable({
   },
   KN8019: {
     text: 'cannot install {component} {version}: {why}',
-    next: 'correct the component, or use another version',
+    next: 'give the host what it lacks, or use a version that fits it',
   },
   KN8020: {
     text: 'cannot unpack the archive: {why}',

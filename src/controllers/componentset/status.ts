@@ -205,15 +205,18 @@ function leftOver(context: Context, surveys: readonly Survey[], { skipped, updat
       seen: `${counted(skipped, 'machine is', 'machines are')} skipped; ${one[0]}: ${one[1]}`,
       unblock: 'the machines recover; they are then updated automatically',
     }
-  const joining = members.filter((m) => m.health === 'Joining').length
-  return {
-    predicate: 'WaitingForOther',
-    seen:
-      joining > 0
-        ? `${counted(joining, 'machine is', 'machines are')} being installed`
-        : `${updated} of ${counted(total, 'machine is', 'machines are')} updated`,
-    unblock: 'the machines finish switching',
-  }
+  const joining = members.filter((m) => m.health === 'Joining').map((m) => m.name)
+  return joining[0] === undefined
+    ? {
+        predicate: 'WaitingForOther',
+        seen: `${updated} of ${counted(total, 'machine is', 'machines are')} updated`,
+        unblock: 'the machines finish switching',
+      }
+    : {
+        predicate: 'WaitingForOther',
+        seen: `${counted(joining.length, 'machine is', 'machines are')} being installed, such as ${joining[0]}`,
+        unblock: `their components are installed; for one machine run kubenode why machine/${joining[0]}`,
+      }
 }
 
 function skippedOf({ surveys }: Progress): NonNullable<Status['skipped']> {

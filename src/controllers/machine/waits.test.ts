@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { rateWait } from './waits.ts'
+import type { Seen } from './seen.ts'
+import { rateWait, waitIn } from './waits.ts'
 
 const permit = (phase: string, gate: string, verdict = 'Waiting', results: object = {}): OperationPermit =>
   ({
@@ -26,4 +27,23 @@ test.each<[string, OperationPermit, string | undefined]>([
   ['has a permit that ended', permit('Expired', 'Rate'), undefined],
 ])('a machine that %s says until when it waits for a rate, and nothing else of its permit', (_, one, seen) => {
   expect(rateWait({ permits: [one] }, 'm')?.seen).toBe(seen)
+})
+
+const installing = (report?: object) => {
+  const components = ['beacon', 'scribe'].map((name) => ({ name, version: '1.0.0', attempt: 1 }))
+  const status = report === undefined ? {} : { components: [report] }
+  const seen = { machine: { metadata: { name: 'm' }, spec: { components }, status }, claims: [] } as unknown as Seen
+  return waitIn('Installing', seen, {} as Parameters<typeof waitIn>[2])
+}
+
+test('a machine whose components cannot be installed says why, and one that installs them says only which', () => {
+  const common = { name: 'beacon', attempt: 1, desired: '1.0.0', state: 'Fetching' }
+  expect(installing(common)?.seen).toBe('2 of 2 components not installed: beacon, scribe')
+  const full = 'KN8019: cannot install beacon 1.0.0: requires 257 MiB of free disk, the node has 238 MiB'
+  const stuck = installing({ ...common, reason: 'HostUnsuitable', message: full })
+  expect([stuck?.seen, stuck?.unblock]).toEqual([
+    `2 of 2 components not installed: beacon, scribe; Fetching: ${full}`,
+    'beacon can be installed; the message of the component names what is missing',
+  ])
+  expect(installing({ ...common, reason: 'HostUnsuitable', message: 'x'.repeat(300) })?.seen.length).toBe(200)
 })

@@ -118,6 +118,10 @@ export function rateWait({ permits }: Pick<Seen, 'permits'>, uid: string): Waiti
 }
 
 const MOST_NAMED = 3
+/** Of a status field. */
+const MAX_SEEN = 200
+/** Of a component that nothing keeps from being installed. */
+const ON_ITS_WAY: ReadonlySet<string> = new Set(['Progressing', 'NotYetObserved'])
 
 function installWait({ machine, claims }: Seen): Waiting {
   const wanted = machine.spec.components ?? []
@@ -130,12 +134,17 @@ function installWait({ machine, claims }: Seen): Waiting {
           seen: 'its sets have not assigned components yet',
           unblock: 'the sets that select it assign components',
         }
-  const missing = missingComponents(machine, wanted).map((c) => c.name)
+  const problems = missingComponents(machine, wanted)
+  const missing = problems.map((c) => c.name)
   if (missing.length === 0) return { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
   const some = missing.slice(0, MOST_NAMED).join(', ')
-  return {
-    predicate,
-    seen: `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`,
-    unblock: 'its agent installs them; see status.components',
-  }
+  const count = `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`
+  const stuck = problems.find((c) => !ON_ITS_WAY.has(c.reason))
+  return stuck === undefined
+    ? { predicate, seen: count, unblock: 'its agent installs them; see status.components' }
+    : {
+        predicate,
+        seen: `${count}; ${stuck.what}`.slice(0, MAX_SEEN),
+        unblock: `${stuck.name} can be installed; the message of the component names what is missing`,
+      }
 }

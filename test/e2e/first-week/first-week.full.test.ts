@@ -335,7 +335,7 @@ describe('F43 a full disk', { timeout: 2 * PATIENCE_MS }, () => {
   test('ends no program, and the fleet continues when there is room again', async (context) => {
     if (process.getuid?.() !== 0) context.skip('mounting a small file system needs root')
     const mount = mkdtempSync(join(tmpdir(), 'kubenode-small-'))
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=300m', 'tmpfs', mount])
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=500m', 'tmpfs', mount])
     const small = new TestFleet(join(mount, 'data'))
     try {
       small.start('--nodes', '2', '--data', small.data)
