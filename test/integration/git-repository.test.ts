@@ -185,15 +185,6 @@ describe('trees', () => {
 describe('a copy of a remote repository', () => {
   const mirror = () => ({ cacheDir: join(repository.dir, '.git/mirror'), env: { PATH: process.env['PATH'] ?? '' } })
 
-  test('follows the branch, also after a force-push', async () => {
-    const first = repository.commit({ 'fleet/a.ts': '1' })
-    const second = repository.commit({ 'fleet/a.ts': '2' })
-    const url = `file://${repository.dir}`
-    expect(await (await fetchMirror(url, { branch: 'main' }, mirror())).resolve('refs/heads/main')).toBe(second)
-    repository.git('reset', '--quiet', '--hard', first)
-    expect(await (await fetchMirror(url, { branch: 'main' }, mirror())).resolve('refs/heads/main')).toBe(first)
-  })
-
   test.each(['ext::sh -c touch% /tmp/x', 'http://example.org/x.git', 'git://example.org/x.git'])(
     '%s is not fetched',
     async (url) => {
