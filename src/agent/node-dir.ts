@@ -71,7 +71,8 @@ export const slotFolder = (d: NodeDir, component: string, slot: string): string 
 export const currentLink = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'current')
 
 /** Foreign files found in place of a component's own. */
-export const foreignFolder = (d: NodeDir, component: string): string => join(d.state, 'foreign', component)
+export const allForeignFolder = (d: NodeDir): string => join(d.state, 'foreign')
+export const foreignFolder = (d: NodeDir, component: string): string => join(allForeignFolder(d), component)
 
 /** What was on the node before components were adopted, one folder each. */
 export const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')

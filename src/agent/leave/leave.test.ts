@@ -4,9 +4,11 @@ import { silentLogger } from '#lib/log.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { Files } from '../files/port.ts'
-import { leavingFile, nodeDir } from '../node-dir.ts'
+import { writeDurably } from '../files/durable.ts'
+import { foreignFolder, leavingFile, nodeDir } from '../node-dir.ts'
 import { leave } from './leave.ts'
 import { readLeaving, recordLeaving, type Leaving } from './leaving.ts'
+import { saveOriginals } from './save-originals.ts'
 
 const dir = nodeDir('/node')
 const ORDER: Leaving = { format: 1, by: 'Machine', phase: 'Components' }
@@ -77,4 +79,16 @@ test('F47 a disk that fills up while components are handed back delays the last 
   await clock.advance(5_000)
   await left
   expect([reports, (await readLeaving(deps))?.phase]).toEqual([1, 'Host'])
+})
+
+test('F47 a file that a person put in place of one of a component outlives the agent, from each time that the host was managed', async () => {
+  const files = new MemoryFiles()
+  const found = `${foreignFolder(dir, 'kubelet')}/000001-config.yaml`
+  const saved = '/var/backups/kubenode/kubelet/changed/000001-config.yaml'
+  await writeDurably(files, found, 'by a person')
+  expect([await saveOriginals({ files, dir }), await saveOriginals({ files, dir })]).toEqual([[saved], [saved]])
+  await writeDurably(files, found, 'by another one')
+  expect(await saveOriginals({ files, dir })).toEqual([`${saved}.1`])
+  const text = async (path: string) => (await files.read(`/node/root${path}`))?.toString()
+  expect([await text(saved), await text(`${saved}.1`)]).toEqual(['by a person', 'by another one'])
 })
