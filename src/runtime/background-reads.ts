@@ -27,6 +27,7 @@ export interface ReadsTools<T> {
 
 interface Entry<T> {
   taken?: Taken<T>
+  begunAt: number
   endedAt: number
   isReading: boolean
 }
@@ -66,6 +67,18 @@ export class BackgroundReads<T> {
     return known
   }
 
+  /** Readings under way without a result that still counts, such as the first ones after a restart. One that takes too long is none of them. */
+  pending(uid: string): ReadonlySet<string> {
+    const now = this.#tools.clock.now()
+    const entries = [...(this.#entries.get(uid) ?? [])]
+    return new Set(
+      entries.flatMap(([key, { taken, begunAt, endedAt, isReading }]) => {
+        const isKnown = taken !== undefined && now - endedAt < STALE_MS
+        return isReading && !isKnown && now - begunAt < STALE_MS ? [key] : []
+      }),
+    )
+  }
+
   forget(uid: string): void {
     this.#entries.delete(uid)
   }
@@ -77,8 +90,9 @@ export class BackgroundReads<T> {
   async #take(owner: string, wanted: WantedRead<T>, entry: Entry<T>): Promise<void> {
     const { clock, failed, wake } = this.#tools
     const { signal } = this.#stopped
-    entry.isReading = true
     const at = clock.now()
+    entry.isReading = true
+    entry.begunAt = at
     const value = await wanted.take(signal).catch(failed)
     entry.isReading = false
     entry.endedAt = clock.now()
@@ -88,4 +102,8 @@ export class BackgroundReads<T> {
   }
 }
 
-const newEntry = <T>(): Entry<T> => ({ endedAt: Number.NEGATIVE_INFINITY, isReading: false })
+const newEntry = <T>(): Entry<T> => ({
+  begunAt: Number.NEGATIVE_INFINITY,
+  endedAt: Number.NEGATIVE_INFINITY,
+  isReading: false,
+})

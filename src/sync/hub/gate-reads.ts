@@ -65,7 +65,8 @@ export class GateReads {
     }))
     const valuesOf = (taken: ReadonlyMap<string, Taken<Survey>>) =>
       new Map([...taken].map(([name, { value }]) => [name, value]))
-    return { looks: this.#looks.read(owner, looks), surveys: valuesOf(this.#surveys.read(owner, surveys)) }
+    const known = { looks: this.#looks.read(owner, looks), surveys: valuesOf(this.#surveys.read(owner, surveys)) }
+    return { ...known, pending: this.#looks.pending(owner.uid).union(this.#surveys.pending(owner.uid)) }
   }
 
   forget(uid: string): void {

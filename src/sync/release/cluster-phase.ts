@@ -77,6 +77,8 @@ export interface AdvanceInput {
   readonly approvedBy: readonly Approver[]
   /** By gate, the answers of other systems. */
   readonly looks: ReadonlyMap<string, Taken<Look>>
+  /** Gates whose other system is being asked, without an answer so far. */
+  readonly pending: ReadonlySet<string>
   /** By gate, what custom rules found here. */
   readonly rules: ReadonlyMap<string, Finding>
   /** A user requests a retry of what failed. */
@@ -202,7 +204,7 @@ function fromWork(
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (old?.predicate === 'RateExceeded')
     return { ...plain, since: timestamp(now), waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
-  if (isLate || forMs >= trouble.timeoutMs)
+  if (trouble.isPending !== true && (isLate || forMs >= trouble.timeoutMs))
     return moved(plain, 'Failed', now, {
       digest,
       message: cut(`not healthy after ${formatDuration(forMs)}: ${trouble.seen}`),
@@ -261,6 +263,8 @@ interface Trouble {
   readonly unblock: string
   /** Waiting cannot help. */
   readonly isFinal: boolean
+  /** The answer is on its way: the deadline waits for it. */
+  readonly isPending?: boolean
   readonly timeoutMs: number
 }
 
@@ -270,7 +274,7 @@ function judgementOf({ stage, member: { look } }: Pick<AdvanceInput, 'stage' | '
 }
 
 function isWell(input: AdvanceInput): Trouble | undefined {
-  const { stage, member, now, approvedBy, looks, rules, before } = input
+  const { stage, member, now, approvedBy, looks, pending, rules, before } = input
   const { look } = member
   const health = judgementOf(input)
   if (look?.kind !== 'Seen' || health === undefined) return undefined
@@ -310,6 +314,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
         seen: `${gate.name}: ${seen}`.slice(0, MAX_SEEN),
         unblock: unblockOf(gate, input.release).slice(0, MAX_SEEN),
         isFinal: false,
+        isPending: pending.has(gate.name),
         timeoutMs,
       }
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseDuration } from '#lib/duration.ts'
 import { type GateRecord, havePassed, passGates } from './gate-machine.ts'
-import { type Gate, timeoutOf } from './gates.ts'
+import { type Finding, type Gate, timeoutOf } from './gates.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const MINUTE = 60_000
@@ -53,6 +53,24 @@ describe('gates', () => {
     })
     expect(m.pass(T0 + 11 * MINUTE, all(two)).state).toBe('Failed')
     expect(m.pass(T0 + 12 * MINUTE, all(two), true).state).toBe('Passed')
+  })
+
+  test('are not failed by an answer that is on its way, such as after sync was away for longer than their time', () => {
+    const [gate] = [gateOf('a', '10m')]
+    const since = new Date(T0).toISOString()
+    const records: readonly GateRecord[] = [{ when: 'Before', name: 'a', phase: 'Waiting', since }]
+    const at = (finding: Finding) =>
+      passGates({
+        when: 'Before',
+        gates: [gate],
+        records,
+        find: () => finding,
+        now: T0 + 60 * MINUTE,
+        isRetried: false,
+      })
+    expect(at({ holds: false, seen: 'reading', isPending: true }).state).toBe('Waiting')
+    expect(at({ holds: false, seen: 'shut' }).state).toBe('Failed')
+    expect(at({ holds: true, seen: 'fine' }).state).toBe('Passed')
   })
 
   test('that are retried have their whole time again', () => {

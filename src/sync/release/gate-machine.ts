@@ -1,5 +1,5 @@
-// Decides whether the gates of one moment of a stage let it continue. They pass together or not at all; a closed one fails when its time is over, and stays
-// failed until a user asks for a retry. Each keeps the evidence for it. Pure.
+// Decides whether the gates of one moment of a stage let it continue. They pass together or not at all; a closed one fails when its time is over and its last
+// answer is known, and stays failed until a user asks for a retry. Each keeps the evidence for it. Pure.
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -38,8 +38,9 @@ export function passGates({ when, gates, records, find, now, isRetried }: GatesI
     const since = old?.since ?? timestamp(Math.ceil(now / 1_000) * 1_000)
     const failsAt = Date.parse(since) + parseDuration(timeoutOf(gate))
     if (old !== undefined && isFailed(gate)) return { gate, record: old, failsAt }
-    const { holds, seen } = find(gate)
-    const phase = holds ? ('Passed' as const) : now >= failsAt ? ('Failed' as const) : ('Waiting' as const)
+    const { holds, seen, isPending = false } = find(gate)
+    const isLate = now >= failsAt && !isPending
+    const phase = holds ? ('Passed' as const) : isLate ? ('Failed' as const) : ('Waiting' as const)
     return { gate, record: { when, name: gate.name, phase, since, seen: seen.slice(0, MAX_SEEN) }, failsAt }
   })
   const worst = (['Failed', 'Waiting'] as const).find((phase) => judged.some((j) => j.record.phase === phase))

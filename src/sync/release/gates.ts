@@ -27,6 +27,8 @@ export interface ClusterReadings {
 export interface Finding {
   readonly holds: boolean
   readonly seen: string
+  /** It is being read now: no answer is not a bad one. */
+  readonly isPending?: boolean
 }
 
 export interface GateResult {

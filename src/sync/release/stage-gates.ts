@@ -33,6 +33,8 @@ export interface GateSight {
   readonly looks: ReadonlyMap<string, Taken<Look>>
   /** By cluster. */
   readonly surveys: ReadonlyMap<string, Survey>
+  /** Of both, keys of those that are being read without a result so far. Bounded: one that takes too long is none. */
+  readonly pending?: ReadonlySet<string>
   /** By `ruleKey`, what custom rules found with the readings of this pass. */
   readonly rules?: ReadonlyMap<string, Finding>
 }
@@ -76,7 +78,8 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
   let away = 0
   for (const { name } of members) {
     const survey = input.sight.surveys.get(name)
-    if (survey === undefined) return { holds: false, seen: `reading cluster ${name}` }
+    if (survey === undefined)
+      return { holds: false, seen: `reading cluster ${name}`, isPending: input.sight.pending?.has(name) === true }
     if (survey.kind === 'Unreachable') {
       away++
       continue
@@ -94,12 +97,14 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
 function judge(
   gate: Gate,
   readings: ClusterReadings | undefined,
-  { stage, sight: { approvedBy, looks, rules }, now }: MomentInput,
+  { stage, sight: { approvedBy, looks, pending, rules }, now }: MomentInput,
   { when, cluster }: { readonly when: GateMoment; readonly cluster?: string },
 ): Finding {
-  const look = looks.get(lookKey(stage.name, when, gate.name))?.value
+  const key = lookKey(stage.name, when, gate.name)
+  const look = looks.get(key)?.value
   const rule = cluster === undefined ? undefined : rules?.get(ruleKey(stage.name, when, gate.name, cluster))
-  return judgeGate(gate, readings, { now, approvedBy, look, rule })
+  const { holds, seen } = judgeGate(gate, readings, { now, approvedBy, look, rule })
+  return { holds, seen, isPending: look === undefined && pending?.has(key) === true }
 }
 
 /** After the soak, for the clusters that went through it. */

@@ -214,6 +214,11 @@ function planStage(input: StageInput): StagePlan {
       return look === undefined ? [] : [[name, look] as const]
     }),
   )
+  const pending = new Set(
+    (stage.gates ?? []).flatMap(({ name }) =>
+      seen.sight.pending?.has(lookKey(stage.name, 'During', name)) === true ? [name] : [],
+    ),
+  )
   for (const member of members) {
     const before = olds.get(member.name)
     const isBack = member.isReturn === true
@@ -227,6 +232,7 @@ function planStage(input: StageInput): StagePlan {
       blocked: (isBack ? lenient : strict).blocked,
       approvedBy: seen.sight.approvedBy,
       looks,
+      pending,
       rules: rulesOf(stage, member.name, seen),
       isRetried: isRetried(seen),
       release: seen.release.metadata.name ?? '',
