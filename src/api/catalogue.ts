@@ -138,6 +138,10 @@ export const REASONS = {
   SilenceIsTheFault: because('permits', 'Agent and kubelet are silent, and the repair is for exactly this fault.'),
   // holds
   HoldPause: because('holds', 'A Pause hold names this object.'),
+  ExemptRevert: because(
+    'holds',
+    'A hold names this object; a revert is exempt from it by the pipeline as it was before the reverted commit.',
+  ),
   HoldFreeze: because('holds', 'A Freeze hold covers this object, or a file on the node does.'),
   HoldAbort: because('holds', 'An Abort hold ended the operation.'),
   HoldAllowEdit: because('holds', 'An AllowEdit hold permits content that git does not declare.'),

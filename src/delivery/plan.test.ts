@@ -86,6 +86,24 @@ test.each(['Correct', 'Detect', 'Off'] as const)('agents are given what git decl
   expect(committed.get(refText(agents.ref))).toEqual(contentOf(object))
 })
 
+test('a hold changes nothing of what controllers act on, and keeps what is not declared any more', () => {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { ...AGENT_CONFIG_MAP },
+    data: agentConfigData({ lease: '5s' }),
+  }
+  const set = { ref: refOf(object), object, digest: digestOf(object) }
+  const free = planCluster(seen({ desired: [set] }), config())
+  expect(free.committed.get(refText(set.ref))).toBeDefined()
+  for (const hold of ['Drift', 'DriftAndPrune'] as const)
+    expect(planCluster(seen({ desired: [set] }), config({ hold })).committed).toEqual(free.committed)
+  const left = { inventory: [recorded(a)], live: liveOf({ a: live('a') }) }
+  const kinds = (hold: ClusterConfig['hold']) =>
+    planCluster(seen(left), config(hold === undefined ? {} : { hold })).actions.map((x) => x.kind)
+  expect([kinds(undefined), kinds('Drift'), kinds('DriftAndPrune')]).toEqual([['Prune'], ['Prune'], []])
+})
+
 describe('what is declared', () => {
   test.each<[string, Partial<ClusterSeen>, Partial<ClusterConfig>, string]>([
     ['is applied when it is new', { live: liveOf({ a: 'Absent' }) }, {}, `Apply New ${COMMIT}`],
@@ -131,6 +149,30 @@ describe('what is declared', () => {
       { inventory: [recorded(a)], live: liveOf({ a: live('a', { matches: false }) }) },
       { drift: 'Detect' },
       'Skip DriftDetected',
+    ],
+    [
+      'is only reported while a hold binds',
+      { inventory: [recorded(a)], live: liveOf({ a: live('a', { matches: false }) }) },
+      { hold: 'Drift' },
+      'Skip DriftDetected',
+    ],
+    [
+      'does not come back while a hold binds',
+      { inventory: [recorded(a)], live: liveOf({ a: 'Absent' }) },
+      { hold: 'DriftAndPrune' },
+      'Skip DriftDetected',
+    ],
+    [
+      'is left to others under a hold, too, where drift is off',
+      { inventory: [recorded(a)], live: liveOf({ a: live('a', { matches: false }) }) },
+      { drift: 'Off', hold: 'Drift' },
+      'Unchanged',
+    ],
+    [
+      'is applied under a hold where its rollout has begun: its content changed',
+      { inventory: [recorded(desired('a', '0'))], live: liveOf({ a: live('a') }) },
+      { hold: 'Drift' },
+      `Apply Changed ${COMMIT}`,
     ],
     [
       'is left to others where drift is off',

@@ -77,6 +77,8 @@ export interface ClusterConfig {
   readonly writes?: Writes
   readonly prune: { readonly enabled: boolean; readonly guard: number | `${number}%` }
   readonly drift: 'Detect' | 'Correct' | 'Off'
+  /** A hold: what others changed since is reported and stays as it is; in a cluster that is settled, nothing is deleted either. What controllers act on is the same. */
+  readonly hold?: 'Drift' | 'DriftAndPrune'
 }
 
 type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded' | 'Unmarked'
@@ -231,7 +233,9 @@ function judgeDesired(
   config: ClusterConfig,
 ): ApplyAction | Skip | 'Unchanged' {
   const { ref } = desired
-  const { commit, drift } = config
+  const { commit, hold } = config
+  const drift = hold !== undefined && config.drift === 'Correct' ? 'Detect' : config.drift
+  const because = hold === undefined ? '' : HELD
   const live = all.get(refText(ref)) ?? 'Unknown'
   const isEndingSet = typeof live === 'object' && live.isDeleting && isMachineSet(ref)
   const apply = (reason: ApplyReason, by = commit): ApplyAction => ({
@@ -248,13 +252,17 @@ function judgeDesired(
   // Content as recorded: from here on it is about what others did since.
   if (live === 'Unknown') return 'Unchanged'
   if (live === 'Absent')
-    return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'deleted in the cluster') : apply('Missing')
+    return drift === 'Off' || drift === 'Detect'
+      ? drifted(drift, ref, `deleted in the cluster${because}`)
+      : apply('Missing')
   if (isEndingSet && drift === 'Correct') return apply('Missing')
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (live.matches) return isMarked(live, config) ? 'Unchanged' : apply('Unmarked', live.commit ?? commit)
   if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
   // The same content is restored, so the commit that last changed it stays the same.
-  return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'changed in the cluster')
+  return drift === 'Correct'
+    ? apply('Drifted', live.commit ?? commit)
+    : drifted(drift, ref, `changed in the cluster${because}`)
 }
 
 const isMarked = ({ source, isUnmarked }: LiveObject, config: ClusterConfig): boolean =>
@@ -279,6 +287,8 @@ const keepingMachines = (desired: DesiredObject): DesiredObject => {
   const annotations = { ...metadata.annotations, [ANNOTATIONS.keepMachines]: 'true' }
   return { ...desired, object: { ...desired.object, metadata: { ...metadata, annotations } } }
 }
+
+const HELD = '; it is corrected when the hold ends'
 
 const drifted = (drift: 'Detect' | 'Off', ref: ObjectRef, detail: string): Skip | 'Unchanged' =>
   drift === 'Detect' ? { ref, reason: 'DriftDetected', detail } : 'Unchanged'
@@ -341,7 +351,7 @@ function judgePrune(
   { live: all, elsewhere, referenced, rejected, other = NO_OTHER_TARGET }: ClusterSeen,
   config: ClusterConfig,
 ): PruneAction | Skip {
-  const { prune, writes, target } = config
+  const { hold, prune, writes, target } = config
   const [isListed, isDeclared] = [other.listed.has(refText(ref)), other.declared.has(refText(ref))]
   const live = all.get(refText(ref)) ?? 'Unknown'
   if (elsewhere.has(refText(ref))) return { ref, reason: 'MovedTrack' }
@@ -351,6 +361,7 @@ function judgePrune(
   if (live === 'Unknown') return { ref, reason: 'Unreadable' }
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (isListed || isDeclared) return { ref, reason: 'PruneDeferred', detail: OF_OTHER_TARGET[target] }
+  if (hold === 'DriftAndPrune') return { ref, reason: 'PruneDeferred', detail: 'a hold stops deletions until it ends' }
   if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
   if (ref.uid !== undefined && ref.uid !== live.uid)
     return { ref, reason: 'OtherObject', detail: 'replaced by another object of the same name' }

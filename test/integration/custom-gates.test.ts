@@ -65,7 +65,7 @@ test('a rule over the cluster opens a stage, fails it, and shuts it again', asyn
   expect(await version()).toBeUndefined()
 
   // What would open it now does not open what has failed.
-  await member.apply(machine, { ...machine.example, metadata: { name: 'm-1' }, spec: {} } as never, cli)
+  await member.apply(machine, { ...machine.example, metadata: { name: 'm-1' }, spec: {} }, cli)
   const ready = { type: 'merge', value: { status: { phase: 'Ready' } } } as const
   await member.patch(machine, { name: 'm-1' }, ready, { subresource: 'status' })
   b.pass(MINUTE)
@@ -99,7 +99,7 @@ test('a rule over the cluster opens a stage, fails it, and shuts it again', asyn
   ])
 
   const job = { ...remedyOperationJob.example, metadata: { name: 'repair-1' } }
-  await member.apply(remedyOperationJob, job as never, cli)
+  await member.apply(remedyOperationJob, job, cli)
   await eventually(
     () => waits(second),
     (w) => w?.seen === 'test: calm: cluster/repairsLastDay lessThan 1: observed 1',

@@ -4,8 +4,11 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { holdOn } from '#test/support/fleets/holds.ts'
+
+const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 let bench: SyncBench | undefined
 afterEach(() => bench?.close())
@@ -94,6 +97,37 @@ test.each([
     (mark) => mark === '-',
   )
   expect(marks).toEqual(effect === 'Pause' ? ['-', 'Budget', '-'] : ['-'])
+
+  // Both say that a hold was passed, whose it is, and why.
+  const paused = async (
+    of: { readonly status?: { readonly conditions?: readonly { readonly type: string }[] } } | undefined,
+  ) => of?.status?.conditions?.find((c) => c.type === 'Paused')
+  const done = (await b.releases()).find((r) => r.spec.commit === back)
+  expect(await paused(done)).toMatchObject({
+    status: 'False',
+    reason: 'ExemptRevert',
+    message: expect.stringContaining(`${hold.spec.author} holds it until`),
+  })
+  expect(await paused(await source())).toMatchObject({
+    status: 'True',
+    reason: 'ExemptRevert',
+    message: expect.stringContaining(`commit ${back.slice(0, 12)} is followed`),
+  })
+
+  // Its work is done, and the hold binds again: what a person changes now stays until the hold ends, and is reported.
+  await b
+    .client('test')
+    .patch(
+      CONFIG_MAP,
+      { namespace: 'default', name: 'settings' },
+      { type: 'merge', value: { data: { version: 'by hand' } } },
+    )
+  b.pass(120_000)
+  await eventually(
+    async () => (await b.hub.client.list(EVENT, { namespace: SYSTEM_NAMESPACE })).items,
+    (events) => events.some((e) => JSON.stringify(e).includes('it is corrected when the hold ends')),
+  )
+  expect(await version()).toBe('by hand')
 
   // An ordinary commit waits until the hold is deleted.
   const next = b.repository.commit(fleet('3', exempt))

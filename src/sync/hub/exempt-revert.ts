@@ -29,16 +29,32 @@ const bindingOf = (exempt: ReadonlySet<Exemption>): readonly ('Pause' | 'Freeze'
   ...(exempt.has('Freezes') ? [] : (['Freeze'] as const)),
 ]
 
-/** Why a hold stops the Release. One that it is exempt from does not, where it brings back only what was healthy. */
-export function pauseOf(
+export interface HoldsOver {
+  /** Why a hold stops the Release. */
+  readonly paused?: string
+  /** The hold that the Release is exempt from, since it brings back only what was healthy. */
+  readonly passed?: string
+}
+
+export function holdsOf(
   { parts, release, source }: Work,
   now: number,
   exempt: ReadonlySet<Exemption>,
   returns: ReadonlySet<string>,
-): string | undefined {
+): HoldsOver {
   const isReturn = Object.keys(release.spec.digests).every((name) => returns.has(name))
-  const effects = bindingOf(isReturn ? exempt : new Set())
-  return pausedBy(parts, release, now, effects) ?? pausedBy(parts, source, now, effects)
+  const by = (effects: Parameters<typeof pausedBy>[3]) =>
+    pausedBy(parts, release, now, effects) ?? pausedBy(parts, source, now, effects)
+  const paused = by(bindingOf(isReturn ? exempt : new Set()))
+  if (paused !== undefined) return { paused }
+  const passed = by(undefined)
+  return passed === undefined ? {} : { passed }
+}
+
+/** A Release that is over is exempt from nothing: its revert is done, and a hold binds again. */
+export const isHeldNow = ({ parts, release, source }: Work): boolean => {
+  const now = parts.context.clock.now()
+  return pausedBy(parts, release, now) !== undefined || pausedBy(parts, source, now) !== undefined
 }
 
 /** Whether a held source has to be read at all: the pipelines there exempt no revert, as a rule. */

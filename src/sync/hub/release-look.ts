@@ -65,7 +65,8 @@ async function lookAt(
     }
   const { track, commit } = release.spec
   const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
-  const config = clusterConfig(source, commit)
+  const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
+  const config = { ...clusterConfig(source, commit), ...hold }
   try {
     const connection = await connectTo(work, name, signal)
     return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {

@@ -7,6 +7,7 @@ import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import type { LookReport } from '../cluster/look.ts'
 import { pruneText } from '../release/cluster-phase.ts'
 import type { ReleasePlan } from '../release/release-seen.ts'
+import type { HoldsOver } from './exempt-revert.ts'
 import type { HubParts } from './parts.ts'
 
 export function tell(
@@ -43,7 +44,12 @@ export const stalled = (reason: string, message: string): Wanted => ({
   message,
 })
 
-export function conditionsOf({ status }: ReleasePlan, newer: string | undefined): readonly Wanted[] {
+export interface AroundRelease extends HoldsOver {
+  /** The name of the Release that supersedes it. */
+  readonly newer: string | undefined
+}
+
+export function conditionsOf({ status }: ReleasePlan, { newer, ...holds }: AroundRelease): readonly Wanted[] {
   const { phase, waitingFor } = status
   const is = (type: string, holds: boolean, reason: string, message: string): Wanted => ({
     type,
@@ -68,6 +74,7 @@ export function conditionsOf({ status }: ReleasePlan, newer: string | undefined)
     is('Ready', phase === 'Succeeded', reason, progress),
     is('Reconciling', phase === 'Progressing', reason, progress),
     is('Stalled', needsPerson, reason, needsPerson ? waits : 'no manual intervention needed'),
+    is('Paused', holds.paused !== undefined, ...pausedText(holds)),
     is('GatesPassed', !isGate, isGate ? waitingFor.predicate : 'AsDeclared', isGate ? waits : 'all gates open'),
     is(
       'Superseded',
@@ -76,6 +83,12 @@ export function conditionsOf({ status }: ReleasePlan, newer: string | undefined)
       newer === undefined ? 'this is the newest release' : `superseded by ${newer}`,
     ),
   ]
+}
+
+function pausedText({ paused, passed }: HoldsOver): [reason: string, message: string] {
+  if (paused !== undefined) return ['HoldPause', paused]
+  if (passed === undefined) return ['AsDeclared', 'no hold']
+  return ['ExemptRevert', `this revert is exempt from a hold by its pipeline as it was before: ${passed}`]
 }
 
 export async function report(

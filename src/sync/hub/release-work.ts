@@ -14,6 +14,8 @@ export interface Work {
   readonly signal: AbortSignal
   /** Clusters in which recoveries of its sets are exempt from budgets. */
   readonly budgetExempt?: ReadonlySet<string>
+  /** A hold on the release or its source that it is not exempt from. */
+  readonly isHeld?: boolean
 }
 
 /** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */

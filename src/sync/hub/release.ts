@@ -11,7 +11,7 @@ import { targetsDigest } from '../release/tracks.ts'
 import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
 import { isReverted } from '../revert/policy.ts'
 import { approvedDigests, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
-import { exemptionsOf, pauseOf } from './exempt-revert.ts'
+import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
 import { type InForce, pipelineInForce } from './pipeline-before.ts'
 import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
@@ -85,10 +85,11 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   const exempt = await exemptionsOf(work, chainNow(parts, release))
   const returns = returnsOf(chainNow(parts, release), release)
   const budgetExempt = exempt.has('Budgets') ? returns : new Set<string>()
+  const isHeld = holdsOf(work, clock.now(), exempt, returns).paused !== undefined
   const looks =
     rendered === undefined || isStill
       ? new Map<string, LookReport>()
-      : await lookAround({ ...work, budgetExempt }, rendered)
+      : await lookAround({ ...work, budgetExempt, isHeld }, rendered)
   const clusters = new Map(
     Object.entries(release.spec.digests).map(([name, digest]) => [
       name,
@@ -100,7 +101,8 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   // A newer one may exist by now: then this one must draw no conclusions.
   const newer = newerThan(parts, release)
   const chain = chainNow(parts, release)
-  const paused = pauseOf(work, now, exempt, returns)
+  const holds = holdsOf(work, now, exempt, returns)
+  const { paused } = holds
   const plan = planRelease(
     {
       release,
@@ -126,7 +128,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       : plan.status
   if (status.revertCommit !== release.status?.revertCommit)
     log.info('release', { phase: status.phase, reason: 'Reverted', commit: status.revertCommit })
-  await report(parts, release, status, conditionsOf({ ...plan, status }, newer), signal)
+  await report(parts, release, status, conditionsOf({ ...plan, status }, { newer, ...holds }), signal)
   if (newer === undefined && rendered !== undefined && status.phase === 'Succeeded')
     await keepSettledFromDrifting({ ...work, release: { ...release, status } }, rendered)
   // Objects just recorded as begun are applied at once.
@@ -173,7 +175,8 @@ async function keepSettledFromDrifting(work: Work, rendered: Rendering): Promise
 async function compareSettled(work: Work, rendered: Rendering): Promise<void> {
   const { parts, release } = work
   const settled = (release.status?.clusters ?? []).filter((c) => c.phase === 'Healthy').map((c) => c.name)
-  for (const [name, report] of await lookAtEach(work, settled, rendered, true)) tell(parts, release, name, report)
+  const held: Work = { ...work, isHeld: isHeldNow(work) }
+  for (const [name, report] of await lookAtEach(held, settled, rendered, true)) tell(parts, release, name, report)
 }
 
 const driftEveryMs = ({ spec }: Work['source']): number => Math.max(DRIFT_MS, parseDuration(spec.interval))

@@ -79,7 +79,7 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
     target: tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] },
     owner: { source: keyOf(source), track, target: 'Hub' },
     declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredRefs(tracks, cluster)),
-    config: clusterConfig(source, commit.id),
+    config: { ...clusterConfig(source, commit.id), ...(seen.paused !== undefined && { hold: 'Drift' as const }) },
     elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
     approved,
     needs: { machines: false, repairs: false },

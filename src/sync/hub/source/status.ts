@@ -46,8 +46,18 @@ const readAndApplied = (seen: Seen, results: readonly TrackResult[], waits: HubW
   ...appliedConditions(seen, results, waits),
 ]
 
+/** A held source is rendered for a revert alone that its pipelines exempt. */
+const pausedCondition = (paused: string, followed: string | undefined): Condition =>
+  followed === undefined
+    ? good('Paused', 'HoldPause', paused)
+    : good(
+        'Paused',
+        'ExemptRevert',
+        `${paused}; commit ${followed.slice(0, 12)} is followed, a revert exempt from the hold`,
+      )
+
 function readConditions({ paused, commit, declared, trust }: Seen): readonly Condition[] {
-  if (paused !== undefined) return [good('Paused', 'HoldPause', paused)]
+  if (paused !== undefined) return [pausedCondition(paused, declared === undefined ? undefined : commit?.id)]
   const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
   const fetched = trust?.head ?? commit?.id
   if (fetched !== undefined) {
