@@ -4,6 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -24,13 +25,7 @@ const rackOf = (n: number, nodes: number): string => `rack-${n % Math.max(1, Mat
 const NEVER = '2099-01-01T00:00:00Z'
 const WRITES_AT_ONCE = 64
 
-const serviceAccountType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  namespaced: true,
-}
+const serviceAccountType = coreKind('ServiceAccount')
 
 export interface BenchWorld {
   readonly client: HttpKubeClient

@@ -1,3 +1,4 @@
+import { coreKind } from '#kube/core-kinds.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -280,20 +281,8 @@ describe('what the provider says of its hosts', () => {
 })
 
 describe('a component that runs as pods', () => {
-  const daemonSetType = {
-    group: 'apps',
-    version: 'v1',
-    kind: 'DaemonSet',
-    plural: 'daemonsets',
-    namespaced: true,
-  } as const
-  const revisionType = {
-    group: 'apps',
-    version: 'v1',
-    kind: 'ControllerRevision',
-    plural: 'controllerrevisions',
-    namespaced: true,
-  } as const
+  const daemonSetType = coreKind('DaemonSet')
+  const revisionType = coreKind('ControllerRevision')
   const key = { name: 'beacon', namespace: 'default' }
 
   const asWorkload = (version: string) => {

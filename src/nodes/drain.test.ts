@@ -1,19 +1,13 @@
+import { coreKind } from '#kube/core-kinds.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { drainPass, drainPlan } from './drain.ts'
 import { podType } from './objects.ts'
 
-const BUDGET: ResourceType = {
-  group: 'policy',
-  version: 'v1',
-  kind: 'PodDisruptionBudget',
-  plural: 'poddisruptionbudgets',
-  namespaced: true,
-}
+const BUDGET = coreKind('PodDisruptionBudget')
 
 const pod = (
   name: string,

@@ -1,3 +1,4 @@
+import { coreKind } from '#kube/core-kinds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { type CallFault, type FaultPort, type Verb, crashAtWrite, onNthCall } from '#test/doubles/kube/faults.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -263,7 +264,7 @@ test('F15 a leader that was stopped past its lease writes nothing, not even befo
   expect(term.isLeader()).toBe(true)
   clock.skip(leaseMs)
   expect([term.isLeader(), term.signal.aborted]).toEqual([false, false])
-  const node = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+  const node = coreKind('Node')
   const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
   await expect(client.create(node, object)).rejects.toMatchObject({ code: 'KN3013' })
   expect(fake.all(node)).toEqual([])

@@ -1,3 +1,4 @@
+import { coreKind } from '#kube/core-kinds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { createInformer } from '#kube/informer.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -12,7 +13,7 @@ import { createMetrics } from './metrics.ts'
 import { done } from './outcome.ts'
 import { supervise } from './supervision.ts'
 
-const nodeType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+const nodeType = coreKind('Node')
 
 /** A whole program: one cache, one controller, and everything that looks after them. */
 function program(reconcile: () => Promise<typeof done> = async () => done) {

@@ -1,5 +1,6 @@
 // S1: an agent's key gives access to its own objects and nothing else: every verb on another's objects is tried, with the shipped roles and policies.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -31,13 +32,7 @@ const core = (kind: string, plural: string, namespaced = true): ResourceType => 
 })
 const nodeType = core('Node', 'nodes', false)
 const secretType = core('Secret', 'secrets')
-const leaseType: ResourceType = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  namespaced: true,
-}
+const leaseType = coreKind('Lease')
 
 const object = (type: ResourceType, name: string, rest: object = {}, metadata: object = {}): KubeObject => ({
   apiVersion: type.group === '' ? type.version : `${type.group}/${type.version}`,

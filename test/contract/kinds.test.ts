@@ -16,11 +16,11 @@ import {
   type Rejected,
 } from '#api/kinds/rejected.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 
 interface Server {
   readonly config: ConnectionConfig
@@ -51,20 +51,8 @@ const SERVERS = [
   ...(hasBinaries ? ([['a real kube-apiserver', real]] as const) : []),
 ] as const
 
-const DEFINITIONS: ResourceType = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
-const NAMESPACES: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const DEFINITIONS = coreKind('CustomResourceDefinition')
+const NAMESPACES = coreKind('Namespace')
 
 /** A definition is served shortly after it is accepted. */
 const ESTABLISHED_WITHIN_MS = 30_000

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError, ConnectionError, isForbidden, isUnauthorized } from '#kube/errors.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { onNthCall } from '#test/doubles/kube/faults.ts'
@@ -16,20 +17,13 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { systemClock } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/faults/fault-proxy.ts'
 import { CONFIG_MAPS, NODES } from '#test/support/servers/kube-contract.ts'
 import { serveFake, type KubeServer } from '#test/support/servers/kube-server.ts'
 import { newAuthority } from '#test/support/servers/tls.ts'
 
-const LEASES: ResourceType = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  namespaced: true,
-}
-const PODS: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+const LEASES = coreKind('Lease')
+const PODS = coreKind('Pod')
 
 const node = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: {} })
 const config = (name: string, data: Record<string, string> = {}): KubeObject => ({
@@ -263,13 +257,7 @@ describe('the server refuses', () => {
     const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }], phase: 'Running' } }
     fake.plant(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'default', labels }, spec: {} })
     fake.poke(PODS, { namespace: 'default', name: 'p' }, ready, 'status')
-    const budgets: ResourceType = {
-      group: 'policy',
-      version: 'v1',
-      kind: 'PodDisruptionBudget',
-      plural: 'poddisruptionbudgets',
-      namespaced: true,
-    }
+    const budgets = coreKind('PodDisruptionBudget')
     fake.plant(budgets, {
       apiVersion: 'policy/v1',
       kind: 'PodDisruptionBudget',

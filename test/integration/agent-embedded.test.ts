@@ -4,6 +4,7 @@ import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { isObject } from '#lib/json.ts'
@@ -21,7 +22,7 @@ import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { AgentBench, JOIN_TOKEN, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
 
-const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secrets = coreKind('Secret')
 
 class EmbeddedBench extends AgentBench {
   #api: ApiServer | undefined

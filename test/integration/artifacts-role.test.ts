@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFetcher } from '#agent/components/fetch.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { ARTIFACTS_SECRET, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { ownAuthority } from '#artifacts/own-authority.ts'
 import { ArtifactsPart, type ArtifactsConfig } from '#artifacts/role.ts'
@@ -63,7 +64,7 @@ test('two replicas that start at once serve under one authority, which controlle
 
 test('the role writes its Secret and no other, and reads no other', async () => {
   const client = as('artifacts')
-  const secret = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true } as const
+  const secret = coreKind('Secret')
   const key = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
   expect(await client.get(secret, key(ARTIFACTS_SECRET))).toBeDefined()
   await expect(client.get(secret, key('kubenode-hashes'))).rejects.toThrow(/KN2403/)

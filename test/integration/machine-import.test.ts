@@ -2,6 +2,7 @@
 // lost and back again, and handed back unchanged. The minute of silence after which it is Lost passes for the controllers while the test waits for it.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newKey, requestCertificate } from '#agent/join/request.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, JOIN_NAMESPACE, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
@@ -19,7 +20,6 @@ import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { joinTicket } from '../../src/cli/machines/join-command.ts'
@@ -144,7 +144,7 @@ const untilMachine = (what: string, holds: (m: Machine) => boolean | undefined):
     return m !== undefined && holds(m) === true && m
   })
 
-const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secrets = coreKind('Secret')
 
 beforeAll(async () => {
   server = await startEmbedded()

@@ -1,5 +1,6 @@
 // Fields that no part of KubeNode acts on: lint and admission refuse them, and an object that was stored before can be changed elsewhere, finalized and deleted.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
@@ -66,10 +67,7 @@ describe('on a server', () => {
     server = await startEmbedded()
     const clientCertificate = { cert: { data: server.cert }, key: { data: server.key } }
     client = new HttpKubeClient({ server: server.url, ca: { data: server.ca }, clientCertificate })
-    await client.create(
-      { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } },
-    )
+    await client.create(coreKind('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } })
     const { kinds, rest } = manifests()
     await installManifests(client, { kinds, rest: [], hub: [] }, systemClock, false)
     await client.create(machine, STORED)

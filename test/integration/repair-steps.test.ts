@@ -2,6 +2,7 @@
 import { type IncomingHttpHeaders, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { LABELS, agentLeaseName } from '#api/names.ts'
 import { type NodeConditionType, conditionIs } from '#api/node-leaves.ts'
@@ -12,18 +13,11 @@ import { hasTaint, podType } from '#nodes/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
-const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
-const budgetType: ResourceType = {
-  group: 'policy',
-  version: 'v1',
-  kind: 'PodDisruptionBudget',
-  plural: 'poddisruptionbudgets',
-  namespaced: true,
-}
+const secretType = coreKind('Secret')
+const budgetType = coreKind('PodDisruptionBudget')
 const NODES = Array.from({ length: 9 }, (_, n) => `n-${n}`)
 
 let bench: RepairBench

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -43,7 +44,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     await installAll(admin)
     for (const name of ['m-1', 'm-2'])
       await admin.create<KubeObject>(machine, { ...machine.example, ...named('Machine', name) })
-    const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false }
+    const namespace = coreKind('Namespace')
     await admin.create(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
     await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-1', SYSTEM_NAMESPACE) })
     await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-2', 'other') })
@@ -332,7 +333,7 @@ describe.each(apiServers)('$name', ({ start }) => {
 
   test('events of an object are listed, the newest last', async () => {
     const found = await admin.get(machine, { name: 'm-1' })
-    const event = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+    const event = coreKind('Event')
     const about = { apiVersion: API_GROUP_VERSION, kind: 'Machine', name: 'm-1', uid: found?.metadata.uid }
     for (const [name, at] of [
       ['b', '2026-01-01T00:00:02Z'],

@@ -1,10 +1,10 @@
 // The harness itself: that each oracle can fail, and what a failure says.
-import type { ResourceType } from '#schema/resource.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { describe, expect, test } from 'vitest'
 import { type Simulation, checkEveryWrite, checkSeeds, referenceRun, simulate } from './harness.ts'
 import type { SimProcess } from './process.ts'
 
-const type: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const type = coreKind('ConfigMap')
 const NAME = { namespace: 'default', name: 'x' }
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: NAME }
 

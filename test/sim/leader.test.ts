@@ -1,4 +1,5 @@
 // Two candidates, one ledger. Whatever is paused, cut off or killed: no write of a former leader undoes one of its successor.
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { fencedClient } from '#runtime/fenced-client.ts'
@@ -17,13 +18,7 @@ interface Ledger extends KubeObject {
   readonly data?: { readonly count: string; readonly term: string; readonly by: string }
 }
 
-const ledgerType: ResourceType<Ledger> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
+const ledgerType: ResourceType<Ledger> = coreKind('ConfigMap')
 const LEDGER = { namespace: 'default', name: 'ledger' }
 const LEASE = { namespace: 'kubenode-system', name: 'defender' }
 /** So often that a pause has a fair chance to fall between a read and its write. */
@@ -124,7 +119,7 @@ describe('F15 two candidates', () => {
   })
 })
 
-const nodeType: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+const nodeType = coreKind('Node')
 
 /** A leader that is stopped between its decision to delete a node and the request's arrival. */
 async function pausedInDelete(whileAway: (world: World) => void) {

@@ -1,4 +1,5 @@
 // What goes wrong in a simulated phase: a closed list of faults, drawn from the seed, put into effect on the world, and taken away at the end.
+import { coreKind } from '#kube/core-kinds.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type Moment,
   faultsOf,
 } from '#test/doubles/kube/faults.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { actorOf, cacheActor } from './process.ts'
 import type { World } from './world.ts'
 
@@ -131,13 +131,7 @@ function drawFault(random: Random, actor: string, kind: FaultKind, phaseMs: numb
   }
 }
 
-const namespaceType: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-}
+const namespaceType = coreKind('Namespace')
 
 /** Puts the faults into effect; answers what heals the world again. */
 export function inject(world: World, faults: readonly SimFault[], random: Random): () => void {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { coreKind } from '#kube/core-kinds.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -146,7 +147,7 @@ async function printJoinLine(name: string, options: JoinOptions, io: Io): Promis
   const script = options.joinScript === undefined ? undefined : scriptDigest(resolve(io.cwd, options.joinScript))
   const client = await connect(options, io)
   const found = await findObject(client, type, name)
-  const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+  const secrets = coreKind('Secret')
   const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
   const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
   const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })

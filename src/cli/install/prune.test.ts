@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError, ConnectionError, failure } from '#kube/errors.ts'
 import type { Deleted } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -7,7 +8,7 @@ import { installErrors } from './install-errors.ts'
 import { prune } from './prune.ts'
 
 const REF = { group: '', kind: 'ConfigMap', namespace: 'kubenode-system', name: 'old', uid: 'u-1' }
-const TYPE = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const TYPE = coreKind('ConfigMap')
 
 type Answer = Error | Deleted
 const refusal = (code: number, message: string): ApiError =>

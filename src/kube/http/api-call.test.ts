@@ -1,7 +1,8 @@
+import { coreKind } from '#kube/core-kinds.ts'
 import { describe, expect, it } from 'vitest'
 import { collectionCall, objectCall, pageOf } from './api-call.ts'
 
-const NODES = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false } as const
+const NODES = coreKind('Node')
 const page = (body: unknown) => pageOf(NODES, body, collectionCall('GET', 'list', NODES, undefined, '', {}))
 
 describe('a page of a list', () => {
@@ -29,7 +30,7 @@ describe('a page of a list', () => {
 })
 
 describe('S33 a name that would change the path', () => {
-  const PODS = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true } as const
+  const PODS = coreKind('Pod')
 
   it.each(['', '.', '..', '../nodes', 'a/b', 'a%2fb'])('is refused before a request is made: %j', (bad) => {
     const call = (namespace: string, name: string) => () =>

@@ -1,6 +1,7 @@
 // A hub that is its own member: two targets of one source write one cluster. Neither deletes what the other has, and nothing that git removed stays.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { KINDS } from '#api/kinds.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
@@ -11,13 +12,12 @@ import { digestOf } from '#delivery/desired.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { TargetKind } from '#delivery/targets.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { type LookOrder, lookAtCluster } from './look.ts'
 
-const CONFIG_MAP: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const CONFIG_MAP = coreKind('ConfigMap')
 const SELF = 'self'
 
 const api = 'kubenode.io/v1alpha1'

@@ -1,4 +1,5 @@
 // The client port over the fake: numbers each call, lets the fault hooks have their way, and turns refusals into ApiErrors.
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { qualifiedPlural, type ObjectKey, type ResourceType } from '#schema/resource.ts'
 import type {
@@ -149,7 +150,7 @@ export class FakeClient implements KubeClient {
   }
 
   async evict(pod: ObjectKey, options: DeleteOptions = {}): Promise<void> {
-    const type: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+    const type = coreKind('Pod')
     await this.#write('evict', options, { type, ...pod, subresource: 'eviction' }, (call) =>
       evict(this.#fake.core, pod, options, call),
     )

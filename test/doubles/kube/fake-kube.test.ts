@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { WatchEvent } from '#kube/client.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'
@@ -9,7 +9,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { FakeKube } from './fake-kube.ts'
 import { crashAtWrite, faultsOf, frozenView, onNthCall, onNthEvent, type FaultPort } from './faults.ts'
 
-const CONFIG: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const CONFIG = coreKind('ConfigMap')
 
 const config = (name: string, data: Record<string, string> = {}): KubeObject => ({
   apiVersion: 'v1',

@@ -1,4 +1,5 @@
 // Scale and eviction: the two subresources of the fake that are more than a part of the object.
+import { coreKind } from '#kube/core-kinds.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
@@ -53,14 +54,8 @@ export function scale(
   return scaleOf(core, type, scaled)
 }
 
-const POD: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
-const BUDGET: ResourceType = {
-  group: 'policy',
-  version: 'v1',
-  kind: 'PodDisruptionBudget',
-  plural: 'poddisruptionbudgets',
-  namespaced: true,
-}
+const POD = coreKind('Pod')
+const BUDGET = coreKind('PodDisruptionBudget')
 
 /** Deletes the pod unless a budget forbids it. The count of a budget is computed from the pods that are there, so no controller is needed. */
 export function evict(core: Core, pod: ObjectKey, options: DeleteOptions, call: Call | undefined): void {

@@ -1,9 +1,9 @@
 // A user's own rule, written as documented: the rule, its cases beside it, and a line that declares it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { coreKind } from '#kube/core-kinds.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { edit, replaced } from './lamp.ts'
 
 export interface OwnRule {
@@ -69,7 +69,7 @@ export function addRule(repository: string, rule: OwnRule): void {
   )
 }
 
-const nodeType: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+const nodeType = coreKind('Node')
 
 /** As a detector of one's own reports it. */
 export async function report(

@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { basename, join } from 'node:path'
 import { parse } from 'yaml'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { startEmbedded } from '#test/support/servers/api-servers.ts'
@@ -189,7 +190,7 @@ interface UserData {
   readonly runcmd: readonly (readonly string[])[]
 }
 
-const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true } as const
+const secrets = coreKind('Secret')
 
 /** Of the newest join token. */
 async function tokenSecret(world: JoinWorld): Promise<string> {

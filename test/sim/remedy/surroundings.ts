@@ -1,4 +1,5 @@
 // The rest of the world for repairs: nodes with agents that do the steps of listed jobs under a permit, and a Defender that grants, or is silent.
+import { coreKind } from '#kube/core-kinds.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -18,7 +19,7 @@ export const HEALS_AT = 'sim/heals-at'
 /** On a node: its agent does nothing. */
 const ASLEEP = 'sim/asleep'
 /** In the cluster: while a namespace of this name exists the Defender does nothing. */
-const DEFENDER_AWAY = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false } as const
+const DEFENDER_AWAY = coreKind('Namespace')
 
 export const NODES = 10
 /** Nodes of the first zone. */

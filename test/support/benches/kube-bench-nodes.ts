@@ -1,8 +1,8 @@
 // Nodes of a given weight, as a cluster has them: conditions, images, addresses, labels; all a little different.
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
 
-export const NODES: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+export const NODES = coreKind('Node')
 
 const CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable', 'KernelDeadlock']
 

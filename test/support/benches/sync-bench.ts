@@ -11,38 +11,25 @@ import { defenderModule } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
-import type { ResourceType } from '#schema/resource.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule, type SyncConfig } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/faults/fault-proxy.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 
-const core = (kind: string, plural: string, namespaced: boolean): ResourceType => ({
-  group: '',
-  version: 'v1',
-  kind,
-  plural,
-  namespaced,
-})
-const CRD: ResourceType = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-}
-export const NAMESPACE = core('Namespace', 'namespaces', false)
-export const SECRET = core('Secret', 'secrets', true)
+const CRD = coreKind('CustomResourceDefinition')
+export const NAMESPACE = coreKind('Namespace')
+export const SECRET = coreKind('Secret')
 /** Longer than any test waits: what passes did not wait for a render to end by itself. */
 const RENDER_MS = 300_000
 
-export const CONFIG_MAP = core('ConfigMap', 'configmaps', true)
+export const CONFIG_MAP = coreKind('ConfigMap')
 
 const cli = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
 

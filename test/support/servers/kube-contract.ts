@@ -1,19 +1,14 @@
 // What every implementation of the client port must do, on the fake, over HTTPS and on any real API server: one suite, many servers.
 import { describe, expect, it } from 'vitest'
+import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient, WatchEvent } from '#kube/client.ts'
 import { ApiError, isAlreadyExists, isConflict, isGone, isInvalid, isNotFound } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
-export const CONFIG_MAPS: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
-export const NODES: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+export const CONFIG_MAPS = coreKind('ConfigMap')
+export const NODES = coreKind('Node')
 const DEPLOYMENTS: ResourceType = {
   group: 'apps',
   version: 'v1',
