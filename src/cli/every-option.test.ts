@@ -455,6 +455,15 @@ describe('options of the program', () => {
   })
 })
 
+test.each([
+  [['get', ''], /^KN1603/],
+  [['rollout', 'status', 'machine/a'], /^KN1002: .*'machine\/a' is invalid.*Name a set: set\/NAME/],
+  [['rollout', 'status', 'machinecomponentset/a'], /^KN1312/],
+  [['rollout', 'status', 'kmcs/a'], /^KN1312/],
+] as const)('%j is read as far as its kind and name', async (argv, problem) => {
+  expect((await refused(argv)).err).toMatch(problem)
+})
+
 test('logs refuses two components before it asks any server, and takes the same one twice', async () => {
   expect(await refused(['logs', 'machine/a', 'beacon', '-c', 'other'])).toEqual({
     code: 2,

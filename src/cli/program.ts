@@ -1,7 +1,8 @@
 // The tree of commands. Each command is a file under commands/ with one `register`. A command line loads the module of its own command; the others are
 // known from the outline.
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
+import { wrapped } from './explore/wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
 import { afterOptions, hoisted } from './hoist.ts'
@@ -49,8 +50,20 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   whyNot: () => import('./commands/why-not.ts'),
 }
 
-/** Of the column of descriptions; in narrower windows the terminal breaks the lines. */
+/** Of the column of descriptions; in narrower windows they are below their terms. */
 const MIN_HELP_WIDTH = 20
+const ITEM_INDENT = 2
+const DESCRIPTION_INDENT = 6
+
+/** One line of the help: an option and what it does. */
+function narrowItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {
+  const width = this.helpWidth ?? HELP_WIDTH
+  if (width - termWidth - 2 * ITEM_INDENT >= MIN_HELP_WIDTH || description === '')
+    return Help.prototype.formatItem.call(this, term, termWidth, description, helper)
+  const indent = `\n${' '.repeat(DESCRIPTION_INDENT)}`
+  const lines = wrapped(description, Math.max(MIN_HELP_WIDTH, width - DESCRIPTION_INDENT))
+  return `${' '.repeat(ITEM_INDENT)}${term}${indent}${lines.map((line) => line.trim()).join(indent)}`
+}
 
 /** Every command, as tests and generated pages read it. */
 export const buildProgram = (io: Io): Promise<Command> => programWith(Object.keys(MODULES), io)
@@ -119,6 +132,7 @@ function emptyProgram(): Command {
       showGlobalOptions: true,
       minWidthToWrap: MIN_HELP_WIDTH,
       styleTitle: (title) => paintOf(true)('strong', title),
+      formatItem: narrowItem,
     })
 }
 

@@ -1,4 +1,5 @@
 // Reads a kubeconfig from a Secret. It may hold only data, nothing that makes this process run, read or trust anything else.
+import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -105,10 +106,12 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
   const name = wanted ?? value['current-context']
   const context = typeof name === 'string' ? contexts.get(name) : undefined
   if (typeof name !== 'string' || context === undefined) {
+    const near = typeof wanted === 'string' ? didYouMean(wanted, contexts.keys()) : undefined
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
     report(
       'KN2110',
-      '/current-context',
-      `the context ${quoted(name)} is not among ${quoted([...contexts.keys()].join(', '))}`,
+      wanted === undefined ? '/current-context' : '/contexts',
+      `the context ${quoted(name)} is not among ${quoted([...contexts.keys()].join(', '))}${hint}`,
     )
     return undefined
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -160,6 +161,21 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('get', 'machine', 'nope', 'm-1', '--ignore-not-found')).out).toMatch(/^NAME .*\nm-1 /)
     })
 
+    test('a selector that the server does not understand is named as the mistake', async () => {
+      const { code, err } = await kubenode('get', 'km', '-l', 'a in (b')
+      expect([code, err]).toEqual([2, expect.stringMatching(/^KN1348: .* correct --selector or --field-selector/)])
+    })
+
+    test('on a hub, what only its clusters have is not just absent', async () => {
+      expect((await kubenode('get', 'rules')).err).toBe('no noderemediers.kubenode.io found\n')
+      const { spec } = cluster.example
+      await admin.create<KubeObject>(cluster, { spec, ...named('Cluster', 'east', SYSTEM_NAMESPACE) })
+      expect((await kubenode('get', 'rules')).err).toMatch(
+        / found on this server; it is the hub of east; .* --context\n$/,
+      )
+      await admin.delete(cluster, { name: 'east', namespace: SYSTEM_NAMESPACE })
+    })
+
     test('who wrote which field is shown only when it is asked for', async () => {
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'yaml')).out).not.toContain('managedFields')
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'json', '--show-managed-fields')).out).toContain(
@@ -179,7 +195,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       [['km', '-o', 'jsonpath={.items['], /^KN1002: /],
       [['krel', 'r-1', '-n', 'other'], /^KN1313: .*did you mean krel\/r-2/],
       [['krel', 'r-1', '-n', '../x'], /^KN1313: /],
-      [['km', '-l', 'a in'], /^KN1314: /],
+      [['km', '-l', 'a in'], /^KN1348: /],
     ])('%j is refused', async (argv, want) => {
       const { code, err, out } = await kubenode('get', ...argv)
       expect([code, err, out]).toEqual([2, expect.stringMatching(want), ''])
@@ -350,6 +366,13 @@ describe.each(apiServers)('$name', ({ start }) => {
         lastTimestamp: at,
         count: 3,
       })
+    let narrow = ''
+    const print = (t: string) => void (narrow += t)
+    const env = { KUBECONFIG: server.kubeconfig }
+    const io = { out: print, err: print, cwd: '/', env, isTerminal: true, width: () => 40 }
+    await run(['events', 'machine/m-1', '--color', 'never'], io)
+    expect(narrow.split('\n').filter((line) => line.length > 40)).toEqual([])
+    expect(narrow).toMatch(/ machine\/m-1\b(.|\n)* Reason-a\n {4}it. *.* a\n/)
     const { out } = await kubenode('events', 'machine/m-1')
     expect(out).toMatch(/^LAST SEEN .*\n.* Reason-a .*\n.*\(3 times\).* machine\/m-1 +Reason-b /)
     expect(out).not.toContain('\u001b')

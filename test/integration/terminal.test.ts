@@ -52,6 +52,13 @@ test('the help is colored on a terminal, not with NO_COLOR, and fits a narrow wi
   expect(lines.filter((l) => l.length > 60)).toEqual([])
 })
 
+test('in a very narrow window each description is below its option', async () => {
+  const { shown } = await onTerminal({ argv: [KUBENODE, 'help', 'get'], steps: [], cols: 44, cwd: dir })
+  const lines = plainText(shown).split('\r\n')
+  expect(lines.filter((l) => l.length > 44)).toEqual([])
+  expect(plainText(shown)).toMatch(/ --context <name>\r\n {6}context of the kubeconfig/)
+})
+
 test('Ctrl-C ends a command that waits at once, with 130 and a line of its own', async () => {
   const { shown, code, late } = await onTerminal({
     argv: [KUBENODE, 'get', 'machines', '--kubeconfig', join(dir, 'kubeconfig')],

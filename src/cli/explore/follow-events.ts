@@ -6,6 +6,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { alignedRow, widthsOf } from '../get/rows.ts'
 import type { Io } from '../io.ts'
 import { type About, eventRows, eventType, eventsOf, isAbout } from './events.ts'
+import { wrapped } from './wrap.ts'
 
 const HEAD = ['LAST SEEN', 'TYPE', 'OBJECT', 'REASON', 'MESSAGE'] as const
 
@@ -50,13 +51,24 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
   }
 }
 
-/** Later rows keep the columns of the first ones. */
+/** Names stay whole, to be copied; a message that does not fit is below them. Later rows keep the columns of the first ones. */
 function printer(io: Io): (events: readonly KubeObject[]) => void {
   let widths: readonly number[] | undefined
   return (events) => {
     const rows = eventRows(events, systemClock.now())
     const shown = widths === undefined ? [HEAD, ...rows] : rows
-    widths ??= widthsOf([HEAD, ...rows], io.width?.())
-    for (const row of shown) io.out(`${alignedRow(row, widths, { isCut: io.width?.() !== undefined })}\n`)
+    widths ??= widthsOf([HEAD, ...rows])
+    for (const row of shown) for (const line of linesOf(row, widths, io.width?.())) io.out(`${line}\n`)
   }
+}
+
+const MESSAGE_INDENT = 4
+
+function linesOf(row: readonly string[], widths: readonly number[], most?: number): readonly string[] {
+  const whole = alignedRow(row, widths)
+  if (most === undefined || whole.length <= most) return [whole]
+  const [message = '', before] = [row.at(-1), row.slice(0, -1)]
+  const aligned = alignedRow(before, widths)
+  const start = aligned.length <= most ? [aligned] : wrapped(before.join(' '), most)
+  return [...start, ...wrapped(`${' '.repeat(MESSAGE_INDENT)}${message}`, most)]
 }

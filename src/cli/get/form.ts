@@ -15,10 +15,10 @@ export type Form =
 
 export const TABLE: Form = { kind: 'table', isWide: false }
 
-const FORMS = 'wide, name, json, yaml, jsonpath=TEMPLATE, custom-columns=HEAD:PATH,…'
+const FORMS = 'wide, name, json, yaml, jsonpath=TEMPLATE, custom-columns=HEAD:PATH'
 
 export const formOption = (): Option =>
-  new Option('-o, --output <form>', `form of the output: ${FORMS}`).argParser((text: string) => formOf(text))
+  new Option('-o, --output <form>', `form of the output: ${FORMS},…`).argParser((text: string) => formOf(text))
 
 function formOf(text: string): Form {
   if (text === 'wide') return { kind: 'table', isWide: true }
@@ -31,7 +31,7 @@ function formOf(text: string): Form {
     if (e instanceof TemplateProblem) throw new InvalidArgumentError(e.message)
     throw e
   }
-  throw new InvalidArgumentError(`Allowed forms are ${FORMS}.`)
+  throw new InvalidArgumentError(`Allowed forms are ${FORMS} (more columns after commas).`)
 }
 
 /** Commas inside brackets and quotes belong to a path. */

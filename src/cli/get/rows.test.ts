@@ -27,6 +27,20 @@ test('on a terminal the widest column is shortened with a mark; the name is not'
   ])
 })
 
+test('where columns would say nothing each row is a block, with whole words', () => {
+  expect(alignedRows(ROWS, 26).split('\n')).toEqual([
+    'n-1',
+    '  READY    True',
+    '  MESSAGE  all components',
+    '             are healthy',
+    '             and serve',
+    'a-long-name-of-a-node',
+    '  READY    False',
+    '  MESSAGE  x',
+  ])
+  expect(alignedRows(ROWS.slice(2), 26, { hasHead: false })).toBe('a-long-name-of-a-node\n  False\n  x')
+})
+
 test('what is cut fits, says so, and a pipe gets everything', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 60 }).map((s) => s.trim())
   const rows = fc.array(fc.tuple(fc.constant('n'), cell, cell, cell), { minLength: 1, maxLength: 5 })

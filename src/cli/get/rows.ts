@@ -1,7 +1,10 @@
-// Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; in a pipe nothing is cut. Pure.
+// Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; where they would say nothing, each row becomes a
+// block of lines. In a pipe nothing is cut. Pure.
+
+import { wrapped } from '../explore/wrap.ts'
 
 const GAP = 3
-/** A narrower column says nothing; rows then wrap. */
+/** A narrower column says nothing. */
 const MIN_WIDTH = 6
 
 const cut = (text: string, width: number): string =>
@@ -34,6 +37,8 @@ export interface RowStyle {
   readonly isCut?: boolean
   /** Paints a cell by the head of its column; the text itself stays. */
   readonly paint?: (column: number, text: string) => string
+  /** The first row has the names of the columns; true when left out. */
+  readonly hasHead?: boolean
 }
 
 /** One row. Where nothing may be cut, a cell wider than its column pushes the others. */
@@ -53,5 +58,21 @@ export function alignedRow(row: readonly string[], widths: readonly number[], st
 
 export function alignedRows(rows: readonly (readonly string[])[], most?: number, style: RowStyle = {}): string {
   const widths = widthsOf(rows, most)
+  if (most !== undefined && total(widths) > most) return blocks(rows, most, style)
   return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
+}
+
+/** The first cell of each row, and below it the others with the names of their columns. Words stay whole. */
+function blocks(all: readonly (readonly string[])[], most: number, { paint, hasHead = true }: RowStyle): string {
+  const head = hasHead ? all[0] : undefined
+  const left = Math.max(0, ...(head ?? []).slice(1).map((name) => name.length))
+  const linesOf = (row: readonly string[]): readonly string[] =>
+    row.flatMap((cell, i) => {
+      if (i === 0) return [paint?.(0, cell) ?? cell]
+      if (cell === '') return []
+      const label = `  ${head === undefined ? '' : `${(head[i] ?? '').padEnd(left)}  `}`
+      const [first = '', ...more] = wrapped(cell, Math.max(MIN_WIDTH, most - label.length))
+      return [`${label}${paint?.(i, first) ?? first}`, ...more.map((line) => `${' '.repeat(label.length)}${line}`)]
+    })
+  return (head === undefined ? all : all.slice(1)).map((row) => linesOf(row).join('\n')).join('\n')
 }

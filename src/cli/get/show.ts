@@ -1,14 +1,15 @@
 // Prints what `kubenode get` found: tables, columns of one's own, names, or whole objects.
-import { cluster } from '#api/kinds/cluster.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedPlural } from '#schema/resource.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf, toneOf } from '../paint.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
+import { kindCalled } from '../inspect/target.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
 import { columnCells, dataText } from './data-text.ts'
@@ -17,6 +18,8 @@ import { keyOfObject } from './sorting.ts'
 import { type Table, type TableShape, tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
 import { withoutManagers } from './without-managers.ts'
+
+const CLUSTERS = kindCalled('cluster')
 
 export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind = true): TableShape {
   const { form, namespace, options } = asked
@@ -50,7 +53,7 @@ export async function showTables(wanted: readonly Wanted[], asked: Asked): Promi
   for (const group of groups) {
     const table = await tableOfKind(group, asked, groups.length === 1)
     const isIgnored = asked.options.ignoreNotFound === true && group.some((w) => w.name !== undefined)
-    if (table.rows.length === 0) asked.io.err(isIgnored ? '' : nothingText(group, asked))
+    if (table.rows.length === 0) asked.io.err(isIgnored ? '' : await nothingText(group, asked))
     else {
       if (!isFirst) asked.io.out('\n')
       printTable(table, asked)
@@ -68,7 +71,7 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
   if (first === undefined) return table
   const sorted = await withOrder(table, first, asked, isOneKind)
-  return first.type.kind === cluster.kind ? withClusters(sorted, asked, isOneKind) : sorted
+  return first.type.kind === CLUSTERS.kind ? withClusters(sorted, asked, isOneKind) : sorted
 }
 
 /** The server prints rows in the order of names: the objects say where each belongs. */
@@ -95,7 +98,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const all = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => undefined)
   if (all === undefined) return table
   const newest = newestReleases(all)
-  const { showsNamespace, prefix } = shapeOf({ type: cluster }, asked, isOneKind)
+  const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
   const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
@@ -128,19 +131,29 @@ async function serverTable({ type, noun, name }: Wanted, asked: Asked, shape: Ta
 }
 
 /** Kubectl's habit is to look into one namespace: the others are one option away. */
-function nothingText([first]: readonly Wanted[], { namespace }: Asked): string {
+async function nothingText([first]: readonly Wanted[], { client, namespace }: Asked): Promise<string> {
   if (first === undefined) return ''
   const { type } = first
-  const where =
-    !type.namespaced || namespace === undefined
-      ? ''
-      : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
-  return `no ${qualifiedPlural(type)} found${where}\n`
+  const nothing = `no ${qualifiedPlural(type)} found`
+  if (!type.namespaced) return `${nothing}${await clustersHint(client)}\n`
+  return namespace === undefined
+    ? `${nothing}\n`
+    : `${nothing} in namespace ${printableLine(namespace)}; -A lists all namespaces\n`
+}
+
+const MOST_NAMED = 5
+
+/** A hub that is no cluster of nodes itself has none of their objects: the first thing a new user asks of it. */
+async function clustersHint(client: KubeClient): Promise<string> {
+  const clusters = await client.list(CLUSTERS, { limit: MOST_NAMED }).catch(() => undefined)
+  const names = (clusters?.items ?? []).map((c) => c.metadata.name ?? '')
+  if (names.length === 0) return ''
+  return ` on this server; it is the hub of ${printableLine(names.join(', '))}; name the context of a cluster with --context`
 }
 
 function printTable({ head, rows }: Table, { options, io }: Asked): void {
   const all = options.headers ? [head, ...rows] : rows
-  io.out(`${alignedRows(all, io.width?.(), { paint: painterOf(head, io) })}\n`)
+  io.out(`${alignedRows(all, io.width?.(), { paint: painterOf(head, io), hasHead: options.headers })}\n`)
 }
 
 /** Words of states, below the heads that have them. */

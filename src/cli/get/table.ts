@@ -35,6 +35,7 @@ const ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
 /** A server that starts, or that serves a kind since a moment ago, answers 429 for some seconds. */
 const TOO_EARLY = 429
+const BAD_REQUEST = 400
 const TRIES = 10
 const AGAIN_MS = 1_000
 
@@ -59,7 +60,7 @@ export async function tableAt(
   const answer = parsed(text)
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
-    throw new KubeNodeError(inspectErrors.KN1314({ answer: said }))
+    throw new KubeNodeError((status === BAD_REQUEST ? inspectErrors.KN1348 : inspectErrors.KN1314)({ answer: said }))
   }
   return tableOf(answer, shape)
 }

@@ -14,7 +14,8 @@ export interface Wanted {
 
 export function wantedOf(words: readonly string[]): readonly Wanted[] {
   const [first, ...rest] = words
-  if (first === undefined) throw new KubeNodeError(getErrors.KN1603({ kinds: kindWords().join(', ') }))
+  if (first === undefined || /^[, ]*$/.test(first))
+    throw new KubeNodeError(getErrors.KN1603({ kinds: kindWords().join(', ') }))
   const [slash] = words.filter((w) => w.includes('/'))
   if (slash !== undefined) {
     const [kind] = words.filter((w) => !w.includes('/'))

@@ -21,6 +21,7 @@ test.each([
   ['rollout status set base', '(type kubenode rollout status set/base)'],
   ['explain machine.spec', '(type kubectl explain machines --api-version kubenode.io/v1alpha1; '],
   ['apply -f a.yaml', '(type kubenode plan --dirty; '],
+  ['auth can-i get machines', '(type kubectl auth can-i VERB machines.kubenode.io; '],
   ['cordon n-1', '(type kubectl cordon NAME; '],
   ['logs n-1 --timestamps', '(type kubenode logs machine/NAME COMPONENT)'],
   ['get machines -v=6', '(nothing is more verbose; '],
@@ -58,10 +59,14 @@ test.each([
   expect(await told(line)).toContain(advice)
 })
 
-test.each(['constructor', 'toString', 'rollout valueOf', 'get machines --constructor', 'get constructor'])(
-  'kubenode %s gets no advice',
-  async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/),
-)
+test.each([
+  'diff kustomization fleet',
+  'constructor',
+  'toString',
+  'rollout valueOf',
+  'get machines --constructor',
+  'get constructor',
+])('kubenode %s gets no advice', async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/))
 
 test('a guess by spelling stays where no habit is known', async () => {
   expect(await told('gte machines')).toContain('(Did you mean get?)')

@@ -1,5 +1,6 @@
 // What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
 import type { Command } from 'commander'
+import { kindCalled } from '../inspect/target.ts'
 import { COMMAND_HABITS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
 
@@ -43,8 +44,16 @@ function oneWord(path: readonly string[], args: readonly string[]): Advice | und
   const [kind, ...rest] = args
   const name = rest.at(-1)
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
-  if (![kind, name].every((word) => /^[a-z0-9][-a-z0-9.]*$/.test(word))) return undefined
+  if (!isKind(kind) || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
+}
+
+const isKind = (word: string): boolean => {
+  try {
+    return kindCalled(word) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function optionAdvice(command: Command, written: string): Advice | undefined {

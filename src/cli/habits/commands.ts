@@ -51,6 +51,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   apply: DECLARED,
   attach: NO_SHELL,
   auth: WHO,
+  'auth can-i': ['kubectl auth can-i VERB machines.kubenode.io', 'what the server lacks: kubenode check'],
   certificate: ['kubenode check', 'certificates of agents are signed by the approver'],
   'cluster-info': ['kubenode check', 'it shows the server and what does not work there'],
   config: ['kubectl config get-contexts', 'here each command takes --context NAME'],
@@ -60,7 +61,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   debug: NO_SHELL,
   delete: [
     'kubectl delete machines.kubenode.io NAME',
-    'for a machine; what git declares goes with the commit that removes it',
+    'deletes a machine; to delete an object that git declares, remove it in a commit',
   ],
   drain: ['kubectl drain NAME', 'KubeNode drains by itself, under a permit, where a repair or a rollout needs it'],
   edit: DECLARED,
@@ -125,7 +126,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   // Terraform
   destroy: [
     'git revert COMMIT',
-    'what git declares no longer goes; to take KubeNode off a cluster: kubenode uninstall',
+    'objects that git no longer declares are deleted; to take KubeNode off a cluster: kubenode uninstall',
   ],
   fmt: ['kubenode lint FOLDER', 'it checks and does not format'],
   'force-unlock': ['kubenode resume KIND/NAME', 'a freeze is lifted by kubenode thaw'],

@@ -10,6 +10,14 @@ export const inspectErrors = errorTable({
     text: 'which {first}?',
     next: 'name it, like {first}/NAME',
   },
+  KN1325: {
+    text: 'cannot find {what}: a name has no slash',
+    next: 'write KIND/NAME',
+  },
+  KN1348: {
+    text: 'cannot get the objects: the server does not understand the request: {answer}',
+    next: 'correct --selector or --field-selector',
+  },
   KN1313: {
     text: 'cannot find {what} on this server{hint}',
     next: 'list what there is with kubenode get {plural}',

@@ -31,6 +31,11 @@ test('a noun names one object too', () => {
   expect([named(['set/base']).type.kind, named(['rule', 'disk']).name]).toEqual(['MachineComponentSet', 'disk'])
 })
 
+test('what follows a second slash is not ignored', () => {
+  expect(() => named(['machine/a/b'])).toThrow(/^KN1325: cannot find "machine\/a\/b"/)
+  expect(() => named(['machine/'])).toThrow(/^KN1311: which machine\?; name it, like machine\/NAME/)
+})
+
 test('an unknown name is refused with a suggestion', () => {
   expect(() => kindCalled('permts')).toThrow(/^KN1310: unknown kind "permts"; did you mean permits\?/)
   expect(() => kindCalled('pods')).toThrow(/^KN1310: .*use kubectl for others/)

@@ -83,8 +83,9 @@ export interface Named {
 /** `kind/name`, or two words. */
 export function named(words: readonly string[]): Named {
   const [first = '', second] = words
-  const [kind = '', name] = first.includes('/') ? first.split('/', 2) : [first, second]
-  if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first }))
+  const [kind = '', name, ...rest] = first.includes('/') ? first.split('/') : [first, second]
+  if (rest.length > 0) throw new KubeNodeError(inspectErrors.KN1325({ what: JSON.stringify(first) }))
+  if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first: kind }))
   return { type: kindCalled(kind), name, noun: kind }
 }
 

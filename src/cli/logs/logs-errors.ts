@@ -8,7 +8,7 @@ export const logsErrors = errorTable({
   },
   KN1641: {
     text: 'cannot show the log of {component} on machine {machine}: {why}',
-    next: 'name one of its components, or leave the name out for the log of the agent itself: {known}',
+    next: 'its components: {known}; leave the name out for the log of the agent',
   },
   KN1642: {
     text: 'cannot ask the agent of machine {machine} for a log: {why}',

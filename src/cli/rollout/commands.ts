@@ -1,6 +1,6 @@
 // `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
 import { listAll } from '#kube/list-all.ts'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -12,6 +12,7 @@ import { alignedRows } from '../get/rows.ts'
 import { WHOLE_FORMS, type WholeForm, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
 import type { Io } from '../io.ts'
+import { kindCalled, named } from '../inspect/target.ts'
 import { outputOption } from '../output.ts'
 import { place } from './place.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
@@ -160,10 +161,7 @@ async function rolloutStatus(name: string, options: StatusOptions, io: Io): Prom
   const client = await connect(options, io)
   const { set } = await setAndRevisions(client, name)
   if (wait !== undefined) {
-    const [{ named }, { followRollouts }] = await Promise.all([
-      import('../inspect/target.ts'),
-      import('../explore/follow.ts'),
-    ])
+    const { followRollouts } = await import('../explore/follow.ts')
     const followed = { wanted: [named([`set/${name}`])], namespace: SYSTEM_NAMESPACE, isUntilDone: true, ...wait }
     await followRollouts(client, followed, io)
     return
@@ -221,14 +219,23 @@ async function abortCanary(name: string, options: HoldOptions, io: Io): Promise<
   io.err('to try again, remove it from the fleet by a commit or rename it\n')
 }
 
-/** Accept `set/base` here too, as in `pause set/base`. */
+/** Accept `set/base` here too, as in `pause set/base`, and `machinecomponentset/base`. */
 const nameAfter =
   (noun: string) =>
-  (what: string): string =>
-    what.startsWith(`${noun}/`) ? what.slice(noun.length + 1) : what
+  (what: string): string => {
+    if (!what.includes('/')) return what
+    const { type, name } = named([what])
+    if (type.kind === kindCalled(noun).kind) return name
+    throw new InvalidArgumentError(`Name a ${noun}: ${noun}/NAME.`)
+  }
 
 const say = (io: Io, text: string): void => io.out(shownLine(text))
 
 function printRows(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): void {
-  io.out(`${alignedRows([head, ...rows].map((row) => row.map(printableLine)))}\n`)
+  io.out(
+    `${alignedRows(
+      [head, ...rows].map((row) => row.map(printableLine)),
+      io.width?.(),
+    )}\n`,
+  )
 }
