@@ -8,7 +8,7 @@ import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { openLog } from '#lib/whole-file.ts'
 
 export interface Program {
-  /** `test-controllers`: in messages, and the name of its log file. */
+  /** `NAME-controllers`, NAME that of a cluster: in messages, and the name of its log file. */
   readonly name: string
   /** It ends rather than take the memory of the others; then it is started again. */
   readonly heapMb: number

@@ -54,6 +54,19 @@ test('a bundle is written to a folder below the current one, not below the check
 })
 
 test.each([
+  ['/bin/true', 'it is not Node.js'],
+  [import.meta.filename, 'it is no program for Linux on amd64 or arm64'],
+  ['nothing', 'ENOENT'],
+])('agent bundle --node %s is refused before anything is written', async (node, why) => {
+  const said: string[] = []
+  const io = { out: () => undefined, err: (t: string) => void said.push(t), cwd: folder, env: {}, isTerminal: false }
+  for (const more of [[], ['--unpacked']])
+    expect(await run(['agent', 'bundle', '--out', 'made', '--node', node, ...more], io)).toBe(2)
+  expect(said.join('')).toMatch(/KN1051: cannot make the archive of agents with .*give --node a Node.js program/)
+  expect([said.join('').includes(why), existsSync(join(folder, 'made'))]).toEqual([true, false])
+})
+
+test.each([
   ['leave', 'KN8072: cannot leave'],
   ['join', 'KN8085: cannot join'],
 ])('agent %s on a host without the programs says so', async (what, says) => {

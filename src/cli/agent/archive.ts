@@ -62,6 +62,16 @@ function archOf(node: string): Archive['arch'] {
   return arch
 }
 
+/** Every build of Node.js reads this variable; a program for another processor cannot be asked. */
+const OF_NODE = 'NODE_OPTIONS'
+
+/** Refuses a program that is not Node.js: hosts would find out when they join. */
+export function checkNode(node: string): void {
+  archOf(node)
+  if (!readFileSync(node).includes(OF_NODE))
+    throw new KubeNodeError(cliErrors.KN1051({ node, why: 'it is not Node.js' }))
+}
+
 async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {
   const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
   try {

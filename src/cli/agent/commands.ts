@@ -28,9 +28,11 @@ export function register(program: Command, io: Io): void {
     .action(async ({ out, node = [process.execPath], unpacked = false }: BundleFlags) => {
       const given = { root: releaseRoot(), out: resolve(io.cwd, out) }
       const nodes = node.map((file) => resolve(io.cwd, file))
+      const { checkNode, makeArchives } = await import('./archive.ts')
+      for (const file of nodes) checkNode(file)
       const made = unpacked
         ? await (await import('./bundle.ts')).bundleAgent({ ...given, prefix: '/opt/kubenode', node: nodes[0] ?? '' })
-        : await (await import('./archive.ts')).makeArchives({ ...given, nodes })
+        : await makeArchives({ ...given, nodes })
       for (const file of made) io.out(`${JSON.stringify(file)}\n`)
     })
   agent
