@@ -135,9 +135,23 @@ async function findAll(all: readonly Named[], options: ShowOptions, io: Io): Pro
   )
 }
 
+/** A member has no Releases, and some users may not list them. */
+async function reportedOf(client: KubeClient, { kind, metadata }: KubeObject): Promise<readonly string[]> {
+  if (kind !== 'Cluster') return []
+  const [{ listAll }, { release }, { clusterStory }] = await Promise.all([
+    import('#kube/list-all.ts'),
+    import('#api/kinds/release.ts'),
+    import('../inspect/cluster-story.ts'),
+  ])
+  const { name = '', namespace } = metadata
+  const releases = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => [])
+  return clusterStory(name, releases, Date.now())
+}
+
 async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
   const { whyLines } = await import('../inspect/why.ts')
-  return whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
+  const [related, more] = await Promise.all([relatedTo(client, object, Date.now()), reportedOf(client, object)])
+  return whyLines(object, related, Date.now(), more)
 }
 
 /** Programs that would have to move these objects on, and do not run. */

@@ -7,8 +7,8 @@ export const inspectErrors = errorTable({
     next: 'kubenode shows its own kinds only, use kubectl for others',
   },
   KN1311: {
-    text: 'which {first}?',
-    next: 'name it, like {first}/NAME',
+    text: 'cannot tell which {first} is meant',
+    next: 'write {first}/NAME; kubenode get {first} lists them',
   },
   KN1325: {
     text: 'cannot find {what}: a name has no slash',

@@ -85,8 +85,9 @@ export function named(words: readonly string[]): Named {
   const [first = '', second] = words
   const [kind = '', name, ...rest] = first.includes('/') ? first.split('/') : [first, second]
   if (rest.length > 0) throw new KubeNodeError(inspectErrors.KN1325({ what: JSON.stringify(first) }))
+  const type = kindCalled(kind)
   if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first: kind }))
-  return { type: kindCalled(kind), name, noun: kind }
+  return { type, name, noun: kind }
 }
 
 /** Several `kind/name`, or two words for one. */

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
+import { release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { clusterStory } from './cluster-story.ts'
 import { whyLines } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -56,4 +58,32 @@ test.each([
     status: { lastHandledReconcileAt: handled },
   }
   expect(whyLines(object as unknown as KubeObject, [], NOW)).toEqual(want)
+})
+
+test('what a condition and a wait have in common is shown once', () => {
+  const waitingFor = { predicate: 'RevisionFailed', seen: 'beacon: HTTP 503', since: '2026-01-31T11:59:00Z' }
+  const ready = { type: 'Ready', status: 'False', reason: 'RevisionFailed', message: 'beacon: HTTP 503' }
+  const object = {
+    kind: 'MachineComponentSet',
+    metadata: { name: 'base' },
+    status: { waitingFor, conditions: [ready] },
+  }
+  const lines = whyLines(object as unknown as KubeObject, [], NOW)
+  expect(lines.filter((line) => line.includes('HTTP 503'))).toEqual(['  observed: beacon: HTTP 503'])
+  expect(lines).toContain('Ready is False: RevisionFailed')
+})
+
+test('a cluster in which a release failed is not up to date', () => {
+  const failed = { name: 'test', phase: 'Failed', since: '2026-01-31T11:58:00Z', message: 'set/base is Blocked' }
+  const healthy = { name: 'prod', phase: 'Healthy', since: '2026-01-31T11:58:00Z' }
+  const newest = { ...release.example, metadata: { name: 'fleet-2' }, status: { clusters: [failed, healthy] } }
+  const object = (name: string) => ({ kind: 'Cluster', metadata: { name } }) as unknown as KubeObject
+  const why = (name: string) => whyLines(object(name), [], NOW, clusterStory(name, [newest as never], NOW))
+  expect(why('test')).toEqual([
+    'cluster/test',
+    'Blocked for 2m: Failed in release/fleet-2',
+    '  observed: set/base is Blocked',
+    '  kubenode why release/fleet-2',
+  ])
+  expect(why('prod')).toEqual(['cluster/prod', 'Up to date; nothing pending.'])
 })

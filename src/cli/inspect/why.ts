@@ -49,10 +49,11 @@ const isGood = (kind: string, c: Fields): boolean => {
   return known === undefined || text(c['status']) === known.good
 }
 
-/** A message of several conditions is shown once. */
+/** A message of several conditions, or of a condition and a wait, is shown once. */
 function conditionLines(object: KubeObject, now: number): string[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
-  const [messages, reasons] = [new Set<string>(), new Set<string>()]
+  const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
+  const [messages, reasons] = [new Set([`${text(predicate)}: ${text(seen)}`]), new Set<string>()]
   return bad.flatMap((c) => {
     const [reason, message] = [text(c['reason']), text(c['message'])]
     const known = reasons.has(reason) ? undefined : REASONS[reason as keyof typeof REASONS]
@@ -163,8 +164,13 @@ function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
 }
 
-/** Lines for users. `related` are objects that block this one or change it. */
-export function whyLines(object: KubeObject, related: readonly Related[], now: number): readonly string[] {
+/** Lines for users. `related` are objects that block this one or change it, `more` what other objects report of it. */
+export function whyLines(
+  object: KubeObject,
+  related: readonly Related[],
+  now: number,
+  more: readonly string[] = [],
+): readonly string[] {
   const status = fields(object['status'])
   const phase = text(status['phase'])
   const isRepair = object.kind === 'RemedyOperationJob'
@@ -174,6 +180,7 @@ export function whyLines(object: KubeObject, related: readonly Related[], now: n
     ...conditionLines(object, now),
     ...(isRepair ? repairStory(object as RemedyOperationJob, now) : partLines(object, now)),
     ...wayOn(object),
+    ...more,
   ]
   const others = related.flatMap(({ label, object: o }) => {
     const summary = o.kind === 'RemedyOperationJob' ? [repairSummary(o as RemedyOperationJob, now)] : []

@@ -31,7 +31,9 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
           `waiting since ${waitingFor.since}: ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
           `  unblocks when: ${waitingFor.unblock ?? ''}`,
         ]),
-    ...(revisions?.blocked ?? []).map((b) => `blocked since ${b.since}: ${b.component}: ${b.reason}`),
+    ...(revisions?.blocked ?? [])
+      .map((b) => ({ since: b.since, text: `${b.component}: ${b.reason}` }))
+      .map(({ since, text }) => `blocked since ${since}${waitingFor?.seen === text ? '' : `: ${text}`}`),
     ...holds.map((h) => `${h.spec.effect} until ${h.spec.until} by ${h.spec.author}: ${h.spec.reason}`),
     ...slices
       .filter((w) => w.phase !== 'Passed')

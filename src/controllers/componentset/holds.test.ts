@@ -206,9 +206,7 @@ describe('a revision that failed', () => {
     const of = (type: string) => conditions?.find((c) => c.type === type)?.message
     expect(of('RevisionBlocked')).toContain(said)
     expect(of('Stalled')).toContain(said)
-    expect(of('Stalled')).toMatch(
-      /; declare another version \(git revert\), or kubenode rollout retry base --reason WHY$/,
-    )
+    expect(of('Stalled')).toMatch(/; run kubenode rollback base; to retry, kubenode rollout retry base --reason WHY$/)
     expect(waitingFor?.seen).toContain(said)
     expect(`beacon: ${revisions?.blocked?.[0]?.reason}`).toContain(said)
   })

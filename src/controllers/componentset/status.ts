@@ -130,7 +130,11 @@ const retryCommand = ({ set }: Context['seen']): string =>
 function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
   const declared = tracks.find((t) => t.component === component)?.declared
   const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)
-  return isKnownGood ? `run ${retryCommand(seen)}` : `declare another version (git revert), or ${retryCommand(seen)}`
+  if (isKnownGood) return `run ${retryCommand(seen)}`
+  const retry = `to retry, ${retryCommand(seen)}`
+  return revisions.all.length < 2
+    ? `a commit declares another version; ${retry}`
+    : `run kubenode rollback ${seen.set.metadata.name ?? ''}; ${retry}`
 }
 
 /** There is always an answer while the set is not done. */

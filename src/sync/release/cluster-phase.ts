@@ -6,6 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { Failure } from '#delivery/failures.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
@@ -311,8 +312,8 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     if (!holds)
       return {
         predicate: 'GateClosed',
-        seen: `${gate.name}: ${seen}`.slice(0, MAX_SEEN),
-        unblock: unblockOf(gate, input.release).slice(0, MAX_SEEN),
+        seen: cut(`${gate.name}: ${seen}`),
+        unblock: cut(unblockOf(gate, input.release)),
         isFinal: false,
         isPending: pending.has(gate.name),
         timeoutMs,
@@ -341,4 +342,4 @@ function recordedPrune({ waits, ...prune }: WaitingPrune): NonNullable<ClusterSt
   return waits?.permit === undefined ? held : { ...held, permit: waits.permit }
 }
 
-const cut = (text: string): string => text.slice(0, 200)
+const cut = (text: string): string => shortened(text, MAX_SEEN)

@@ -5,6 +5,7 @@ import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import { notTrueBecause } from '#policy/not-true-because.ts'
@@ -81,7 +82,7 @@ export async function judgeRule(name: string, when: unknown, facts: Facts, now: 
   }
 }
 
-const shut = (why: string): Finding => ({ holds: false, seen: printableLine(why).slice(0, MAX_SEEN) })
+const shut = (why: string): Finding => ({ holds: false, seen: shortened(printableLine(why), MAX_SEEN) })
 
 interface Moment {
   readonly baseline: Baseline | undefined

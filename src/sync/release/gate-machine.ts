@@ -3,6 +3,7 @@
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { shortened } from '#lib/shortened.ts'
 import { type Finding, type Gate, timeoutOf } from './gates.ts'
 
 export type GateRecord = NonNullable<NonNullable<ReleaseStatus['stages']>[number]['gates']>[number]
@@ -41,7 +42,7 @@ export function passGates({ when, gates, records, find, now, isRetried }: GatesI
     const { holds, seen, isPending = false } = find(gate)
     const isLate = now >= failsAt && !isPending
     const phase = holds ? ('Passed' as const) : isLate ? ('Failed' as const) : ('Waiting' as const)
-    return { gate, record: { when, name: gate.name, phase, since, seen: seen.slice(0, MAX_SEEN) }, failsAt }
+    return { gate, record: { when, name: gate.name, phase, since, seen: shortened(seen, MAX_SEEN) }, failsAt }
   })
   const worst = (['Failed', 'Waiting'] as const).find((phase) => judged.some((j) => j.record.phase === phase))
   const all = judged.map((j) => j.record)

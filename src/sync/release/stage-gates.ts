@@ -3,6 +3,7 @@ import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { Taken } from '#runtime/background-reads.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
 import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
@@ -151,7 +152,7 @@ export function gatesDuring(
         name: gate.name,
         phase: holds ? 'Passed' : 'Waiting',
         since: before?.since ?? timestamp(now),
-        seen: `${cluster}: ${seen}`.slice(0, MAX_SEEN),
+        seen: shortened(`${cluster}: ${seen}`, MAX_SEEN),
       },
     ]
   })
@@ -163,13 +164,13 @@ const MAX_SEEN = 200
 export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['closed']>, release: string) {
   const end = `; the stage fails at ${timestamp(failsAt)}`
   return {
-    seen: `${gate.name}: ${seen}`.slice(0, MAX_SEEN),
-    unblock: `${unblockOf(gate, release).slice(0, MAX_SEEN - end.length)}${end}`,
+    seen: shortened(`${gate.name}: ${seen}`, MAX_SEEN),
+    unblock: `${shortened(unblockOf(gate, release), MAX_SEEN - end.length)}${end}`,
   }
 }
 
 export const failedText = ({ gate, seen }: NonNullable<GatesResult['closed']>, release: string) => ({
-  seen: `gate ${gate.name} did not pass within ${timeoutOf(gate)}: ${seen}`.slice(0, MAX_SEEN),
+  seen: shortened(`gate ${gate.name} did not pass within ${timeoutOf(gate)}: ${seen}`, MAX_SEEN),
   unblock:
     `a commit corrects or reverts the change; to check the gate again, run kubenode release retry ${release}`.slice(
       0,

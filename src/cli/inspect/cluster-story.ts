@@ -1,0 +1,25 @@
+// What the newest releases wait for in one cluster: a Cluster has no status of its own that says it. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { newestReleases } from '../release/status.ts'
+
+const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
+
+/** In the form of the other lines of `why`; none when every track is healthy there. */
+export function clusterStory(name: string, releases: readonly Release[], now: number): readonly string[] {
+  return newestReleases(releases).flatMap(({ metadata, status }) =>
+    (status?.clusters ?? [])
+      .filter((c) => c.name === name && !DONE.has(c.phase))
+      .flatMap((c) => {
+        const release = `release/${metadata.name ?? ''}`
+        const since = Math.max(0, now - Date.parse(c.since))
+        const state = c.phase === 'Failed' ? 'Blocked' : 'Waiting'
+        const observed = c.waitingFor?.seen ?? c.message
+        return [
+          `${state} for ${formatDuration(since)}: ${c.phase} in ${release}`,
+          ...(observed === undefined ? [] : [`  observed: ${observed}`]),
+          `  kubenode why ${release}`,
+        ]
+      }),
+  )
+}
