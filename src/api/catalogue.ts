@@ -252,7 +252,7 @@ export const REASONS = {
   FetchError: because('sync', 'The repository cannot be read.'),
   RefMissing: because('sync', 'The repository no longer has the branch or tag; the message names what it has instead.'),
   ShallowRepository: because('sync', 'The repository lacks the history of its commits.'),
-  RepositoryTooLarge: because('sync', 'The copy of the repository would exceed its bound.'),
+  RepositoryTooLarge: because('sync', 'The copy of the repository, or all copies together, would exceed their bound.'),
   CommitVerified: because('sync', 'The commit is signed as the source requires.'),
   VerificationOff: because('sync', 'The source follows unsigned commits.'),
   VerificationRunning: because('sync', 'Many commits are verified, some in each pass.'),

@@ -33,10 +33,10 @@ export const limited = (
 const byShell: Limit = ({ cpuSeconds, openFiles, fileBytes, dataBytes }, program) => {
   const lines = [
     'ulimit -c 0',
-    `ulimit -f ${fileBytes / SHELL_BLOCK} 2>/dev/null${fileBytes === 0 ? '' : ' || true'}`,
+    `ulimit -f ${Math.floor(fileBytes / SHELL_BLOCK)} 2>/dev/null${fileBytes === 0 ? '' : ' || true'}`,
     ...(openFiles === undefined ? [] : [`ulimit -n ${openFiles}`]),
     ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Number(cpuSeconds)}`]),
-    `ulimit -d ${dataBytes / KIB} 2>/dev/null || true`,
+    `ulimit -d ${Math.floor(dataBytes / KIB)} 2>/dev/null || true`,
     'exec "$@"',
   ]
   return { file: SHELL, args: ['-c', `set -eu\n${lines.join('\n')}\n`, 'limited', ...program] }

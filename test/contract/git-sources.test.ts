@@ -1,5 +1,5 @@
 // The same cases for every way to a repository: a git server over https, a real sshd, and a folder of this machine. What a source reads, what it reports when its
-// branch, its history or its server goes away, and that the commit rendered before stays readable.
+// branch or its history is missing or its server does not answer, and that the commit rendered before stays readable.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isKubeNodeError } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
 import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
 import { branchesIn, branchHint } from './branches-there.ts'
+import { boundOfAll, roomFor, usageOf, type CopiesUsage } from './copies.ts'
 import { missingRef } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
@@ -32,7 +33,8 @@ export interface MirrorOptions {
 
 const DEFAULT_DEADLINE_MS = 120_000
 /** Of a copy in all. Some fit on the disk that an installation gives sync. */
-const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
+export const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
+const MIB = 1024 * 1024
 
 export interface WantedRef {
   readonly branch?: string | undefined
@@ -51,7 +53,11 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
     await joinPacks(dir, url, options)
   } else await initialize(dir, url, options)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
-  const run = runOf(url, dir, options)
+  const usage = usageOf(options.cacheDir, boundOfAll(options.maxBytes ?? DEFAULT_MAX_BYTES))
+  const room = roomFor(dir, usage)
+  if (room <= 0) throw allTooLarge(url, usage)
+  const asked = runOf(url, dir, options)
+  const run = { ...asked, within: { ...asked.within, maxBytes: Math.min(asked.within.maxBytes, room) } }
   const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * run.deadlineMs }
   const args = [`--git-dir=${dir}`, ...fetch, '--', url, refSpec(ref)]
   const before = new Set(leftoversIn(dir))
@@ -64,9 +70,16 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   } catch (error) {
     // Half a pack of a fetch that was cut off takes up the disk. Only one fetch of this process writes to a copy at a time.
     for (const path of leftoversIn(dir)) if (!before.has(path)) rmSync(path, { recursive: true, force: true })
+    if (room < asked.within.maxBytes && isKubeNodeError(error) && error.code === syncErrors.KN7046.code)
+      throw allTooLarge(url, usage)
     throw await explained(error, { dir, url, ref, run, keys, reach })
   }
   return openLocalRepository(dir)
+}
+
+const allTooLarge = (url: string, { bytes, maxBytes, copies }: CopiesUsage): KubeNodeError => {
+  const [used, limit] = [bytes, maxBytes].map((n) => Math.round(n / MIB)) as [number, number]
+  return new KubeNodeError(syncErrors.KN7057({ url, limit, copies, used }), { retry: 'later' })
 }
 
 /** The copy that an earlier fetch made, also by an earlier process; undefined without the commit. */
@@ -119,14 +132,14 @@ const COPY = /^[0-9a-f]{32}$/
 /** A source that is made again within this time finds its copy; so does a hub that shares the folder and was away. */
 const KEPT_UNUSED_MS = 7 * 24 * 3_600_000
 
-/** Removes copies that no source reads and that were not fetched for a week. */
-export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string>, now: number): void {
+/** Removes copies that no source reads and that were not fetched for a week; with `isFull` at once. */
+export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string>, now: number, isFull = false): void {
   const used = new Set([...readers].map(nameOf))
   for (const name of existsSync(cacheDir) ? readdirSync(cacheDir) : []) {
     const dir = join(cacheDir, name)
     if (!COPY.test(name) || used.has(name) || !isRealFolder(dir)) continue
     const times = [dir, join(dir, 'FETCH_HEAD')].map((path) => lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-    if (Math.max(...times) < now - KEPT_UNUSED_MS) rmSync(dir, { recursive: true, force: true })
+    if (isFull || Math.max(...times) < now - KEPT_UNUSED_MS) rmSync(dir, { recursive: true, force: true })
   }
 }
 

@@ -9,7 +9,8 @@ import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
-import { fetchMirror, openMirror, removeUnusedCopies } from '../git/mirror.ts'
+import { boundOfAll, nearlyFull, usageOf, type CopiesUsage } from '../git/copies.ts'
+import { DEFAULT_MAX_BYTES, fetchMirror, openMirror, removeUnusedCopies } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
@@ -23,6 +24,8 @@ export interface Fetched {
   readonly repository: LocalRepository
   readonly commit: string
   readonly isLocal: boolean
+  /** The disk for copies is nearly full. */
+  readonly note?: string
 }
 
 /** A failing commit is rendered again after this long, in case this machine caused the failure. */
@@ -43,6 +46,8 @@ export class Renders {
   readonly #fetching = new Map<string, Promise<void>>()
   #renderer: Promise<Renderer> | undefined
   #sweptAt: number | undefined
+  /** Of all sources; undefined until they were listed. */
+  #readers: ReadonlySet<string> | undefined
 
   readonly #readSecret: ReadSecret
   readonly #makeRenderer: () => Promise<Renderer>
@@ -61,7 +66,8 @@ export class Renders {
     const name = ref.commit ?? (ref.branch === undefined ? `refs/tags/${ref.tag ?? ''}` : `refs/heads/${ref.branch}`)
     const commit = await repository.resolve(name)
     this.#saw(`${url}\n${name}`, commit)
-    return { repository, commit, isLocal: isLocal(url) }
+    const note = isLocal(url) ? undefined : nearlyFull(this.#usage())
+    return { repository, commit, isLocal: isLocal(url), ...(note !== undefined && { note }) }
   }
 
   /** As `render`, but given up as soon as the source is seen at another commit. */
@@ -86,6 +92,11 @@ export class Renders {
       (error: unknown) => this.#forget(key, made, error),
     )
     return made
+  }
+
+  #usage(): CopiesUsage {
+    const { cacheDir, maxRepositoryBytes = DEFAULT_MAX_BYTES } = this.#config
+    return usageOf(cacheDir, boundOfAll(maxRepositoryBytes))
   }
 
   #saw(ref: string, commit: string): void {
@@ -115,9 +126,10 @@ export class Renders {
   /** Now and then: copies of sources that are no longer there. */
   removeUnused(sources: readonly FleetSource[]): void {
     const now = this.#clock.monotonic()
+    this.#readers = new Set(sources.map(readerOf))
     if (this.#sweptAt !== undefined && now - this.#sweptAt < SWEEP_MS) return
     this.#sweptAt = now
-    const readers = new Set(sources.map(readerOf))
+    const readers = this.#readers
     removeUnusedCopies(this.#config.cacheDir, readers, this.#clock.now())
     for (const reader of this.#repositories.keys()) if (!readers.has(reader)) this.#repositories.delete(reader)
   }
@@ -178,7 +190,12 @@ export class Renders {
       ...(reach !== undefined && { reach }),
       ...(maxBytes !== undefined && { maxBytes }),
     }
-    const repository = await this.#alone(reader, () => fetchMirror(url, ref, options))
+    const once = () => this.#alone(reader, () => fetchMirror(url, ref, options))
+    const repository = await once().catch((error: unknown) => {
+      if (this.#readers === undefined || !isKubeNodeError(error) || error.code !== syncErrors.KN7057.code) throw error
+      removeUnusedCopies(cacheDir, new Set([...this.#readers, reader]), this.#clock.now(), true)
+      return once()
+    })
     this.#repositories.set(reader, repository)
     return repository
   }

@@ -76,6 +76,7 @@ const FETCH_REASONS: Readonly<Record<string, string>> = {
   [syncErrors.KN7049.code]: 'RefMissing',
   [syncErrors.KN7053.code]: 'ShallowRepository',
   [syncErrors.KN7046.code]: 'RepositoryTooLarge',
+  [syncErrors.KN7057.code]: 'RepositoryTooLarge',
 }
 
 /** Merges of more branches name their plan themselves. */
@@ -109,7 +110,7 @@ interface FetchedCommit {
 
 async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
   try {
-    const { repository, commit: id } = await parts.renders.fetch(source)
+    const { repository, commit: id, note } = await parts.renders.fetch(source)
     const { own, merged } = await messagesOf(repository, id, source.status?.rendered)
     const revertOf = [own, ...merged].map(revertedCommit).find((reverted) => reverted !== undefined)
     const ownPlans = plansIn(own)
@@ -117,7 +118,13 @@ async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommi
     const rewritten = await rewrittenFrom(source, repository, id)
     return {
       repository,
-      commit: { id, plans, ...(revertOf !== undefined && { revertOf }), ...(rewritten !== undefined && { rewritten }) },
+      commit: {
+        id,
+        plans,
+        ...(revertOf !== undefined && { revertOf }),
+        ...(rewritten !== undefined && { rewritten }),
+        ...(note !== undefined && { note }),
+      },
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error

@@ -23,6 +23,8 @@ export interface Commit {
   readonly rewritten?: string
   /** Digests of the plans that its message names; one, normally. */
   readonly plans?: readonly string[]
+  /** What to know of its fetch while all is well. */
+  readonly note?: string
 }
 
 /** What a commit declares. */

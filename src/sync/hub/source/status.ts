@@ -12,7 +12,7 @@ import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-phase.ts'
 import { HUB } from '../../release/tracks.ts'
 import type { ReleasePlan } from './plan.ts'
-import type { Seen } from './seen.ts'
+import type { Commit, Seen } from './seen.ts'
 import { signerOf, type Trust } from './trust-seen.ts'
 
 export interface TrackResult {
@@ -61,7 +61,7 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
   const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
   const fetched = trust?.head ?? commit?.id
   if (fetched !== undefined) {
-    out.push(fetchedCondition(fetched, commit?.rewritten))
+    out.push(fetchedCondition(fetched, commit))
     out.push(trustCondition(trust))
   }
   if (declared === undefined) return out
@@ -77,9 +77,10 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
 }
 
 /** A branch that was reset is followed where commits are not verified; that it was, stays visible until the next commit. */
-function fetchedCondition(commit: string, rewritten: string | undefined): Condition {
+function fetchedCondition(commit: string, { rewritten, note }: Partial<Commit> = {}): Condition {
   const [now, before] = [commit.slice(0, 12), rewritten?.slice(0, 12)]
-  if (rewritten === undefined) return good('Fetched', 'UpToDate', `at commit ${now}`)
+  if (rewritten === undefined)
+    return good('Fetched', 'UpToDate', `at commit ${now}${note === undefined ? '' : `; ${note}`}`)
   const text = `at commit ${now}, which does not contain ${before ?? ''}, followed before: the history was rewritten (reset or force-push); if that was not intended, push ${before ?? ''} again; with spec.verify sync refuses it`
   return good('Fetched', 'HistoryRewritten', text)
 }
