@@ -9,6 +9,9 @@ const exclude = [...configDefaults.exclude, ...(isFull ? [] : ['**/*.full.test.t
 /** A hook starts servers, and a start waits up to five minutes on a busy machine: it must end by its own message, and its programs with it. */
 const HOOK_MS = 420_000
 
+/** Tests with servers and programs: seconds on an idle machine, and a loaded one may take thirty times that. */
+const PATIENCE_MS = 300_000
+
 /** `shares`: files run one after the other in the same few processes and load the sources once, not each on its own. */
 const project = (name: string, include: string[], testTimeout = 10_000, shares = false) => ({
   test: {
@@ -47,12 +50,12 @@ export default defineConfig({
         true,
       ),
       project('repo', ['test/repo/**/*.test.ts'], 60_000, true),
-      project('contract', ['test/contract/**/*.test.ts'], 120_000, true),
+      project('contract', ['test/contract/**/*.test.ts'], PATIENCE_MS, true),
       project('sim', ['test/sim/**/*.test.ts'], 600_000, true),
       project('fuzz', ['test/fuzz/**/*.test.ts'], 120_000, true),
-      project('attacks', ['test/attacks/**/*.test.ts'], 120_000, true),
-      project('integration', ['test/integration/**/*.test.ts'], 180_000, true),
-      project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
+      project('attacks', ['test/attacks/**/*.test.ts'], PATIENCE_MS, true),
+      project('integration', ['test/integration/**/*.test.ts'], PATIENCE_MS, true),
+      project('e2e', ['test/e2e/**/*.test.ts'], PATIENCE_MS),
     ],
   },
 })

@@ -35,7 +35,7 @@ beforeAll(() => {
   key.split = home.newKey('split', 'rsa3072', 'cert')
   key.laptop = home.addSubkey(key.split, 'rsa3072')
   anchor = r.commit({ 'fleet/a.ts': '1' }, { key: undefined })
-}, 120_000)
+})
 afterAll(() => {
   home?.remove()
   r?.remove()

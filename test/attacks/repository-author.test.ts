@@ -86,7 +86,7 @@ test('S34 more changes than are looked at are changes of everything, so a signer
   const many = Object.fromEntries(Array.from({ length: 5_200 }, (_, n) => [`rules/${n}.ts`, `${n}`]))
   expect(await judged(bobs({ 'rules/one.ts': 'x' }), ['rules/**'])).toBe('Verified')
   expect(await judged(bobs({ ...many, 'fleet/hidden.ts': 'x' }), ['rules/**'])).toMatch(/^PathNotAllowed: KN7035/)
-}, 60_000)
+})
 
 test.each([
   ['a newline and a forged message', 'other/x\nKN7001: all is well'],

@@ -253,7 +253,7 @@ describe.each([
 
   afterAll(async () => {
     if (whyNot === undefined) await bench.stop()
-  }, 60_000)
+  })
 
   beforeEach((context) => {
     if (whyNot !== undefined) context.skip(whyNot)

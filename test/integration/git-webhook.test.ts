@@ -70,7 +70,7 @@ beforeAll(async () => {
   await informers.synced()
   hooks = new HooksServer({ host: '127.0.0.1', port: 0, client, sources, clock: systemClock, log: silentLogger })
   await hooks.start()
-}, 120_000)
+})
 afterAll(async () => {
   await hooks.stop()
   await informers.stop()

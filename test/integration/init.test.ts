@@ -73,7 +73,7 @@ test('its checks pass, and a plan shows its objects', async () => {
   const plan = await inside(repository, 'plan', ...CAGE)
   expect(plan.out).toMatch(/hub: 7 to add, 0 to change, 0 to remove/)
   expect(plan.code).toBe(0)
-}, 60_000)
+})
 
 describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach out of itself', () => {
   const EVIL = `throw new Error('this is the package of the commit')\nexport const MachineSet = 1\n`
@@ -183,7 +183,7 @@ describe('bootstrap', () => {
     world.repository.git('rm', '-q', '-r', 'fleet')
     world.repository.commit({})
     expect((await follow('--git', url)).err).toMatch(/^KN7011: .*fleet\/main\.ts/)
-  }, 120_000)
+  })
 
   test('what cannot be followed is refused before anything is written', async () => {
     const world = await start()
@@ -220,7 +220,7 @@ describe('bootstrap', () => {
     world.repository.commit({})
     expect(await refused('--git', url)).toMatch(/^KN7117: .*hello/)
     expect(await sources(world)).toEqual([])
-  }, 120_000)
+  })
 
   test('a key and host keys of ssh become the Secret of the source, and stay for a later run', async (context) => {
     const missing = missingSshServer()
@@ -245,7 +245,7 @@ describe('bootstrap', () => {
     } finally {
       await ssh.close()
     }
-  }, 120_000)
+  })
 
   test('credentials of https become the Secret of the source, and stay for a later run', async () => {
     const world = await start()
@@ -278,5 +278,5 @@ describe('bootstrap', () => {
     } finally {
       await git.close()
     }
-  }, 120_000)
+  })
 })

@@ -160,7 +160,7 @@ afterAll(async () => {
 })
 
 test('an existing node is observed without a write to it, by an import that can be run again', async () => {
-  const before = (await node())?.metadata.resourceVersion
+  const before = await node()
   const said: string[] = []
   const io = { out: (s: string) => void said.push(s), err: (s: string) => void said.push(s) }
   const wish = { client: admin, names: [NODE] }
@@ -176,7 +176,14 @@ test('an existing node is observed without a write to it, by an import that can 
     { name: 'containerd', version: '2.1.4' },
     { name: 'kubelet', version: '1.34.2' },
   ])
-  expect((await node())?.metadata.resourceVersion).toBe(before)
+  // The server itself may write meanwhile: on a slow machine it finds the kubelet silent.
+  const after = await node()
+  const ours = new Set<string | undefined>(Object.values(FIELD_MANAGERS))
+  expect(after?.metadata.managedFields?.filter(({ manager }) => ours.has(manager))).toEqual([])
+  expect([after?.metadata.labels, after?.metadata.annotations]).toEqual([
+    before?.metadata.labels,
+    before?.metadata.annotations,
+  ])
 })
 
 let agent: KubeClient
@@ -188,8 +195,10 @@ test('it is managed once it is told so: its join command leads to a certificate 
     { type: 'merge', value: { spec: { channel: 'Agent', labels: { mine: 'yes' } } } },
   )
   const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
-  const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
-  const { bundle } = joinTicket(waiting, items, systemClock.now())
+  const { bundle } = await until('a join token', async () => {
+    const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
+    return items.length > 0 && joinTicket(waiting, items, systemClock.now())
+  })
   const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
   const bootstrap = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
   const key = await newKey()
@@ -264,8 +273,10 @@ test('it goes without a permit when its machine is deleted before an agent joine
   expect((await runOneImport()).failed).toBe(0)
   await admin.patch(machineType, { name: NODE }, { type: 'merge', value: { spec: MANAGED } })
   const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
-  const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
-  const { bundle } = joinTicket(waiting, items, systemClock.now())
+  const { bundle } = await until('a join token', async () => {
+    const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
+    return items.length > 0 && joinTicket(waiting, items, systemClock.now())
+  })
   const permits = (await admin.list(operationPermit)).items.length
   await admin.delete(machineType, { name: NODE })
   await until('gone', async () => (await machine()) === undefined)

@@ -109,4 +109,4 @@ test('a component is made, signed, declared and planned in a repository of init'
   await starter()
   madeSignedAndDeclared()
   fromDebian()
-}, 120_000)
+}, 300_000)

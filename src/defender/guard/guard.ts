@@ -5,8 +5,10 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Pruning } from '#api/protocol/pruning.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
+import { Turns } from '#lib/turns.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { compareAndSwap, type Mutation } from '#runtime/compare-and-swap.ts'
+import { raceWith } from '#runtime/race.ts'
 import { staleness, type Caches } from '../caches.ts'
 import type { DefenderTime } from '../defender-time.ts'
 import { asOfMs, storedLedger } from '../ledger.ts'
@@ -27,10 +29,33 @@ export interface GuardOptions {
   readonly identity: string
 }
 
-/** The loop swaps the same ledger, and others delete at the same time: tries are cheap, and the API server waits ten seconds. */
+/** The loop swaps the same ledger, and other replicas count deletions at the same time: tries are cheap, and the API server waits ten seconds. */
 const ATTEMPTS = 24
+/** An API server that waited for too long lets a Node be deleted, as if there were no Defender: an overloaded one refuses before that. */
+const ANSWER_WITHIN_MS = 7_000
 
-export const createGuard =
+const OVERLOADED: DeletionVerdict = {
+  kind: 'Held',
+  why: 'the Defender is overloaded and could not record the deletion in time; try again',
+  retryAfterMs: 1_000,
+}
+
+export function createGuard(options: GuardOptions): AskGuard {
+  // One after the other: deletions that come at once would otherwise lose the ledger to each other, try after try.
+  const turns = new Turns(1)
+  const decide = createDecision(options)
+  return async (deletion) => {
+    const waiting = new AbortController()
+    const decided = turns.take(() => decide(deletion), waiting.signal)
+    const raced = await raceWith(options.clock, ANSWER_WITHIN_MS, decided)
+    if (raced.settled) return raced.value
+    // One that is being recorded may still be: it was counted then, and what did not happen is counted back.
+    waiting.abort(new Error('the API server no longer waits'))
+    return OVERLOADED
+  }
+}
+
+const createDecision =
   ({ client, caches, clock, random, time, identity }: GuardOptions): AskGuard =>
   async (deletion) => {
     const { group, kind, name, uid, isEnding, isDryRun } = deletion

@@ -30,11 +30,11 @@ beforeAll(async () => {
   await bench.publish(
     release(bench.publisher, { component: 'tool', version: '1.0.0', entries, spec: { install, files } }),
   )
-}, 60_000)
+})
 
 afterAll(async () => {
   if (missing === undefined) await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)

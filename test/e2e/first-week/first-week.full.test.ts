@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await seen?.stop()
   await fleet.dispose()
-}, 60_000)
+})
 
 describe('the first week', { timeout: PATIENCE_MS }, () => {
   chapters()

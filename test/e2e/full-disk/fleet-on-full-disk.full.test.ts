@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const { pid } of fleet?.processes() ?? []) process.kill(pid, 'SIGKILL')
   if (fleet !== undefined) spawnSync('umount', ['-l', fleet.data])
   await fleet?.dispose()
-}, 60_000)
+})
 
 /** Takes all room there is. */
 class Filler {

@@ -73,7 +73,7 @@ beforeAll(async () => {
   })
   await fleet.start()
   await fleet.addMachine(NAME)
-}, 120_000)
+})
 
 afterAll(async () => {
   // First of all: whatever hangs there hangs until this.
@@ -83,7 +83,7 @@ afterAll(async () => {
   await fleet?.close()
   if (base !== undefined) rmSync(base, { recursive: true, force: true, maxRetries: 5 })
   release?.()
-}, 120_000)
+})
 
 async function until<T>(
   what: string,

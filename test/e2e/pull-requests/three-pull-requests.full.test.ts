@@ -182,7 +182,7 @@ afterAll(async () => {
   for (const observer of seen?.values() ?? []) await observer.stop()
   await fleet?.dispose()
   if (home !== undefined) rmSync(home, { recursive: true, force: true })
-}, 60_000)
+})
 
 describe('three pull requests', { timeout: 2 * PATIENCE_MS }, () => {
   chapters()

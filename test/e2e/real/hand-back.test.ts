@@ -197,7 +197,7 @@ afterAll(async () => {
   await host?.remove()
   if (folder !== '') rmSync(folder, { recursive: true, force: true })
   await bench.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (why !== undefined) context.skip(why)

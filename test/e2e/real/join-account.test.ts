@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.remove()
   await world?.stop()
-}, 60_000)
+})
 
 beforeEach((context) => {
   if (why !== undefined) context.skip(why)

@@ -56,7 +56,7 @@ describe.each([
   afterAll(async () => {
     await host?.remove()
     await world?.stop()
-  }, 60_000)
+  })
 
   beforeEach((context) => {
     if (why !== undefined) context.skip(why)

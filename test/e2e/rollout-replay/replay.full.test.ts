@@ -54,12 +54,12 @@ beforeAll(async () => {
   } as never)
   cluster.run('controllers')
   cluster.run('defender')
-}, 120_000)
+})
 
 afterAll(async () => {
   stop.abort()
   await cluster.stop()
-}, 60_000)
+})
 
 test(`F1 F18 ${SEEDS} seeds end with real processes as they end in the simulator, though the controllers are killed twice`, async () => {
   const { client } = cluster

@@ -59,7 +59,7 @@ afterAll(async () => {
   // A stopped process does not hear that it is to end.
   for (const pid of Object.values(first)) if (!isGone(pid)) kill(pid, 'SIGKILL')
   await cluster.stop()
-}, 60_000)
+})
 
 describe('F15 a leader that is stopped past its lease and goes on', () => {
   test.each([
