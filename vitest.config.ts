@@ -12,6 +12,9 @@ const HOOK_MS = 420_000
 /** Tests with servers and programs: seconds on an idle machine, and a loaded one may take thirty times that. */
 const PATIENCE_MS = 300_000
 
+/** What is polled for comes at once on an idle machine; how long it takes on a loaded one is no result. */
+const POLLS_MS = 60_000
+
 /** `shares`: files run one after the other in the same few processes and load the sources once, not each on its own. */
 const project = (name: string, include: string[], testTimeout = 10_000, shares = false) => ({
   test: {
@@ -20,6 +23,7 @@ const project = (name: string, include: string[], testTimeout = 10_000, shares =
     exclude,
     testTimeout,
     hookTimeout: Math.max(testTimeout, HOOK_MS),
+    expect: { poll: { timeout: POLLS_MS } },
     pool: 'forks' as const,
     setupFiles: ['test/support/tools/end-with-runner.ts', 'test/support/tools/seeded-properties.ts'],
     isolate: !shares,

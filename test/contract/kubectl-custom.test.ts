@@ -146,7 +146,7 @@ describe.each(apiServers)('kubectl with custom resources of $name', ({ start }) 
     await kubectl.apply([GADGETS])
     await kubectl.ok('wait crd --all --for=condition=Established --timeout=50s')
     // discovery follows the condition a moment later on a real server
-    await vi.waitFor(() => kubectl.ok(`get gadgets ${N}`), { timeout: 30_000 })
+    await vi.waitFor(() => kubectl.ok(`get gadgets ${N}`), { timeout: 60_000 })
   })
   afterAll(() => server?.stop())
 
@@ -369,16 +369,16 @@ describe.each(apiServers)('kubectl with custom resources of $name', ({ start }) 
     }
     await kubectl.apply([definition])
     await kubectl.ok('wait crd brief.toys.example.org --for=condition=Established --timeout=30s')
-    await expect.poll(() => kubectl.run(`get brief ${N}`), { timeout: 30_000 }).toMatchObject({ code: 0 })
+    await expect.poll(() => kubectl.run(`get brief ${N}`), { timeout: 60_000 }).toMatchObject({ code: 0 })
     await kubectl.apply([{ ...gadget('one'), kind: 'Brief' }], N)
     await kubectl.ok('delete crd brief.toys.example.org --wait --timeout=30s')
     await expect
-      .poll(() => kubectl.run(`get --raw /apis/toys.example.org/v1/namespaces/${NS}/brief`), { timeout: 30_000 })
+      .poll(() => kubectl.run(`get --raw /apis/toys.example.org/v1/namespaces/${NS}/brief`), { timeout: 60_000 })
       .toMatchObject({ code: 1 })
     await kubectl.apply([definition])
     await kubectl.ok('wait crd brief.toys.example.org --for=condition=Established --timeout=30s')
     await expect
-      .poll(() => kubectl.run(`get brief.toys.example.org ${N} -o name`), { timeout: 30_000 })
+      .poll(() => kubectl.run(`get brief.toys.example.org ${N} -o name`), { timeout: 60_000 })
       .toMatchObject({ code: 0, out: '' })
   })
 

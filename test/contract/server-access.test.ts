@@ -153,7 +153,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       const path = `/api/v1/namespaces/${namespace}/configmaps`
       expect((await api.get(path, { as })).code).toBe(200)
       await api.delete(`${RBAC}/namespaces/${namespace}/rolebindings/${as}`)
-      await vi.waitFor(async () => expect((await api.get(path, { as })).code).toBe(403), 10_000)
+      await vi.waitFor(async () => expect((await api.get(path, { as })).code).toBe(403), 60_000)
     })
 
     test.concurrent('paths that are no resource have rules of their own', async () => {
@@ -447,7 +447,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       test.concurrent('approved, it is signed, and its holder is who he asked to be', async () => {
         const { name, key } = await ask('grace', ['fleet-admins', 'ops'])
         expect((await approve(name)).code).toBe(200)
-        await vi.waitFor(async () => expect((await statusOf(name)).certificate).toBeDefined(), 20_000)
+        await vi.waitFor(async () => expect((await statusOf(name)).certificate).toBeDefined(), 60_000)
         const cert = Buffer.from((await statusOf(name)).certificate ?? '', 'base64').toString()
         const holder = new Requests({ ...server, cert, key })
         const { body } = await holder.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', {})
@@ -541,7 +541,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
           expect(reply.code).toBe(code)
           return reply
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
 
     const SMALL = { expression: 'size(object.data) < 2', message: 'at most one entry' }

@@ -68,7 +68,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
       for (let i = 0; i < 3; i++) await api.made(path, { metadata: { name: fresh('page'), labels: { of: 'three' } } })
       const list = async (query: string) => (await api.get(`${path}?labelSelector=of%3Dthree&limit=2${query}`)).body
       expect((await list('')).items?.length).toBe(2)
-      await vi.waitFor(async () => expect((await list('&resourceVersion=0')).items?.length).toBe(3))
+      await vi.waitFor(async () => expect((await list('&resourceVersion=0')).items?.length).toBe(3), 60_000)
     })
     test.concurrent('a field selector that cannot be read', async () =>
       expect(said(await api.get(`${core('configmaps')}?fieldSelector=metadata.name`))).toEqual([
@@ -382,7 +382,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
     const widget = (name: string, kind = 'Widget') => ({ apiVersion: `${group}/v1`, kind, metadata: { name } })
     beforeAll(async () => {
       await api.made(definitions, definition('widgets', 'Widget'))
-      await vi.waitFor(async () => expect((await api.get(widgets())).code).toBe(200), 10_000)
+      await vi.waitFor(async () => expect((await api.get(widgets())).code).toBe(200), 60_000)
     })
 
     test.concurrent('a PUT without a version is refused before anything else, in the name of the resource', async () => {

@@ -61,7 +61,7 @@ describe.each(apiServers)('mutating policies on $name', ({ start }) => {
     return name
   }
   /** A real server learns of policies a moment after they were made. */
-  const eventually = (act: () => Promise<void>) => vi.waitFor(act, { timeout: 15_000, interval: 100 })
+  const eventually = (act: () => Promise<void>) => vi.waitFor(act, { timeout: 60_000, interval: 100 })
   const make = (path: string, more: object = {}, options?: object): Promise<Reply> =>
     api.post(`${path}/configmaps`, { metadata: { name: fresh('m') }, ...more }, options)
   const labels = (o: KubeObject) => o.metadata.labels ?? {}

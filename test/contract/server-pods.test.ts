@@ -514,7 +514,7 @@ describe.each(apiServers)('pods on $name', ({ start }) => {
       })
       const why = 'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)'
       const image = { spec: { containers: [{ name: 'main', image: 'i:2' }] } }
-      await vi.waitFor(async () => expect(said(await api.patch('strategic', at, image))).toEqual([403, why]), 10_000)
+      await vi.waitFor(async () => expect(said(await api.patch('strategic', at, image))).toEqual([403, why]), 60_000)
       const adding = { spec: { ephemeralContainers: [{ name: 'e', image: 'i' }] } }
       expect(said(await api.patch('strategic', `${at}/ephemeralcontainers`, adding))).toEqual([403, why])
       expect((await api.patch('merge', at, { metadata: { labels: { a: 'b' } } })).code).toBe(200)

@@ -60,7 +60,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       const name = fresh('lease')
       const put = () => api.put(`${leases()}/${name}`, lease(name), { as })
       // a real server learns of a binding a moment later
-      await vi.waitFor(async () => expect(said(await put())).toEqual(cannot(as, name)), 10_000)
+      await vi.waitFor(async () => expect(said(await put())).toEqual(cannot(as, name)), 60_000)
       expect((await api.get(`${leases()}/${name}`)).code).toBe(404)
       const { metadata } = await api.made(leases(), lease(name))
       // A Lease is updated over a version only.
@@ -71,7 +71,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       const as = await someone(['update'])
       const name = fresh('lease')
       const put = () => api.put(`${leases()}/${name}?dryRun=All`, lease(name), { as })
-      await vi.waitFor(async () => expect(said(await put())).toEqual(cannot(as, name)), 10_000)
+      await vi.waitFor(async () => expect(said(await put())).toEqual(cannot(as, name)), 60_000)
     })
     test.concurrent('creates for those who have both', async () => {
       const as = await someone(['update', 'create'])
@@ -85,7 +85,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
       const as = await someone(['update'])
       const name = fresh('lease')
       const bad = lease(name, { leaseDurationSeconds: -1 })
-      await vi.waitFor(async () => expect((await api.put(`${leases()}/${name}`, bad, { as })).code).toBe(422), 10_000)
+      await vi.waitFor(async () => expect((await api.put(`${leases()}/${name}`, bad, { as })).code).toBe(422), 60_000)
     })
   })
 
@@ -298,7 +298,7 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
     test('a definition changes the tag of /apis', async () => {
       const before = (await ask('/apis')).headers.etag
       await api.made(DEFINITIONS, definition(`${fresh('tag')}.example.org`))
-      await vi.waitFor(async () => expect((await ask('/apis')).headers.etag).not.toBe(before), 10_000)
+      await vi.waitFor(async () => expect((await ask('/apis')).headers.etag).not.toBe(before), 60_000)
     })
     test('the old form has none', async () => {
       const { headers } = await api.raw('/apis')
@@ -403,8 +403,8 @@ describe.each(apiServers)('requests to $name', ({ start }) => {
     expect((await api.patch('merge', `${widgets}/held`, { metadata: { labels: { a: 'b' } } })).code).toBe(200)
     expect((await api.get(at)).code).toBe(200)
     expect((await api.patch('merge', `${widgets}/held`, { metadata: { finalizers: null } })).code).toBe(200)
-    await vi.waitFor(async () => expect((await api.get(at)).code).toBe(404), 20_000)
-    await vi.waitFor(async () => expect(await api.text(widgets)).toBe(NO_PAGE), 10_000)
+    await vi.waitFor(async () => expect((await api.get(at)).code).toBe(404), 60_000)
+    await vi.waitFor(async () => expect(await api.text(widgets)).toBe(NO_PAGE), 60_000)
     // the same name again holds nothing of what was
     await established(group)
     expect((await api.get(widgets)).body.items).toEqual([])

@@ -176,7 +176,7 @@ describe('killed while many write', () => {
           .filter((o) => o.metadata.namespace === 'default')
           .map((o) => `${o.metadata.name}@${o.metadata.resourceVersion}`)
           .toSorted()
-      await vi.waitFor(() => expect(named(informer.store.list())).toEqual(named(body.items ?? [])), 30_000)
+      await vi.waitFor(() => expect(named(informer.store.list())).toEqual(named(body.items ?? [])), 60_000)
     } finally {
       stop.abort(new Error('test over'))
       client.close()

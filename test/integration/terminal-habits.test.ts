@@ -80,7 +80,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       isTerminal: false,
       signal: end.signal,
     })
-    await expect.poll(() => out, { timeout: 20_000, interval: 20 }).not.toBe('')
+    await expect.poll(() => out, { timeout: 60_000, interval: 20 }).not.toBe('')
     await change()
     await expect.poll(() => pattern.test(out) || out, { timeout: 20_000, interval: 20 }).toBe(true)
     end.abort(new Error('the test ends'))
@@ -233,7 +233,7 @@ describe.each(apiServers)('$name', ({ start }) => {
             ),
             rows()
           ),
-          { timeout: 20_000 },
+          { timeout: 60_000 },
         )
         .toBeGreaterThan(before)
       await admin.delete(machine, { name: 'm-3' })
