@@ -1,4 +1,4 @@
-// A reading that is under way is told from one that hangs: only the first is worth waiting for.
+// A reading that is under way is worth waiting for; one that hangs is not.
 import { expect, test } from 'vitest'
 import { BackgroundReads } from './background-reads.ts'
 

@@ -5,7 +5,7 @@ import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
-import { sourceUser } from '#api/names.ts'
+import { sourceUser, LABELS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { holdOver, holdsOver, thing } from '#holds/reach.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
@@ -26,7 +26,20 @@ import { Verification } from './source/verified.ts'
 export interface PipelinesOf {
   readonly before: ReleasePipelineSpec | undefined
   readonly own: ReleasePipelineSpec | undefined
+  /** Labels of the Clusters that were declared before, by name. */
+  readonly labels: LabelsByCluster
 }
+
+export type LabelsByCluster = ReadonlyMap<string, Readonly<Record<string, string>>>
+
+/** The spec has the stage as a field; selectors of stages use labels. */
+export const labelsOfCluster = ({
+  metadata,
+  spec,
+}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
+  ...(spec.stage === undefined ? {} : { [LABELS.stage]: spec.stage }),
+  ...metadata.labels,
+})
 
 export interface HubParts {
   readonly context: SyncContext

@@ -1,5 +1,6 @@
 // The pipeline of a Release as it was before its commit: a commit that fails does not choose what happens then, and none drops the gates that it has to pass.
 import { API_GROUP } from '#api/kind.ts'
+import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -14,7 +15,7 @@ import { HUB, splitByTrack } from '../release/tracks.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { releasesIn, type HubParts, type PipelinesOf } from './parts.ts'
+import { type HubParts, type LabelsByCluster, labelsOfCluster, type PipelinesOf, releasesIn } from './parts.ts'
 
 /** Undefined: it did not exist, or cannot be known. */
 export async function revertPolicyBefore(
@@ -40,7 +41,9 @@ export async function revertPolicyBefore(
 }
 
 /** The pipeline that a Release goes through, or why it cannot be known. */
-export type InForce = { readonly spec: ReleasePipelineSpec } | { readonly problem: string }
+export type InForce =
+  | { readonly spec: ReleasePipelineSpec; readonly labelsBefore?: LabelsByCluster }
+  | { readonly problem: string }
 
 /**
  * Stages and gates are those from before the commit as long as what is on the hub is its own: a commit cannot drop the gates that it has to pass. What another commit
@@ -57,7 +60,7 @@ export async function pipelineInForce(
   const read = known ?? (await readPipelines(parts, source, changeOf(release)))
   if ('problem' in read) return read
   parts.pipelinesBefore.set(uid, read)
-  return { spec: inForceOf(read, live, release.spec.commit) }
+  return { spec: inForceOf(read, live, release.spec.commit), labelsBefore: read.labels }
 }
 
 /** What waits for a stage of the hub is not on it yet: then the pipeline there is still the one from before. */
@@ -145,13 +148,14 @@ async function readPipelines(
   try {
     const applied = await appliedOnHub(parts, source, change)
     const earlier = applied ?? [change.after, previousCommit(parts, change)].filter((c) => c !== undefined)
-    if (earlier.length === 0) return { before: undefined, own: undefined }
+    if (earlier.length === 0) return { before: undefined, own: undefined, labels: new Map() }
     // A commit that was followed and could not be rendered changed nothing: the one of the Release before counts.
     for (const each of new Set(earlier))
       try {
         const before = await declaredAt(parts, source, each, id)
         const own = await declaredAt(parts, source, commit, id)
-        return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec) }
+        const labels = await labelsAt(parts, source, each, namespace)
+        return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec), labels }
       } catch (error) {
         if (!isKubeNodeError(error)) throw error
         problem = problemOf(pipeline, each, error)
@@ -201,6 +205,20 @@ interface DeclaredPipeline {
   readonly spec: DeclaredSpec
   /** The track that has it. */
   readonly track: string | undefined
+}
+
+async function labelsAt(
+  { renders }: HubParts,
+  source: FleetSource,
+  commit: string,
+  namespace: string,
+): Promise<LabelsByCluster> {
+  const { targets } = await renders.render(source, commit)
+  const objects = (withinScope(targets, source).get(HUB)?.objects ?? []).filter(
+    ({ ref }) => ref.group === API_GROUP && ref.kind === cluster.kind && ref.namespace === namespace,
+  )
+  // Every rendered object was validated as its kind.
+  return new Map(objects.map(({ ref, object }) => [ref.name, labelsOfCluster(object as Cluster)]))
 }
 
 async function declaredAt(

@@ -1,7 +1,9 @@
 // Reads the clusters of a Release, and applies its objects in those whose turn it is.
-import { LABELS } from '#api/names.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
+import { matchesLabels } from '#kube/selector.ts'
 import { inParallel } from '#lib/pool.ts'
 import { printableLine } from '#lib/printable.ts'
 import { lookAtCluster, type LookOrder, type LookReport } from '../cluster/look.ts'
@@ -12,7 +14,7 @@ import { readingNeeds } from '../release/gates.ts'
 import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
-import { actingUser, approvedDigests, clusterConfig, keyOf } from './parts.ts'
+import { actingUser, approvedDigests, clusterConfig, keyOf, labelsOfCluster } from './parts.ts'
 import { prunePermits } from './prune-permit.ts'
 import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
@@ -121,14 +123,21 @@ export interface ClusterNow {
   readonly returns: ReadonlySet<string>
 }
 
-export function seenCluster({ parts, release }: Work, { name, digest, looks, returns }: ClusterNow): SeenCluster {
+export function seenCluster(work: Work, { name, digest, looks, returns }: ClusterNow): SeenCluster {
+  const { parts, release } = work
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
-  const stage = cluster?.spec.stage
-  // The spec has it as a field; selectors of stages use labels.
-  const labels = cluster && {
-    ...(stage === undefined ? {} : { [LABELS.stage]: stage }),
-    ...cluster.metadata.labels,
-  }
+  const labels = cluster && labelsFor(cluster, work)
   const previous = previousOf(chainNow(parts, release), release, name)
   return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn: returns.has(name) }
+}
+
+/** A commit cannot move a cluster out of the stage whose gates it has to pass; one that had no stage had no gates. */
+function labelsFor(cluster: Cluster, { release, pipeline, labelsBefore }: Work): Readonly<Record<string, string>> {
+  const now = labelsOfCluster(cluster)
+  const isOwn = cluster.metadata.annotations?.[ANNOTATIONS.commit] === release.spec.commit
+  const before = isOwn ? labelsBefore?.get(cluster.metadata.name ?? '') : undefined
+  const hadStage = pipeline.spec.stages.some(
+    ({ clusters: { selector } }) => before !== undefined && selector !== undefined && matchesLabels(selector, before),
+  )
+  return before !== undefined && hadStage ? before : now
 }

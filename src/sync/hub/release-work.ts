@@ -3,7 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { chainOf } from '../release/chain.ts'
-import { releasesIn, type HubParts } from './parts.ts'
+import { releasesIn, type HubParts, type LabelsByCluster } from './parts.ts'
 
 export interface Work {
   readonly parts: HubParts
@@ -11,6 +11,8 @@ export interface Work {
   readonly source: FleetSource
   /** As it is in force for the Release. */
   readonly pipeline: Pick<ReleasePipeline, 'spec'>
+  /** Clusters as they were declared before its commit: one that the commit itself moves keeps its stage until the next commit. */
+  readonly labelsBefore?: LabelsByCluster
   readonly signal: AbortSignal
   /** Clusters in which recoveries of its sets are exempt from budgets. */
   readonly budgetExempt?: ReadonlySet<string>

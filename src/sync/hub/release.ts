@@ -53,7 +53,10 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
     return keepFromDrifting(work)
   }
   const inForce: InForce = isNewest ? await pipelineInForce(parts, source, release, live) : live
-  if ('spec' in inForce) return advance({ ...work, pipeline: inForce }, context)
+  if ('spec' in inForce) {
+    const { spec, labelsBefore = new Map() } = inForce
+    return advance({ ...work, pipeline: { spec }, labelsBefore }, context)
+  }
   await report(parts, release, { ...release.status }, [stalled('RenderFailed', inForce.problem)], context.signal)
   return requeueAfter(MISSING_MS)
 }

@@ -1,0 +1,71 @@
+// A commit author wants content in a guarded cluster without its approvals: the commit moves the Cluster into a stage without gates.
+import { afterEach, expect, test } from 'vitest'
+import { cluster } from '#api/kinds/cluster.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+
+let bench: SyncBench | undefined
+afterEach(() => bench?.close())
+
+const fleet = (version: string, stage: string, label = '') => ({
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+const of = (name: string, more: object) => ({ name, clusters: { selector: { matchLabels: { '${LABELS.stage}': name } } }, minSuccessTime: '0s', ...more })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [of('free', {}), of('guarded', { before: [{ name: 'board', approval: { from: ['ada'] } }] })] } })
+new Cluster(hub, 'test', { metadata: { labels: ${JSON.stringify(label === '' ? {} : { [LABELS.stage]: label })} }, spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: '${stage}' } })
+const chart = new ClusterChart(app, 'test')
+new ApiObject(chart, 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { version: '${version}' } })
+app.synth()
+`,
+})
+
+test('a cluster that its own commit moves keeps the stage from before, and is moved for the commits after it', async () => {
+  bench = await syncBench(['test'])
+  const b = bench
+  const version = async () =>
+    (
+      (await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'settings' }))?.['data'] as
+        | { readonly version?: string }
+        | undefined
+    )?.version
+  const stageOf = async () =>
+    (await b.hub.client.get(cluster, { namespace: SYSTEM_NAMESPACE, name: 'test' }))?.spec.stage
+  const of = async (commit: string) => (await b.releases()).find((r) => r.spec.commit === commit)?.status
+  const waitsForBoard = (commit: string) =>
+    eventually(
+      () => of(commit),
+      (s) => s?.waitingFor?.seen === 'board: approved by 0 of 1 (ada)',
+      30_000,
+    )
+
+  // In no stage before: the commit that gives it one brings it there.
+  b.repository.commit(fleet('0', 'nowhere'))
+  const stop = await b.start()
+  await eventually(stageOf, (s) => s === 'nowhere')
+  b.repository.commit(fleet('1', 'free'))
+  await eventually(version, (v) => v === '1')
+  b.repository.commit(fleet('1', 'guarded'))
+  await eventually(stageOf, (s) => s === 'guarded')
+
+  const byField = b.repository.commit(fleet('2', 'free'))
+  await waitsForBoard(byField)
+  expect(await stageOf()).toBe('free')
+  // Also after a restart of sync.
+  await stop()
+  await b.start()
+  b.pass(60_000)
+  await waitsForBoard(byField)
+  b.repository.commit(fleet('1', 'guarded'))
+  await eventually(stageOf, (s) => s === 'guarded')
+  // A label decides before the field.
+  const byLabel = b.repository.commit(fleet('3', 'guarded', 'free'))
+  await waitsForBoard(byLabel)
+  expect(await version()).toBe('1')
+
+  // The move itself is in force for the next commit, as a change of the pipeline is.
+  b.repository.commit(fleet('4', 'guarded', 'free'))
+  await eventually(version, (v) => v === '4')
+})
