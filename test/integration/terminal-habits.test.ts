@@ -176,6 +176,15 @@ describe.each(apiServers)('$name', ({ start }) => {
       await admin.delete(cluster, { name: 'east', namespace: SYSTEM_NAMESPACE })
     })
 
+    test('--quiet leaves hints out, and neither results nor errors', async () => {
+      expect(await kubenode('--quiet', 'get', 'rules')).toEqual({ code: 0, out: '', err: '' })
+      expect((await kubenode('-q', 'get', 'km', '-o', 'name')).out).toContain('machines.kubenode.io/m-1\n')
+      expect(await kubenode('--quiet', 'get', 'machine', 'nope')).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/^KN1313: /) as string,
+      })
+    })
+
     test('who wrote which field is shown only when it is asked for', async () => {
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'yaml')).out).not.toContain('managedFields')
       expect((await kubenode('get', 'machine', 'm-1', '-o', 'json', '--show-managed-fields')).out).toContain(

@@ -84,3 +84,14 @@ test.each([
     'what to do first: kubenode thaw (machinecomponentset/base)',
   ],
 ])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))
+
+test('a freeze of the cluster that only another line names is thawed as a whole', () => {
+  const story = [
+    'machinecomponentset/base is Paused',
+    'Waiting for 1s: HoldFreeze',
+    '  observed: hold freeze-all: all stop',
+    'Ready is False for 11m: HoldFreeze',
+    '  A Freeze hold covers this object, or a file on the node does. See docs/runbooks/holds.md.',
+  ]
+  expect(firstStep([story])).toBe('what to do first: kubenode thaw (machinecomponentset/base)')
+})

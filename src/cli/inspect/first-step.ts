@@ -22,6 +22,7 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
 const UNBLOCKS = /^\s+unblocks when: (.*)$/
 const COMMAND = /^\s*(kubenode [a-z].*)$/
 const RUN = /^run (kubenode [a-z].*)$/
+const NAMED_HOLD = /\bhold \S+:/
 const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 
 /** The first line of a story names its object. A command beats a condition: it is what a person can do. */
@@ -36,7 +37,7 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
     const end = below.findIndex((l) => indentOf(l) <= depth && !COMMAND.test(l))
     const own = end < 0 ? below : below.slice(0, end)
     const command =
-      own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], object)
+      own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], lines, object)
     const unblocks = own.map((l) => UNBLOCKS.exec(l)?.[1]).find((c) => c !== undefined)
     const action =
       command ?? (unblocks === undefined ? undefined : (RUN.exec(unblocks)?.[1] ?? `wait until ${unblocks}`))
@@ -47,10 +48,13 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
 }
 
 /** What a person held, a person lets continue; a freeze of the cluster is no hold of the object. */
-function holdCommand([line = '', ...own]: readonly string[], object: string): string | undefined {
+function holdCommand(own: readonly string[], story: readonly string[], object: string): string | undefined {
+  const [line = ''] = own
   if (/\bHoldPause\b/.test(line)) return `kubenode resume ${shortWord(object)}`
   if (!/\bHoldFreeze\b/.test(line)) return undefined
-  const isOfCluster = [line, ...own].some((l) => l.includes(`hold ${FREEZE_OF_CLUSTER}:`))
+  // A message is shown once, so another line may name the hold.
+  const naming = own.some((l) => NAMED_HOLD.test(l)) ? own : story
+  const isOfCluster = naming.some((l) => l.includes(`hold ${FREEZE_OF_CLUSTER}:`))
   return isOfCluster ? 'kubenode thaw' : `kubenode thaw ${shortWord(object)}`
 }
 
