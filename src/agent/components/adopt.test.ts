@@ -173,7 +173,7 @@ describe.each([
   })
 })
 
-test('an adoption that fails puts the files back, and restarts what ran before', async () => {
+test('an adoption whose start fails puts the files and the unit back', async () => {
   const disk = await host({ config: 'of kubeadm' })
   const before = await tree(disk)
   const processes = new FakeProcesses()
@@ -182,6 +182,21 @@ test('an adoption that fails puts the files back, and restarts what ran before',
   await run(machine, switched('1.36.2', 1))
   expect([machine.node.worker.record?.state, await tree(disk)]).toEqual(['RolledBack', before])
   expect(processes.released.map((r) => r.release.kind)).toEqual(['Restore'])
+})
+
+test('an adoption that fails before anything was restarted puts the files back, and restarts nothing', async () => {
+  const disk = await host()
+  const before = await tree(disk)
+  const link = disk.link.bind(disk)
+  disk.link = (path, target, owner) =>
+    path.startsWith('/node/root/usr/')
+      ? Promise.reject(new Error('EROFS: read-only file system'))
+      : link(path, target, owner)
+  const processes = new FakeProcesses()
+  const machine = boot(disk, processes)
+  await run(machine, switched('1.36.2', 1))
+  expect([machine.node.worker.record?.state, await tree(disk)]).toEqual(['RolledBack', before])
+  expect(processes.released.map((r) => r.release)).toEqual([{ kind: 'Restore', unit: UNIT, restarts: false }])
 })
 
 test.each<[string, (m: Machine) => void | Promise<void>, string]>([

@@ -26,7 +26,7 @@ export async function lookAtRemoval(
   const { processes, refusal } = deps
   const kept = await readKept(deps, use.component)
   const inUse = await digestsInUse(deps, use)
-  const main = kept?.unit?.main
+  const unit = kept?.unit
   const reading = processes.reading(use.component)
   const facts: RemovalFacts = {
     spec: use.spec,
@@ -36,7 +36,7 @@ export async function lookAtRemoval(
     inUse,
     changed: (await changedSince(deps, use, inUse)) ?? (isAdopted(kept) ? await lostOriginal(deps, use) : undefined),
     refused: isAdopted(kept) ? await refusal?.(use.spec) : undefined,
-    isOriginalProcess: main !== undefined && (await processes.isMain?.(use.component, main)) === true,
+    isOriginalProcess: unit !== undefined && (await processes.isMain?.(use.component, unit)) === true,
     isRunning: use.spec.service !== undefined && (reading === 'Running' || reading === 'Frozen'),
   }
   return planRemoval(facts)

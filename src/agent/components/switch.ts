@@ -368,8 +368,7 @@ export class Switcher {
   async #undoFirst(inUse: InUse): Promise<void> {
     const kept = await readKept(this.#deps, this.#component)
     const { unit } = kept ?? {}
-    const isOriginal =
-      unit?.main !== undefined && (await this.#deps.processes.isMain?.(this.#component, unit.main)) === true
+    const isOriginal = unit !== undefined && (await this.#deps.processes.isMain?.(this.#component, unit)) === true
     await restore(this.#deps, inUse, unit !== undefined && !isOriginal)
   }
 

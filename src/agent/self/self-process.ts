@@ -6,7 +6,7 @@ import type { ComponentRecord } from '../components/record.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import type { NodeDir } from '../node-dir.ts'
-import type { KeptProcess, KeptUnit } from '../components/kept.ts'
+import type { KeptUnit } from '../components/kept.ts'
 import type { LogPlace, Processes, Release, Service, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
@@ -81,8 +81,8 @@ export class WithSelf implements Processes {
     return component === AGENT_COMPONENT ? [] : ((await this.#base.dropIns?.(component, service)) ?? [])
   }
 
-  async isMain(component: string, process: KeptProcess): Promise<boolean> {
-    return component !== AGENT_COMPONENT && (await this.#base.isMain?.(component, process)) === true
+  async isMain(component: string, before: KeptUnit): Promise<boolean> {
+    return component !== AGENT_COMPONENT && (await this.#base.isMain?.(component, before)) === true
   }
 
   async release(component: string, service: Service, release: Release): Promise<void> {

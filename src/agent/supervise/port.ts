@@ -41,8 +41,8 @@ export interface Processes {
   standing?(component: string, service: Service): Promise<KeptUnit | undefined>
   /** Drop-ins of others that stay in force beside ours. */
   dropIns?(component: string, service: Service): Promise<readonly string[]>
-  /** This very process is the component's main process now. */
-  isMain?(component: string, process: KeptProcess): Promise<boolean>
+  /** The main process that the unit had before it was adopted is its main process still, whether it was taken over or not. */
+  isMain?(component: string, before: KeptUnit): Promise<boolean>
   /** The process runs on, or as the originals say, without the agent. */
   release?(component: string, service: Service, release: Release): Promise<void>
   /** Modifications of its unit by another program. */

@@ -58,6 +58,7 @@ export class FakeProcesses implements Processes {
       return
     }
     this.originals.delete(request.component)
+    this.#replaced.add(request.component)
     this.starts.push(request.slot)
   }
 
@@ -76,8 +77,10 @@ export class FakeProcesses implements Processes {
   }
   /** Adopted processes are not started: the first of them is the original. */
   readonly originals = new Set<string>()
+  readonly #replaced = new Set<string>()
   async isMain(component: string): Promise<boolean> {
-    return this.originals.has(component)
+    const isUntouched = this.foreign.get(component)?.active === 'active' && !this.#replaced.has(component)
+    return this.originals.has(component) || (isUntouched && !this.running.has(component))
   }
   async release(component: string, _service: unknown, release: ProcessRelease): Promise<void> {
     if (this.isDead()) throw new Error('the power went')

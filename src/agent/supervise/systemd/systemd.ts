@@ -175,9 +175,9 @@ export class Systemd implements Processes {
     }
   }
 
-  async isMain(component: string, process: KeptProcess): Promise<boolean> {
-    const unit = this.#entries.get(component)?.unit
-    return unit !== undefined && this.#isSame(process, await this.#unitFiles.state(unit))
+  async isMain(component: string, { unit, main }: KeptUnit): Promise<boolean> {
+    const now = this.#entries.get(component)?.unit ?? unit
+    return main !== undefined && this.#isSame(main, await this.#unitFiles.state(now))
   }
 
   #isSame({ pid, startTime, bootId }: KeptProcess, state: UnitState): boolean {
