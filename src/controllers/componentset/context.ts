@@ -290,9 +290,10 @@ function needsKey(target: Assignment | undefined, { update, current }: Revisions
     )
 }
 
-/** Machines that are unavailable for any reason, or may become so because of a slice of this set. */
-export const downCount = ({ members, reserved }: Context): number =>
-  members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0)
+/** Machines that are unavailable for any reason, or may become so because of a slice of this set, which a machine may leave in the middle of its switch. */
+export const downCount = ({ members, reserved, isMember, readingOf }: Context): number =>
+  members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0) +
+  [...reserved].filter((name) => !isMember(name) && readingOf(name)?.isBusy === true).length
 
 /** Machines of a slice of this set that ends in this reconcile: they are no candidates, and not updated yet. The set does not wait for switches of a canary. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>

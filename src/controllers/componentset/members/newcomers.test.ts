@@ -110,3 +110,17 @@ test('machines of an aborted canary go back at once, also where they are most of
   until(model, () => model.versions('beacon')['1.0.0'] === 3)
   expect(model.now - start).toBeLessThan(60_000)
 })
+
+test('F18 a machine that leaves the set in the middle of its switch counts in the budget until its slot is free', () => {
+  const model = fleet(10)
+  model.declare({ beacon: '1.1.0' }, { maxUnavailable: 2, steps: [10] })
+  until(model, () => model.atWork().length === 2)
+  const [leaver = ''] = model.atWork()
+  relabel(model, [leaver], {})
+  const open: number[] = []
+  model.onPlan = () =>
+    open.push([...model.permits.values()].flatMap((p) => p.spec.targets.filter((t) => !p.spec.results?.[t.uid])).length)
+  model.settle()
+  expect(Math.max(...open)).toBe(2)
+  expect(model.set.status?.phase).toBe('Complete')
+})
