@@ -32,7 +32,8 @@ import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { Observer } from '../e2e/rollout-replay/observer.ts'
-import { BAD, GOOD, definition } from '../sim/rollout/fleet.ts'
+import { BAD, GOOD } from '#test/support/fleets/rollout-fleet.ts'
+import { definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
 /** More than may be down at once, and than a step. */
@@ -99,7 +100,7 @@ beforeAll(async () => {
   await api.listen()
   admin = clientAs()
   await installAll(admin)
-  for (const version of [...GOOD, BAD]) await admin.create(machineComponent, definition(version) as never)
+  for (const version of [...GOOD, BAD]) await admin.create(machineComponent, definition(version))
   await admin.create(defenderPolicy, {
     apiVersion: API_GROUP_VERSION,
     kind: 'DefenderPolicy',

@@ -35,7 +35,8 @@ import { lookAtCluster } from '#sync/cluster/look.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
-import { GOOD, definition } from '../sim/rollout/fleet.ts'
+import { GOOD } from '#test/support/fleets/rollout-fleet.ts'
+import { definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
 
 const MACHINES = 6
@@ -173,7 +174,7 @@ beforeAll(async () => {
   await api.listen()
   admin = clientAs()
   await installAll(admin)
-  for (const version of GOOD) await admin.create(machineComponent, definition(version) as never)
+  for (const version of GOOD) await admin.create(machineComponent, definition(version))
   const fleet = new HollowFleet({ client: clientAs(), ...own, version: '0.0.0', leaseMs: 10_000, faults: noFaults })
   const provider = new MemoryProvider({ clock: systemClock, name: 'hollow' })
   void provider.events(({ machine, kind }) => {

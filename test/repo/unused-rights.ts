@@ -71,13 +71,13 @@ export const UNUSED: readonly UnusedRight[] = [
     right:
       /^controllers: ((create|delete) componentconfigs\.kubenode\.io|(create|patch|delete) configmaps in kubenode-system|create secrets in kubenode-system)$/,
     reason: 'rendered configurations and sealed secret values: the recorded fleet has none',
-    test: 'test/sim/componentset.test.ts',
+    test: 'src/controllers/machines-secrets.test.ts',
   },
   {
     right:
       /^controllers: ((get|delete) controllerrevisions\.apps in kubenode-system|create pods in kubenode-probes|get componentcanaries\.kubenode\.io)$/,
     reason: 'old revisions, probes of a step and canaries: the recorded fleet has none',
-    test: 'test/sim/componentset.test.ts',
+    test: 'test/sim/rollout/rollout.test.ts',
   },
   {
     right: /^controllers: (delete pods|get daemonsets\.apps|list controllerrevisions\.apps)$/,

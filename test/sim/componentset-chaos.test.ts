@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { inFull } from '#test/support/tools/full.ts'
 import { seededRandom } from '#lib/random.ts'
-import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
 import { chaos } from '#test/support/fleets/rollout-chaos.ts'
-import { rolloutMutants } from '#test/support/fleets/rollout-mutants.ts'
-import { seeds } from '#test/support/clocks/scheduler.ts'
+import { plantedRules } from '#test/support/fleets/rollout-mutants.ts'
+import { mutantSeeds, seeds } from '#test/support/clocks/scheduler.ts'
 
 const SEEDS = inFull(120, 6)
 
@@ -16,10 +15,8 @@ describe('F18, F20: a rollout among machines that die, people who edit and permi
 })
 
 describe('a planted bug', () => {
-  test.each(rolloutMutants)('is found: $name (within $within seeds)', ({ rules, within }) => {
-    const found = Array.from({ length: within }, (_, seed) => seed).find(
-      (seed) => chaos(seededRandom(seed), { rules: { ...rolloutRules, ...rules } }) !== undefined,
-    )
+  test.each(plantedRules)('is found: $name (within $within seeds)', ({ rules, within, shownBy }) => {
+    const found = mutantSeeds(within, shownBy).find((seed) => chaos(seededRandom(seed), { rules }) !== undefined)
     expect(found).toBeDefined()
   })
 })

@@ -73,7 +73,7 @@ const MOST_STEPS = 30_000
 
 /** What to hold a run against, and which faults it gets: drawn from its seed unless they are given. */
 export interface Trial {
-  readonly reference: Run
+  readonly reference: Pick<Run, 'states' | 'counts'>
   readonly faults?: (phase: string) => readonly SimFault[]
 }
 
@@ -154,8 +154,8 @@ async function restless(simulation: Simulation, world: World, phase: string): Pr
 }
 
 function differences(
-  reference: Run,
-  run: Pick<Run, 'states' | 'counts'>,
+  reference: Trial['reference'],
+  run: Trial['reference'],
   phase: string,
   mode: 'Equal' | 'AtMost',
 ): Violation[] {

@@ -14,13 +14,14 @@ import { fleet } from '#test/support/fleets/rollout-story.ts'
 import { inFull, onlyInFull } from '#test/support/tools/full.ts'
 
 const HOUR_S = 3_600
-const MACHINES = 20
+const MACHINES = inFull(20, 10)
 const MAX_PER_10M = 5
 /** Full windows, and the buckets at both ends. */
 const mostByRate = (seconds: number): number => MAX_PER_10M * (Math.ceil(seconds / 600) + 1)
-const MOST_BY_RATE = mostByRate(HOUR_S)
-/** Of flips that are so quick that a model remembers more and more of them; the rest of the hour is like its first third. */
-const QUICK_FLIPS_S = inFull(HOUR_S, HOUR_S / 3)
+/** What follows is like the beginning. */
+const QUICK_FLIPS_S = inFull(HOUR_S, HOUR_S / 10)
+/** Of declarations, one after the other. */
+const MOST_STEPS = inFull(30, 10)
 
 /** The machine controller of the model says nothing of that. */
 const ready = (m: Machine): Machine => ({
@@ -34,6 +35,7 @@ class Flipping {
   readonly switches = new Map<string, number>()
   ledger: LedgerSpec | undefined
   readonly #busy = new Set<string>()
+  #seconds = 0
 
   readonly #believes: boolean
 
@@ -74,8 +76,18 @@ class Flipping {
     }
   }
 
+  /** Declares one version and the other in turn, until the time is over or too much was restarted. */
+  flip(everyS: number, forS: number): void {
+    for (let s = 0; s < forS && this.isWithinRate; s++) {
+      if (s % everyS === 0) this.model.declare({ beacon: s % (2 * everyS) === 0 ? '1.0.0' : '1.1.0' })
+      this.round()
+    }
+  }
+
   round(): void {
+    this.#seconds++
     this.model.round()
+    this.model.forgetEnded()
     for (const [name, { status }] of this.model.machines) {
       const isBusy = status?.components?.some((c) => isSwitching(c.state)) === true
       if (isBusy && !this.#busy.has(name)) this.switches.set(name, (this.switches.get(name) ?? 0) + 1)
@@ -87,37 +99,33 @@ class Flipping {
   get total(): number {
     return [...this.switches.values()].reduce((a, b) => a + b, 0)
   }
+
+  /** What the rate allows by now, and one way back of each machine. */
+  get isWithinRate(): boolean {
+    return this.total <= mostByRate(this.#seconds) + MACHINES
+  }
 }
 
 describe('a commit that flips', () => {
   test(`every two seconds for ${QUICK_FLIPS_S / 60} minutes restarts no more than the rate allows and one way back`, () => {
     const flipping = new Flipping()
-    for (let s = 0; s < QUICK_FLIPS_S; s++) {
-      if (s % 2 === 0) flipping.model.declare({ beacon: s % 4 === 0 ? '1.0.0' : '1.1.0' })
-      flipping.round()
-    }
-    expect(flipping.total).toBeLessThanOrEqual(mostByRate(QUICK_FLIPS_S) + MACHINES)
+    flipping.flip(2, QUICK_FLIPS_S)
+    expect(flipping.isWithinRate).toBe(true)
   }, 600_000)
 
   test('slowly enough that each way back gets somewhere gets one way back an hour', (context) => {
     onlyInFull(context)
     const flipping = new Flipping()
-    for (let s = 0; s < HOUR_S; s++) {
-      if (s % 120 === 0) flipping.model.declare({ beacon: s % 240 === 0 ? '1.0.0' : '1.1.0' })
-      flipping.round()
-    }
+    flipping.flip(120, HOUR_S)
     expect(flipping.switches.size).toBe(MACHINES)
-    expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
+    expect(flipping.isWithinRate).toBe(true)
     expect(flipping.total).toBeGreaterThanOrEqual(MACHINES + MAX_PER_10M)
   }, 600_000)
 
   test('is found to restart more when everybody is believed who says that this goes back', () => {
     const flipping = new Flipping(true)
-    for (let s = 0; s < HOUR_S; s++) {
-      if (s % 60 === 0) flipping.model.declare({ beacon: s % 120 === 0 ? '1.0.0' : '1.1.0' })
-      flipping.round()
-    }
-    expect(flipping.total).toBeGreaterThan(MOST_BY_RATE + MACHINES)
+    flipping.flip(60, HOUR_S)
+    expect(flipping.isWithinRate).toBe(false)
   }, 600_000)
 
   test('at any pace, whatever is lost meanwhile, stays within that', () => {
@@ -125,9 +133,8 @@ describe('a commit that flips', () => {
     const loss = fc.constantFrom('nothing', 'permits', 'status')
     const step = fc.record({ version: versions, forS: fc.integer({ min: 1, max: 120 }), loss })
     fc.assert(
-      fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {
+      fc.property(fc.array(step, { minLength: 5, maxLength: MOST_STEPS }), (steps) => {
         const flipping = new Flipping()
-        let s = 0
         for (const { version, forS, loss: lost } of steps) {
           flipping.model.declare({ beacon: version })
           if (lost === 'permits') flipping.model.permits.clear()
@@ -135,9 +142,9 @@ describe('a commit that flips', () => {
             const { status: _, ...set } = flipping.model.set
             flipping.model.set = set
           }
-          for (let i = 0; i < forS && s < HOUR_S; i++, s++) flipping.round()
+          for (let i = 0; i < forS; i++) flipping.round()
+          expect(flipping.isWithinRate).toBe(true)
         }
-        expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
       }),
       { numRuns: inFull(8, 2) },
     )

@@ -12,7 +12,8 @@ import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
-import { type Agents, POOL, SET, type Stage, type Start, nameOf, setSpec, zoneOf } from '#test/sim/rollout/fleet.ts'
+import { type Agents, SET, type Stage, type Start, nameOf, setSpec, zoneOf } from '#test/sim/rollout/fleet.ts'
+import { POOL } from '#test/support/fleets/rollout-fleet.ts'
 import type { Ground } from '#test/sim/rollout/stories.ts'
 
 const [POOL_LABEL, POOL_VALUE] = Object.entries(POOL)[0] ?? ['', '']

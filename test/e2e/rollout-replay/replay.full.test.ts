@@ -15,7 +15,8 @@ import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { simulate } from '../../sim/harness.ts'
-import { Agents, BAD, GOOD, SET, SMALL_SCALE, definition, faultsOf } from '../../sim/rollout/fleet.ts'
+import { BAD, GOOD } from '#test/support/fleets/rollout-fleet.ts'
+import { Agents, SET, SMALL_SCALE, definition, faultsOf } from '../../sim/rollout/fleet.ts'
 import { outcomeOf, rolloutSimulation } from '../../sim/rollout/simulation.ts'
 import { type Story, stories } from '../../sim/rollout/stories.ts'
 import { ProcessCluster, until } from './cluster.ts'
@@ -39,7 +40,7 @@ beforeAll(async () => {
     if (simulatedOnly !== undefined) console.log(`not replayed: ${name}: ${simulatedOnly}`)
   await cluster.start()
   const { client } = cluster
-  for (const version of [...GOOD, BAD]) await client.create(machineComponent, definition(version) as never)
+  for (const version of [...GOOD, BAD]) await client.create(machineComponent, definition(version))
   await client.create(defenderPolicy, {
     apiVersion: API_GROUP_VERSION,
     kind: 'DefenderPolicy',

@@ -2,12 +2,13 @@
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { World } from '../world.ts'
-import { Agents, GOOD, agentsActor, controllersActor, kinds, nameOf, plantFleet } from './fleet.ts'
+import { GOOD } from '#test/support/fleets/rollout-fleet.ts'
+import { Agents, agentsActor, controllersActor, kinds, nameOf, plantFleet } from './fleet.ts'
 import { type Pattern, type Rested, patternOf } from './rested.ts'
 
 /** More than enough for two machines. */
 const ENOUGH_MS = 10_000
-const PAIR = { machines: 2, some: 1, limit: 1 }
+const PAIR = { machines: 2, some: 1, limit: 1, steps: [1] }
 
 let made: Promise<Rested> | undefined
 

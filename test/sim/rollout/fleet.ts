@@ -1,12 +1,12 @@
-// The ground of every rollout story: two hundred machines at rest, their Nodes and Leases, hollow agents on them, the real controllers and the real Defender.
+// The ground of every rollout story: machines at rest, their Nodes and Leases, hollow agents on them, the real controllers and the real Defender.
 import { isFull } from '#test/support/tools/full.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { KINDS } from '#api/kinds.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { type HoldEffect, operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { HollowFaults } from '#agent/hollow/faults.ts'
@@ -21,12 +21,22 @@ import { DefenderLoop } from '#defender/loop.ts'
 import type { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 import { type Clock, microTimestamp, timestamp } from '#lib/clock.ts'
-import { componentObjectName } from '#lib/names.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import {
+  BAD,
+  GOOD,
+  POOL,
+  component,
+  componentSet,
+  condition,
+  holdOf,
+  readyNode,
+  workingMachine,
+} from '#test/support/fleets/rollout-fleet.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
 import type { Actor } from '../process.ts'
 import type { World } from '../world.ts'
@@ -38,13 +48,18 @@ export interface Scale {
   readonly some: number
   /** So many may be down; less than the last step of a story wants. */
   readonly limit: number
+  /** The last one is repeated. */
+  readonly steps: readonly number[]
 }
 
-export const FULL_SCALE: Scale = { machines: 200, some: 60, limit: 20 }
-/** For the quick run: a third of all, every step of the ladder is still one that has machines. */
-export const SEED_SCALE: Scale = isFull ? FULL_SCALE : { machines: 60, some: 30, limit: 10 }
-/** For replays with real processes, many at once on one server. */
-export const SMALL_SCALE: Scale = { machines: 6, some: 5, limit: 2 }
+export const FULL_SCALE: Scale = { machines: 200, some: 60, limit: 20, steps: [1, 5, 20, 100] }
+/** For texts that people compare: every step of the ladder still has machines. */
+export const LOG_SCALE: Scale = { machines: 24, some: 14, limit: 4, steps: [1, 3, 6, 100] }
+/** For the quick run, planted bugs, and replays with real processes, many at once on one server. */
+export const SMALL_SCALE: Scale = { machines: 6, some: 5, limit: 2, steps: [1, 5, 20, 100] }
+/** For a crash around every single write. */
+export const TINY_SCALE: Scale = { machines: 3, some: 3, limit: 1, steps: [1, 100] }
+export const SEED_SCALE: Scale = isFull ? FULL_SCALE : SMALL_SCALE
 
 /** What a story needs of the world; the simulator's is one, a cluster of real processes is another. */
 export interface Stage {
@@ -54,9 +69,6 @@ export interface Stage {
 }
 
 export const SET = 'base'
-export const GOOD = ['1.0.0', '1.1.0', '1.2.0'] as const
-export const BAD = '6.6.6'
-export const POOL = { 'kubenode.io/pool': 'workers' }
 const OTHERS = { 'kubenode.io/pool': 'others' }
 /** Between two renewals of a Lease; the controllers call 40 s silence. */
 const BEAT_MS = 30_000
@@ -101,7 +113,7 @@ export class Agents {
   lies = 0
   fleet: Pick<HollowFleet, 'node' | 'add' | 'remove'> | undefined
 
-  constructor(scale: Scale = FULL_SCALE) {
+  constructor(scale: Scale) {
     this.scale = scale
   }
 
@@ -213,44 +225,18 @@ export const nameOf = (i: number): string => `m-${String(i).padStart(3, '0')}`
 const classOf = (i: number): string => `c-${i % 3}`
 export const zoneOf = (i: number): string => `z-${i % 4}`
 
-export const definition = (version: string, component = 'beacon') => ({
-  apiVersion: API_GROUP_VERSION,
-  kind: 'MachineComponent',
-  metadata: { name: componentObjectName(component, version) },
-  spec: {
-    component,
-    version,
-    type: 'Package',
-    artifacts: [{ os: 'linux', arch: 'any', url: `${component}-${version}.tar`, sha256: '0'.repeat(64), size: 1 }],
-    install: { unpack: { path: `/opt/${component}` } },
-    disruption: 'Restart',
-    service: { exec: `/opt/${component}/${component}`, restart: 'Always', killMode: 'Process' },
+/** One that a hollow agent can fetch, run and probe. */
+export const definition = (version: string, name = 'beacon') =>
+  component(name, version, {
+    artifacts: [{ os: 'linux', arch: 'any', url: `${name}-${version}.tar`, sha256: '0'.repeat(64), size: 1 }],
+    install: { unpack: { path: `/opt/${name}` } },
+    service: { exec: `/opt/${name}/${name}`, restart: 'Always', killMode: 'Process' },
     // At rest a probe costs a timer: one probe per run is enough.
     probes: [{ name: 'http', http: { port: 1, path: '/' }, interval: '1h', timeout: '1s', settle: '1s' }],
-  },
-})
+  })
 
-const condition = (type: string, status: string, reason: string, message: string, at: number) => ({
-  type,
-  status,
-  reason,
-  message,
-  lastTransitionTime: timestamp(at),
-})
-
-/** All at the first version long before the start, as the controllers would have left them. */
-export const setSpec = (declared: string, { limit }: Scale) => ({
-  selector: { matchLabels: POOL },
-  components: [{ name: 'beacon', version: declared }],
-  rollout: {
-    steps: [1, 5, 20, 100],
-    maxUnavailable: limit,
-    soak: '1s',
-    progressDeadline: '30m',
-    onFailure: 'Pause',
-    spread: ['class', 'zone'],
-  },
-})
+export const setSpec = (declared: string, { limit, steps }: Scale) =>
+  componentSet({ beacon: declared }, { steps, maxUnavailable: limit, soak: '1s', spread: ['class', 'zone'] }).spec
 
 export interface Start {
   /** What the set declares. */
@@ -344,33 +330,25 @@ export function plantMachine(world: World, agents: Agents, seat: Seat, rested: R
 
 function writeDown({ fake }: World, { i, version, isMember }: Seat, at: number): void {
   const name = nameOf(i)
-  const { metadata } = fake.plant(nodeType, {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name },
-    status: { conditions: [condition('Ready', 'True', 'Up', '', at)] },
+  const { metadata } = fake.plant(nodeType, { ...readyNode(name, at), metadata: { name } })
+  const { spec, status, ...machine } = workingMachine(name, {
+    versions: { beacon: version },
+    zone: zoneOf(i),
+    class: classOf(i),
+    at,
   })
   fake.plant(machineType, {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Machine',
+    ...machine,
     metadata: { name, labels: isMember ? POOL : OTHERS, finalizers: [FINALIZERS.machine] },
     spec: {
-      channel: 'Agent',
+      ...spec,
       provider: { name: 'hollow' },
       providerID: `hollow://${name}`,
-      zone: zoneOf(i),
-      class: classOf(i),
-      components: [{ name: 'beacon', version, attempt: 1, ...(isMember && { setRef: SET }) }],
+      components: spec.components?.map(({ setRef, ...told }) => ({ ...told, ...(isMember && { setRef }) })),
     },
   })
-  const status: NonNullable<Machine['status']> = {
-    phase: 'Ready',
-    observedGeneration: 1,
-    nodeRef: { name, uid: metadata.uid ?? '' },
-    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease', at)],
-    components: [{ name: 'beacon', version, desired: version, state: 'Healthy', since: timestamp(at), attempt: 1 }],
-  } as never
-  fake.poke(machineType, { name }, { status }, 'status')
+  const observed = { ...status, observedGeneration: 1, nodeRef: { name, uid: metadata.uid ?? '' } }
+  fake.poke(machineType, { name }, { status: observed }, 'status')
 }
 
 /** Which machines are of the set. */
@@ -392,20 +370,8 @@ export const declare = (world: Stage, version: string, scribe?: string): void =>
 export const limitTo = (world: Stage, maxUnavailable: number): void =>
   void world.fake.poke(machineComponentSet, { name: SET }, { spec: { rollout: { maxUnavailable } } })
 
-export function hold({ fake, clock }: Stage, name: string, effect: string, forMs: number): void {
-  fake.plant(operationalHold, {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'OperationalHold',
-    metadata: { name },
-    spec: {
-      target: { kind: 'MachineComponentSet', name: SET },
-      effect,
-      reason: 'a story',
-      author: 'dice',
-      until: timestamp(clock.now() + forMs),
-    },
-  })
-}
+export const hold = ({ fake, clock }: Stage, name: string, effect: HoldEffect, forMs: number): void =>
+  void fake.plant(operationalHold, holdOf(effect, clock.now(), { name, forMs }))
 
 export const unhold = ({ fake }: Stage, name: string): void => fake.uproot(operationalHold, { name })
 
@@ -425,6 +391,6 @@ export function canary({ fake }: Stage, version: string, machines: readonly stri
 }
 
 export function nodeReady({ fake, clock }: Stage, name: string, isReady: boolean): void {
-  const ready = condition('Ready', isReady ? 'True' : 'False', isReady ? 'Up' : 'Down', '', clock.now())
+  const ready = condition('Ready', isReady ? 'True' : 'False', clock.now())
   fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
 }

@@ -5,7 +5,8 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf, keptContent } from '#api/protocol/committed.ts'
 import { seededRandom } from '#lib/random.ts'
-import { BAD, SET, type Stage, declare } from './fleet.ts'
+import { BAD } from '#test/support/fleets/rollout-fleet.ts'
+import { SET, type Stage, declare } from './fleet.ts'
 import type { Story } from './stories.ts'
 
 const INVENTORY = 'kubenode-system.fleet.main.0'

@@ -4,24 +4,20 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { readKept } from '#api/protocol/committed.ts'
-import { isSwitching } from '#api/protocol/switch.ts'
 import { isObject } from '#lib/json.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
+import { BAD, isAtWork } from '#test/support/fleets/rollout-fleet.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
-import { BAD, RATE, SET } from './fleet.ts'
+import { RATE, SET } from './fleet.ts'
 
 const MACHINE = 'kubenode.io/machines'
 const PERMIT = 'kubenode.io/operationpermits'
 const LEDGER = 'kubenode.io/defenderledgers'
 const SETS = 'kubenode.io/machinecomponentsets'
 const MINUTE_MS = 60_000
-
-const isOrdered = (m: Machine | undefined): boolean => m?.spec.components?.some((c) => c.switch !== undefined) === true
-const isAtWork = (m: Machine): boolean =>
-  isOrdered(m) || m.status?.components?.some((c) => isSwitching(c.state)) === true
 
 const permits = ({ fake }: World): readonly OperationPermit[] => fake.all(operationPermit) as readonly OperationPermit[]
 const isSetPermit = ({ spec }: OperationPermit): boolean => spec.operations.includes('SwitchComponent')
@@ -72,8 +68,11 @@ export class Watcher {
 
   #level({ kind, key, type, object }: Commit): string | undefined {
     if (kind !== MACHINE) return undefined
-    if (type !== 'DELETED' && isAtWork(object as Machine)) this.#busy.add(key)
-    else this.#busy.delete(key)
+    const machine = object as Machine
+    // A canary has a limit of its own.
+    const isOfCanary = machine.spec.components?.some((c) => c.canaryRef !== undefined) === true
+    if (type === 'DELETED' || !isAtWork(machine)) this.#busy.delete(key)
+    else if (!isOfCanary) this.#busy.add(key)
     return this.#busy.size > this.#limit ? `${this.#busy.size} machines are at work, ${this.#limit} may be` : undefined
   }
 

@@ -3,23 +3,27 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { type ActTools, act } from '#controllers/componentset/act.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { rolloutRules } from '#controllers/componentset/slices/rules.ts'
-import { budgetOf } from '#controllers/componentset/slices/share.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { reportResults } from '#permits/permits.ts'
+import { reportResults, requestPermit } from '#permits/permits.ts'
 import { outdated } from '#runtime/reconcile-with.ts'
+import { plantedRule } from '#test/support/fleets/rollout-mutants.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { ControllerParts } from './fleet.ts'
+import { lostPermits, replaced } from './set-stories.ts'
+import { type Story, storyNamed } from './stories.ts'
 
 export interface RolloutMutant {
   readonly name: string
-  readonly story: string
+  readonly story: Story
   /** Faults without which it does not show; none: it shows by itself. */
   readonly faults: readonly FaultKind[]
   readonly within: number
-  /** The seed that shows it, where the search for it takes long. */
-  readonly shownBy?: number
+  /** A seed that shows it: tried first in the quick run. */
+  readonly shownBy: number
   readonly parts: ControllerParts
+  /** It shows only among many machines: looked for before a release. */
+  readonly isLong?: boolean
 }
 
 const tools = ({ client }: { readonly client: KubeClient }) => ({ client, fieldManager: FIELD_MANAGERS.componentSet })
@@ -37,72 +41,72 @@ const freeing =
     return reportResults(tools(t), action.permit, Object.fromEntries(free.map((r) => [r.uid, r.result])))
   }
 
+/** A rule that is broken in the same way as for the planner alone; no faults are needed to show it. */
+const ofRule = (name: string, story: Story): RolloutMutant => ({
+  name,
+  story,
+  faults: [],
+  within: 3,
+  shownBy: 1,
+  parts: { sets: { rules: plantedRule(name) } },
+})
+
+const stale = ['Stale', 'TimeTravel'] as const
+
 export const mutants: readonly RolloutMutant[] = [
+  // Nothing is broken in this story: the whole budget is used.
+  ofRule('the budget is off by one', replaced),
+  ofRule('a failed slice is ignored', storyNamed('bad version')),
+  ofRule('a broken machine is blamed on the version', storyNamed('good bump')),
+  ofRule('a broken machine is disturbed like any other', storyNamed('broken machines')),
+  ofRule('a slice settles although machines are between two versions', storyNamed('bad version')),
   {
-    name: 'the budget is off by one',
-    // Nothing is broken in it: the whole budget is used.
-    story: 'canary that is promoted',
+    name: 'a permit that is gone is waited for',
+    story: lostPermits,
     faults: [],
-    within: 1,
-    parts: { sets: { rules: { ...rolloutRules, budgetOf: (share, counting) => budgetOf(share, counting) + 1 } } },
-  },
-  {
-    name: 'a failed slice is ignored',
-    story: 'bad version',
-    faults: [],
-    within: 1,
-    parts: { sets: { rules: { ...rolloutRules, allowedFailures: () => Infinity } } },
-  },
-  {
-    name: 'a broken machine is blamed on the version',
-    story: 'good bump',
-    faults: [],
-    within: 3,
-    parts: {
-      sets: {
-        rules: {
-          ...rolloutRules,
-          isBlamed: (standing, reading) => rolloutRules.isBlamed(standing, reading) || reading.health === 'Broken',
-        },
-      },
-    },
-  },
-  {
-    name: 'a broken machine is disturbed like any other',
-    story: 'broken machines',
-    faults: [],
-    within: 2,
-    parts: { sets: { rules: { ...rolloutRules, isSound: ({ isBusy }) => !isBusy } } },
-  },
-  {
-    name: 'a precondition is missing: a slice is done as soon as its permit is granted',
-    story: 'bad version',
-    faults: [],
-    within: 1,
+    within: 10,
+    shownBy: 1,
     parts: {
       sets: {
         rules: {
           ...rolloutRules,
           nextPhase: (phase, event, facts) =>
-            rolloutRules.nextPhase(phase, event, { ...facts, noMachineSwitching: true, machinesReported: true }),
+            phase === 'AwaitingPermit' && event === 'replan' ? undefined : rolloutRules.nextPhase(phase, event, facts),
         },
       },
     },
   },
   {
-    name: 'a stale read: a slot is freed by what a cache says of its machine',
-    story: 'pause and resume',
-    faults: ['Stale', 'TimeTravel'],
+    name: 'what an old cache says is believed: permits are asked for without looking at the set again',
+    story: storyNamed('second thoughts'),
+    faults: stale,
+    within: 160,
+    shownBy: 12,
+    parts: {
+      sets: {
+        act: async (t, action, seen, context) =>
+          action.kind === 'Ask'
+            ? requestPermit(tools(t), action.permit, action.request)
+            : act(t, action, seen, context),
+      },
+    },
+  },
+  {
+    name: 'a slot is freed by what a cache says of its machine',
+    story: storyNamed('pause and resume'),
+    faults: stale,
     within: 20,
     shownBy: 10,
+    isLong: true,
     parts: { sets: { act: freeing(async ({ results }) => results) } },
   },
   {
     name: 'a slot is freed after a look at its machine of which nothing is written',
-    story: 'pause and resume',
-    faults: ['Stale', 'TimeTravel'],
+    story: storyNamed('pause and resume'),
+    faults: stale,
     within: 40,
     shownBy: 4,
+    isLong: true,
     parts: {
       sets: {
         act: freeing(async ({ results }, { client }) => {

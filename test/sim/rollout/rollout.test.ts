@@ -1,32 +1,33 @@
-// Rollouts over a hundred or two of machines with the real controllers, the real Defender and hollow agents: whatever goes wrong, they end as if nothing had.
+// Rollouts with the real controllers, the real Defender and hollow agents: whatever goes wrong, they end as if nothing had.
 import { join } from 'node:path'
 import { mutantSeeds, seeds } from '#test/support/clocks/scheduler.ts'
 import { describe, expect, test } from 'vitest'
+import { checkEveryWrite } from '../harness.ts'
+import { restedMachines } from './bring-to-rest.ts'
 import { expectedIn } from './expected.ts'
+import { Agents, FULL_SCALE, LOG_SCALE, SEED_SCALE, SMALL_SCALE, TINY_SCALE } from './fleet.ts'
 import { mutants } from './mutants.ts'
 import { poisoned, split } from './odd-worlds.ts'
-import { describeSeed, runSeed, storyOf, told } from './simulation.ts'
+import { describeSeed, referenceOf, rolloutSimulation, runSeed, storyOf } from './simulation.ts'
 import { editedByHand } from './git-stories.ts'
 import { setStories } from './set-stories.ts'
-import { stories, storyNamed } from './stories.ts'
-import { inFull, isFull, ONLY_IN_FULL } from '#test/support/tools/full.ts'
+import { storyNamed } from './stories.ts'
+import { inFull, inFullAll, isFull, onlyInFull } from '#test/support/tools/full.ts'
 
-/** Half a second of one core each: every story once in each change, more than a thousand before a release. */
-const SEEDS = isFull ? 1_100 : stories.length
+/** Half of the stories in each change, more than a thousand seeds of them all before a release. */
+const SEEDS = inFull(1_100, 7)
 const SPLIT_SEEDS = inFull(60, 1)
 const SET_SEEDS = inFull(60, 1)
-/** As many are tried by default. */
-const QUICK_SEARCH = 3
 const FULL_MS = 4 * 3_600_000
 const TIMEOUT_MS = isFull ? FULL_MS : 900_000
 /** Each so many runs are made twice. */
-const REPLAYED = inFull(50, 10)
+const REPLAYED = inFull(50, 7)
 
 const addTo = (all: Map<string, number>, more: Readonly<Record<string, number>>): void => {
   for (const [what, times] of Object.entries(more)) all.set(what, (all.get(what) ?? 0) + times)
 }
 
-describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 60 machines, 200 in ok:full', () => {
+describe(`F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over ${SEED_SCALE.machines} machines`, () => {
   test(
     `ends in ${SEEDS} seeds as the run without faults does, holds its invariants at every write, and meets all that it should`,
     async () => {
@@ -60,6 +61,15 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 60 machines, 200 i
     TIMEOUT_MS,
   )
 
+  test(
+    'F1 F2 may lose its controllers before and after every single write, and the reply of each',
+    async () => {
+      const calm = rolloutSimulation(storyNamed('canary that is promoted'), {}, TINY_SCALE, await restedMachines())
+      expect(await checkEveryWrite(calm, 'controllers')).toBeGreaterThan(35)
+    },
+    TIMEOUT_MS,
+  )
+
   test('F21 unreadable objects delay no other object', async () => {
     const run = await poisoned()
     expect(run.violations).toEqual([])
@@ -73,64 +83,57 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 60 machines, 200 i
   }, 600_000)
 })
 
-describe('F18 sets that go, come again, or are overruled', () => {
-  test.each(setStories.map((story) => [story.name, story] as const))(
-    `%s: ${SET_SEEDS} seeds end as the run without faults does`,
-    async (_, story) => {
-      for (const seed of seeds(SET_SEEDS)) {
-        const run = await runSeed(seed, { story })
-        if (run.violations.length > 0) throw new Error(describeSeed(run, story))
-      }
-    },
-    TIMEOUT_MS,
-  )
-})
+/** Edits of what git owns, which have no effect whatever caches have seen of Inventory and set, and what befalls whole sets. */
+const SET_STORIES = inFullAll([['F45', editedByHand], ...setStories.map((s) => ['F18', s] as const)] as const, 2)
 
-describe('F45 edits of what git owns', () => {
-  test(
-    `have no effect in ${SET_SEEDS} seeds, whenever they come and whatever caches have seen of Inventory and set`,
-    async () => {
-      for (const seed of seeds(SET_SEEDS)) {
-        const run = await runSeed(seed, { story: editedByHand })
-        if (run.violations.length > 0) throw new Error(describeSeed(run, editedByHand))
-        expect(run.states).toMatchObject(run.states.map(() => ({ outcome: { phase: 'Complete' } })))
-      }
-    },
-    TIMEOUT_MS,
-  )
-})
+test.each(SET_STORIES.map(([fault, story]) => [fault, story.name, story] as const))(
+  `%s %s: ${SET_SEEDS} seeds end as the run without faults does`,
+  async (_, __, story) => {
+    for (const seed of seeds(SET_SEEDS)) {
+      const run = await runSeed(seed, { story })
+      if (run.violations.length > 0) throw new Error(describeSeed(run, story))
+    }
+  },
+  TIMEOUT_MS,
+)
 
-/** A run that gets stuck just like the run without faults would not show it. */
+/** Phases that are blocked in the end; all others are complete. */
 const ENDS = [
-  ['F42', 'one end in every settle window', ['Complete', 'Complete', 'Complete', 'Complete']],
-  ['F44', 'a first install that fails', ['Complete', 'Blocked', 'Complete', 'Blocked', 'Complete']],
+  ['F42', storyNamed('one end in every settle window'), []],
+  ['F44', storyNamed('a first install that fails'), ['a first version that is bad', 'a version that is bad']],
+  ['F18', storyNamed('bad version'), ['break']],
+  ...SET_STORIES.map(([fault, story]) => [fault, story, []] as const),
 ] as const
 
-describe('each phase ends as people expect', () => {
-  test.each(ENDS)(
-    '%s %s',
-    async (_, name, ends) => {
-      const story = storyNamed(name)
-      const run = await runSeed(1, { story })
-      if (run.violations.length > 0) throw new Error(describeSeed(run, story))
-      expect(run.states).toMatchObject(ends.map((phase) => ({ outcome: { phase } })))
-    },
-    TIMEOUT_MS,
-  )
-})
+/** A run that gets stuck just like the run without faults would not show it. */
+test.each(ENDS.map(([fault, story, blocked]) => [fault, story.name, story, blocked] as const))(
+  '%s %s: each phase ends as people expect',
+  async (_, __, story, blocked: readonly string[]) => {
+    const names = story.phases(() => new Agents(SEED_SCALE)).map((p) => p.name)
+    const { states } = (await referenceOf(story)).run
+    expect(states).toMatchObject(
+      names.map((name) => ({ outcome: { phase: blocked.includes(name) ? 'Blocked' : 'Complete' } })),
+    )
+  },
+  TIMEOUT_MS,
+)
 
 /** Read the difference before you accept a new text: each line is what a user would see. */
+const LOGS = [
+  ['bad version', LOG_SCALE],
+  ['good bump', LOG_SCALE],
+  ['revert in mid-rollout', LOG_SCALE],
+  ['canary that fails', LOG_SCALE],
+  ['canary that is promoted', LOG_SCALE],
+  // Fewer machines are done before agents count as silent.
+  ['zone partition', FULL_SCALE],
+] as const
+
 describe('the log of a rollout', () => {
-  test.each([
-    'good bump',
-    'bad version',
-    'revert in mid-rollout',
-    'zone partition',
-    'canary that fails',
-    'canary that is promoted',
-  ])('%s reads as it is written down', async (name) => {
+  test.each(inFullAll(LOGS, 3))('%s reads as it is written down', async (name, scale) => {
     const file = join(import.meta.dirname, 'golden', `${name.replaceAll(' ', '-')}.txt`)
-    await expect(`${(await told(storyNamed(name))).join('\n').trim()}\n`).toMatchFileSnapshot(file)
+    const { lines } = await referenceOf(storyNamed(name), scale)
+    await expect(`${lines.join('\n').trim()}\n`).toMatchFileSnapshot(file)
   })
 })
 
@@ -138,11 +141,11 @@ describe('a planted bug', () => {
   test.for(mutants)(
     'is found: $name (within $within seeds)',
     { timeout: TIMEOUT_MS },
-    async ({ name, story, parts, faults, within, shownBy }, { skip }) => {
-      // The seed that shows one of these moves with every change of the controllers, and a search takes minutes.
-      if (within > QUICK_SEARCH && !isFull) skip(ONLY_IN_FULL)
+    async ({ name, within, shownBy, isLong = false, ...planted }, context) => {
+      if (isLong) onlyInFull(context)
+      const scale = isLong ? SEED_SCALE : SMALL_SCALE
       for (const seed of mutantSeeds(within, shownBy)) {
-        const { violations } = await runSeed(seed, { story: storyNamed(story), parts, faults })
+        const { violations } = await runSeed(seed, { ...planted, scale })
         if (violations.length === 0) continue
         process.stdout.write(`${name}: seed ${seed} of ${within}: ${violations[0]?.message}\n`)
         return

@@ -1,7 +1,10 @@
-// Stories of whole sets that go, come again under their name, or are overruled for a while; a canary runs through some of it.
+// Stories of whole sets that go, come again under their name, or are overruled for a while, with or without what they own; a canary runs through some of it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Agents, SET, type Stage, canary, declare, hold, nameOf, setSpec, unhold } from './fleet.ts'
 import type { Story } from './stories.ts'
@@ -85,4 +88,65 @@ const overruled: Story = {
   ],
 }
 
-export const setStories: readonly Story[] = [comesAgain, canaryAmongEdits, overruled]
+/** Deleted without what it owns: `kubectl delete --cascade=orphan`. */
+function orphan(stage: Stage): void {
+  const { fake } = stage
+  const { revisions } = (fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet).status ?? {}
+  uprootSet(stage)
+  for (const name of new Set([revisions?.current, revisions?.update]))
+    if (name !== undefined)
+      fake.poke(controllerRevisionType, { namespace: SYSTEM_NAMESPACE, name }, { metadata: { ownerReferences: null } })
+}
+
+export const replaced: Story = {
+  name: 'a set that is replaced by another of its name',
+  phases: (agents) => [
+    { name: 'begin', act: (_, g) => g.plantFleet(agents(), { declared: '1.1.0', members: agents().scale.some }) },
+    {
+      name: 'what it owned is orphaned',
+      counts: 'AtMost',
+      act: (w) => {
+        orphan(w)
+        plantSet(w, agents(), '1.0.0')
+      },
+    },
+    {
+      name: 'what it owned is not collected yet',
+      counts: 'AtMost',
+      act: (w) => {
+        uprootSet(w)
+        plantSet(w, agents(), '1.1.0')
+      },
+    },
+  ],
+}
+
+const LOSSES = 5
+const LOOK_MS = 10
+
+export const lostPermits: Story = {
+  name: 'permits that are deleted before they are decided',
+  phases: (agents) => [
+    {
+      name: 'bump, and lose what is asked for',
+      counts: 'AtMost',
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
+        let left = LOSSES
+        const look = () => {
+          const set = w.fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
+          for (const { permit: name = '' } of set?.status?.slices ?? []) {
+            const permit = w.fake.peek(operationPermit, { name }) as OperationPermit | undefined
+            if (permit === undefined || permit.status?.phase !== undefined || left-- <= 0) continue
+            w.fake.uproot(operationPermit, { name })
+          }
+          if (left > 0 && w.clock.now() < until) w.clock.after(LOOK_MS, look)
+        }
+        const until = w.clock.now() + LEASES_OVER_MS
+        look()
+      },
+    },
+  ],
+}
+
+export const setStories: readonly Story[] = [comesAgain, canaryAmongEdits, overruled, replaced, lostPermits]

@@ -10,7 +10,6 @@ import { Chronicle } from './chronicle.ts'
 import {
   Agents,
   type ControllerParts,
-  FULL_SCALE,
   SEED_SCALE,
   type Scale,
   agentsActor,
@@ -86,7 +85,7 @@ function tally(lines: readonly string[]): Readonly<Record<string, number>> {
 export const rolloutSimulation = (
   story: Story,
   parts: ControllerParts = {},
-  scale: Scale = FULL_SCALE,
+  scale: Scale = SEED_SCALE,
   rested?: Rested,
 ): Simulation => {
   let agents = new Agents(scale)
@@ -158,39 +157,24 @@ export function faultsFor(seed: number, phases: readonly string[], kinds_: reado
   }
 }
 
-/** Runs are long: each story's reference is made once. */
-const references = new Map<string, Promise<Run>>()
-const referenceOf = (story: Story, rested: Rested): Promise<Run> => {
-  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story, {}, SEED_SCALE, rested))
-  references.set(story.name, known)
+interface Reference {
+  readonly run: Run
+  /** In words. */
+  readonly lines: readonly string[]
+}
+
+/** The run without faults, made once for each story and scale. */
+const references = new Map<string, Promise<Reference>>()
+export function referenceOf(story: Story, scale: Scale = SEED_SCALE): Promise<Reference> {
+  const key = `${story.name} ${scale.machines}`
+  const known = references.get(key) ?? makeReference(story, scale)
+  references.set(key, known)
   return known
 }
 
-export const storyOf = (seed: number): Story => stories[seed % stories.length] ?? (stories[0] as Story)
-
-export async function runSeed(
-  seed: number,
-  { story = storyOf(seed), parts = {}, faults = ROLLOUT_FAULTS }: RunOptions = {},
-): Promise<Run> {
-  const rested = await restedMachines()
-  const simulation = rolloutSimulation(story, parts, SEED_SCALE, rested)
-  const phases = simulation.phases.map((p) => p.name)
-  return simulate(simulation, seed, {
-    reference: await referenceOf(story, rested),
-    faults: faultsFor(seed, phases, faults),
-  })
-}
-
-export interface RunOptions {
-  readonly story?: Story
-  readonly parts?: ControllerParts
-  readonly faults?: readonly FaultKind[]
-}
-
-/** The run without faults, in words. */
-export async function told(story: Story): Promise<readonly string[]> {
+async function makeReference(story: Story, scale: Scale): Promise<Reference> {
   const teller = new Teller()
-  const simulation = rolloutSimulation(story, {}, FULL_SCALE, await restedMachines())
+  const simulation = rolloutSimulation(story, {}, scale, await restedMachines())
   const phases = simulation.phases.map((phase) => ({
     ...phase,
     act: (world: World) => {
@@ -202,9 +186,29 @@ export async function told(story: Story): Promise<readonly string[]> {
     teller.hear(commit)
     return undefined
   }
-  const run = await simulate({ ...simulation, phases, invariants: { hears } }, 0)
-  if (run.violations.length > 0) throw new Error(describeSeed(run, story))
-  return teller.lines()
+  const run = await referenceRun({ ...simulation, phases, invariants: { ...simulation.invariants, hears } })
+  return { run, lines: teller.lines() }
+}
+
+export const storyOf = (seed: number): Story => stories[seed % stories.length] ?? (stories[0] as Story)
+
+export async function runSeed(
+  seed: number,
+  { story = storyOf(seed), parts = {}, faults = ROLLOUT_FAULTS, scale = SEED_SCALE }: RunOptions = {},
+): Promise<Run> {
+  const simulation = rolloutSimulation(story, parts, scale, await restedMachines())
+  const phases = simulation.phases.map((p) => p.name)
+  return simulate(simulation, seed, {
+    reference: (await referenceOf(story, scale)).run,
+    faults: faultsFor(seed, phases, faults),
+  })
+}
+
+export interface RunOptions {
+  readonly story?: Story
+  readonly parts?: ControllerParts
+  readonly faults?: readonly FaultKind[]
+  readonly scale?: Scale
 }
 
 export const describeSeed = (run: Run, story: Story): string => `story «${story.name}», ${describeRun(run)}`

@@ -3,10 +3,9 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
+import { BAD, POOL } from '#test/support/fleets/rollout-fleet.ts'
 import {
   type Agents,
-  BAD,
-  POOL,
   SET,
   type Stage,
   type Start,

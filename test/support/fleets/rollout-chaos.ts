@@ -2,7 +2,6 @@
 import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -12,13 +11,24 @@ import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
 import type { Rules } from '#controllers/componentset/slices/rules.ts'
 import type { Seen } from '#controllers/componentset/seen.ts'
 import { budgetOf } from '#controllers/componentset/slices/share.ts'
-import { POOL, component, componentSet, heard, silenced, workingMachine } from './rollout-fleet.ts'
+import {
+  BAD,
+  GOOD,
+  POOL,
+  component,
+  componentSet,
+  heard,
+  isAtWork,
+  isSilent,
+  readyNode,
+  silenced,
+  workingMachine,
+} from './rollout-fleet.ts'
 import { RolloutModel } from './rollout-model.ts'
+import { components, holdOn } from './rollout-story.ts'
 
-const GOOD = ['1.0.0', '1.1.0', '2.0.0'] as const
-const BAD = '6.6.6'
 const NAMES = ['beacon', 'scribe'] as const
-const definitions = NAMES.flatMap((c) => [...GOOD, BAD].map((v) => component(c, v)))
+const definitions = [...components, ...NAMES.map((c) => component(c, BAD))]
 
 export interface Chaos {
   readonly rules?: Rules
@@ -109,7 +119,7 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
       return
     case 88:
     case 89:
-      for (const [n, m] of model.machines) model.machines.set(n, model.isSilent(m) ? heard(m, model.now) : m)
+      for (const [n, m] of model.machines) model.machines.set(n, isSilent(m) ? heard(m, model.now) : m)
       return
     case 90:
       model.machines.delete(name)
@@ -128,10 +138,10 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
       if (node !== undefined) model.nodes.set(name, { ...node, status: {} })
       return
     case 94:
-      for (const [n, other] of model.nodes) model.nodes.set(n, { ...other, status: READY })
+      for (const n of model.nodes.keys()) model.nodes.set(n, readyNode(n))
       return
     case 95:
-      model.holds = random.below(2) === 0 ? [] : [holdOn(model, random)]
+      model.holds = random.below(2) === 0 ? [] : [drawHold(model, random)]
       return
     case 96:
     case 97:
@@ -149,37 +159,16 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
 const rival = (random: Random): MachineComponentSet =>
   componentSet({ beacon: random.pick(GOOD) }, {}, { name: 'rival', priority: random.pick([-1, 0, 1] as const) })
 
-const READY = {
-  conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Up', message: '', lastTransitionTime: timestamp(0) }],
-}
-
 /** On the set, or on one machine of it. */
-function holdOn(model: RolloutModel, random: Random): OperationalHold {
+function drawHold(model: RolloutModel, random: Random): OperationalHold {
   const effect = random.pick(['Pause', 'Freeze', 'Retry', 'Abort', 'Pin'] as const)
-  const revision = model.revisions.length === 0 ? 'none' : (random.pick(model.revisions).metadata.name ?? '')
-  const hold = holdWith(model, effect, { kind: 'MachineComponentSet', name: 'base' })
-  if (effect === 'Pin') return { ...hold, spec: { ...hold.spec, to: revision } }
+  const to = model.revisions.length === 0 ? 'none' : (random.pick(model.revisions).metadata.name ?? '')
+  const hold = (more: Partial<OperationalHold['spec']> = {}) => holdOn(model, effect, { forMs: 600_000, ...more })
+  if (effect === 'Pin') return hold({ to })
   const machines = [...model.machines.keys()]
-  if (random.below(3) > 0 || machines.length === 0 || effect === 'Retry' || effect === 'Abort') return hold
-  return holdWith(model, effect, { kind: 'Machine', name: random.pick(machines) })
+  if (random.below(3) > 0 || machines.length === 0 || effect === 'Retry' || effect === 'Abort') return hold()
+  return hold({ target: { kind: 'Machine', name: random.pick(machines) } })
 }
-
-const holdWith = (
-  model: RolloutModel,
-  effect: OperationalHold['spec']['effect'],
-  target: OperationalHold['spec']['target'],
-): OperationalHold => ({
-  apiVersion: API_GROUP_VERSION,
-  kind: 'OperationalHold',
-  metadata: { name: 'h', creationTimestamp: timestamp(model.now) },
-  spec: {
-    target,
-    effect,
-    reason: 'chaos',
-    author: 'dice',
-    until: timestamp(model.now + 600_000),
-  },
-})
 
 function endPermits(model: RolloutModel, random: Random): void {
   for (const [name, permit] of model.permits) {
@@ -196,17 +185,12 @@ function calm(model: RolloutModel): void {
   model.others = []
   for (const [n, m] of model.machines) {
     model.machines.set(n, { ...heard(m, model.now), metadata: { ...m.metadata, labels: POOL } })
-    model.nodes.set(n, { apiVersion: 'v1', kind: 'Node', metadata: { name: n, uid: `node-${n}` }, status: READY })
+    model.nodes.set(n, readyNode(n))
   }
-  if (model.machines.size === 0)
+  if (model.machines.size === 0) {
     model.machines.set('m-last', newMachine('m-last', { below: () => 0 } as unknown as Random))
-  if (!model.nodes.has('m-last'))
-    model.nodes.set('m-last', {
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: { name: 'm-last', uid: 'node-m-last' },
-      status: READY,
-    })
+    model.nodes.set('m-last', readyNode('m-last'))
+  }
   // Seen in between, another version lifts what was blocked for good reasons.
   model.declare({ beacon: '2.0.0', scribe: '2.0.0' })
   model.planTurn()
@@ -324,13 +308,8 @@ type Ask = Extract<SetAction, { kind: 'Ask' }>
 const asksOf = ({ actions }: SetPlan): readonly Ask[] => actions.filter((a) => a.kind === 'Ask')
 
 const isMember = ({ metadata }: Machine): boolean => metadata.labels?.['kubenode.io/pool'] === 'workers'
-const isSilent = ({ status }: Machine): boolean =>
-  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
 const isNodeUp = ({ metadata: { name = '' } }: Machine, { nodes }: Seen): boolean =>
   nodes.get(name)?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
-const isAtWork = ({ spec, status }: Machine): boolean =>
-  spec.components?.some((c) => c.switch !== undefined) === true ||
-  status?.components?.some((c) => isSwitching(c.state)) === true
 const isWell = (m: Machine, seen: Seen): boolean =>
   !isSilent(m) &&
   isNodeUp(m, seen) &&

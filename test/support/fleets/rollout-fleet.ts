@@ -1,10 +1,12 @@
-// A fleet in memory for rollouts: machines, their agents, the machine controller's own decisions and a Defender, each a pure step that takes its turn when a test says so.
+// What every rollout in a test is made of: machines, nodes, components, sets and holds; and for the driver in memory one pure turn of a machine controller (its own
+// decisions), an agent (the table that all agents go by) and a Defender that grants everything.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { isSwitching } from '#api/protocol/switch.ts'
+import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { type ComponentState, type SwitchFacts, isSwitching, nextComponentState } from '#api/protocol/switch.ts'
 import { timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -14,6 +16,9 @@ import { planOrders } from '#controllers/machine/orders.ts'
 
 export const POOL = { 'kubenode.io/pool': 'workers' }
 export const START = Date.parse('2026-01-05T10:00:00Z')
+export const GOOD = ['1.0.0', '1.1.0', '1.2.0'] as const
+/** Its probes fail on every machine. */
+export const BAD = '6.6.6'
 
 export interface MachineOptions {
   readonly versions?: Readonly<Record<string, string>>
@@ -21,12 +26,14 @@ export interface MachineOptions {
   readonly rack?: string
   readonly class?: string
   readonly labels?: Readonly<Record<string, string>>
+  /** Since when it has been at rest. */
+  readonly at?: number
 }
 
 /** A machine that works, with these versions running. */
 export function workingMachine(
   name: string,
-  { versions = {}, zone, rack, class: cls, labels = POOL }: MachineOptions = {},
+  { versions = {}, zone, rack, class: cls, labels = POOL, at }: MachineOptions = {},
 ): Machine {
   const components = Object.entries(versions)
   return {
@@ -43,20 +50,20 @@ export function workingMachine(
     status: {
       phase: 'Ready',
       nodeRef: { name, uid: `node-${name}` },
-      conditions: [condition('AgentReachable', 'True')],
+      conditions: [condition('AgentReachable', 'True', at)],
       components: components.map(([c, version]) => ({
         name: c,
         version,
         desired: version,
         state: 'Healthy',
-        since: timestamp(START - 3_600_000),
+        since: timestamp(at ?? START - 3_600_000),
         attempt: 1,
       })),
     },
   }
 }
 
-const condition = (type: string, status: 'True' | 'False', at = START) => ({
+export const condition = (type: string, status: 'True' | 'False', at = START) => ({
   type,
   status,
   reason: 'AsDeclared',
@@ -64,11 +71,35 @@ const condition = (type: string, status: 'True' | 'False', at = START) => ({
   lastTransitionTime: timestamp(at),
 })
 
-export const readyNode = (name: string): Node => ({
+/** On the set, unless a test says otherwise. */
+export const holdOf = (
+  effect: HoldEffect,
+  now: number,
+  { name = `hold-${effect.toLowerCase()}`, forMs = 3_600_000, ...spec }: HoldWish = {},
+): OperationalHold => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'OperationalHold',
+  metadata: { name, creationTimestamp: timestamp(now) },
+  spec: {
+    target: { kind: 'MachineComponentSet', name: 'base' },
+    effect,
+    reason: 'a story',
+    author: 'ada',
+    until: timestamp(now + forMs),
+    ...spec,
+  },
+})
+
+export interface HoldWish extends Partial<OperationalHold['spec']> {
+  readonly name?: string
+  readonly forMs?: number
+}
+
+export const readyNode = (name: string, at = START): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name, uid: `node-${name}` },
-  status: { conditions: [condition('Ready', 'True')] },
+  status: { conditions: [condition('Ready', 'True', at)] },
 })
 
 export const component = (name: string, version: string, more: object = {}): MachineComponent => ({
@@ -157,7 +188,7 @@ export type Quality = (
 /** What an agent says of a version that it does not accept. */
 const REFUSAL = 'KN8013: cannot install it: it has 0 of 1 needed signatures'
 
-/** One move of the agent with each component, by the shared table: stage, switch under a granted permit, probe, commit or go back. */
+/** One move of the agent with each component, and only moves that the table of switches allows: it is what every agent goes by. */
 export function agentTurn(
   machine: Machine,
   isGranted: (permit: string) => boolean,
@@ -165,34 +196,55 @@ export function agentTurn(
   now: number,
 ): Machine {
   const reports = machine.status?.components ?? []
+  const isInstalling = machine.status?.phase === 'Installing'
   const next = (machine.spec.components ?? []).map((told): ComponentStatus => {
     const report = reports.find((r) => r.name === told.name)
-    const base = { name: told.name, desired: told.version, attempt: told.attempt, since: timestamp(now) }
-    const running = {
-      ...(report?.version !== undefined && { version: report.version }),
-      ...(report?.drifted !== undefined && { drifted: report.drifted }),
-      ...(report?.healthyBefore !== undefined && { healthyBefore: report.healthyBefore }),
-    }
     const isKnown = report?.desired === told.version && report.attempt === told.attempt
-    if (report !== undefined && isSwitching(report.state)) {
-      const desired = report.desired ?? ''
-      const how = quality(told.name, desired, machine.metadata.name ?? '')
-      if (report.state === 'Switching') return { ...report, since: timestamp(now), state: 'Probing' }
-      const { drifted: _, ...fresh } = report
-      if (how === 'good') return { ...fresh, version: desired, since: timestamp(now), state: 'Healthy' }
-      return { ...report, since: timestamp(now), state: how === 'breaks' ? 'Failed' : 'RolledBack' }
-    }
-    const isInPlace = report?.version === told.version && report.drifted === undefined
-    if (!isKnown) return { ...base, ...running, state: isInPlace ? 'Healthy' : 'Fetching' }
-    if (report.state === 'Fetching' && quality(told.name, told.version, machine.metadata.name ?? '') === 'refused')
-      return { ...report, message: REFUSAL }
-    if (report.state === 'Fetching') return { ...report, since: timestamp(now), state: 'Staged' }
-    const isOrdered = told.switch?.attempt === told.attempt && isGranted(told.switch.permit)
-    if (report.state === 'Staged' && (isOrdered || machine.status?.phase === 'Installing'))
-      return { ...report, since: timestamp(now), state: 'Switching' }
-    return report
+    if (report === undefined || !(isKnown || isSwitching(report.state))) return retargeted(told, report, now)
+    const desired = report.desired ?? ''
+    const how = quality(told.name, desired, machine.metadata.name ?? '')
+    if (report.state === 'Fetching' && how === 'refused') return { ...report, message: REFUSAL }
+    const state = moved(report.state, {
+      verified: how !== 'refused',
+      orderForAttempt: told.switch?.attempt === report.attempt,
+      permitGrantedNow: told.switch !== undefined && isGranted(told.switch.permit),
+      neverInstalled: isInstalling,
+      nodePendingTaint: isInstalling,
+      versionRuns: true,
+      probesHeld: how === 'good',
+      previousRuns: how !== 'breaks',
+      nothingRuns: how === 'breaks',
+    })
+    if (state === report.state) return report
+    const { drifted: _, ...fresh } = report
+    return { ...(state === 'Healthy' ? { ...fresh, version: desired } : report), since: timestamp(now), state }
   })
   return { ...machine, status: { ...machine.status, components: next } }
+}
+
+/** In this order: what starts is not rolled back in the same moment. */
+const MOVES = ['stage', 'switch', 'firstInstall', 'started', 'commit', 'rollBack', 'break'] as const
+
+function moved(state: ComponentState, facts: SwitchFacts): ComponentState {
+  for (const event of MOVES) {
+    const step = nextComponentState(state, event, facts)
+    if (step.ok) return step.state
+  }
+  return state
+}
+
+function retargeted(told: ComponentEntry, report: ComponentStatus | undefined, now: number): ComponentStatus {
+  const isInPlace = report?.version === told.version && report.drifted === undefined
+  return {
+    name: told.name,
+    desired: told.version,
+    attempt: told.attempt,
+    since: timestamp(now),
+    ...(report?.version !== undefined && { version: report.version }),
+    ...(report?.drifted !== undefined && { drifted: report.drifted }),
+    ...(report?.healthyBefore !== undefined && { healthyBefore: report.healthyBefore }),
+    state: isInPlace ? 'Healthy' : 'Fetching',
+  }
 }
 
 /** A Defender that grants what it is asked, one verdict a target, and releases what is done. */
@@ -211,24 +263,25 @@ export function defenderTurn(permit: OperationPermit, now: number): OperationPer
   return permit
 }
 
-export const silenced = (machine: Machine, at: number): Machine => ({
-  ...machine,
-  status: {
-    ...machine.status,
-    conditions: [
-      ...(machine.status?.conditions ?? []).filter((c) => c.type !== 'AgentReachable'),
-      condition('AgentReachable', 'False', at),
-    ],
-  },
-})
+const reachable =
+  (status: 'True' | 'False') =>
+  (machine: Machine, at: number): Machine => ({
+    ...machine,
+    status: {
+      ...machine.status,
+      conditions: [
+        ...(machine.status?.conditions ?? []).filter((c) => c.type !== 'AgentReachable'),
+        condition('AgentReachable', status, at),
+      ],
+    },
+  })
+export const silenced = reachable('False')
+export const heard = reachable('True')
 
-export const heard = (machine: Machine, at: number): Machine => ({
-  ...machine,
-  status: {
-    ...machine.status,
-    conditions: [
-      ...(machine.status?.conditions ?? []).filter((c) => c.type !== 'AgentReachable'),
-      condition('AgentReachable', 'True', at),
-    ],
-  },
-})
+export const isSilent = ({ status }: Machine): boolean =>
+  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
+
+/** Between two versions, or ordered to be. */
+export const isAtWork = ({ spec, status }: Machine): boolean =>
+  spec.components?.some((c) => c.switch !== undefined) === true ||
+  status?.components?.some((c) => isSwitching(c.state)) === true

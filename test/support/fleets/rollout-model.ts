@@ -5,7 +5,6 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { isSwitching } from '#api/protocol/switch.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -24,6 +23,8 @@ import {
   agentTurn,
   componentSet,
   defenderTurn,
+  isAtWork,
+  isSilent,
   machineControllerTurn,
   readyNode,
 } from './rollout-fleet.ts'
@@ -172,11 +173,20 @@ export class RolloutModel {
     if (machine === undefined) return
     const sets = [this.set, ...this.others]
     const uid = machine.metadata.uid ?? ''
-    const permits = [...(this.#permitsOf().get(uid) ?? [])].flatMap((p) => this.permits.get(p) ?? [])
+    const names = this.#permitsOf().get(uid) ?? new Set()
+    for (const name of names) if (!this.permits.has(name)) names.delete(name)
+    const permits = [...names].flatMap((p) => this.permits.get(p) ?? [])
     const definitions = (machine.spec.components ?? []).flatMap(
       (c) => this.components.get(componentObjectName(c.name, c.version)) ?? [],
     )
     this.#put(name, machine, machineControllerTurn(machine, sets, permits, this.revisions, definitions))
+  }
+
+  /** Permits that have ended and that no slice names are deleted, as the Defender does after a day: without it a long life slows down. */
+  forgetEnded(): void {
+    const named = new Set((this.set.status?.slices ?? []).map((s) => s.permit))
+    for (const [name, { status }] of this.permits)
+      if (status?.endedAt !== undefined && !named.has(name)) this.permits.delete(name)
   }
 
   #asked = 0
@@ -205,14 +215,11 @@ export class RolloutModel {
 
   agent(name: string): void {
     const machine = this.machines.get(name)
-    if (machine === undefined || this.isSilent(machine)) return
+    if (machine === undefined || isSilent(machine)) return
     const uid = machine.metadata.uid ?? ''
     const isGranted = (permit: string) => permitAnswer(this.permits.get(permit), uid).kind === 'Granted'
     this.#put(name, machine, agentTurn(machine, isGranted, this.quality, this.now))
   }
-
-  isSilent = (machine: Machine): boolean =>
-    machine.status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
 
   /** All machines take a turn, or only the given ones. */
   round(ms = 1_000, machines: Iterable<string> = this.machines.keys()): SetPlan {
@@ -256,13 +263,7 @@ export class RolloutModel {
 
   /** Machines that are between two versions, or were ordered to be. */
   atWork(): readonly string[] {
-    return [...this.machines.values()]
-      .filter(
-        (m) =>
-          m.spec.components?.some((c) => c.switch !== undefined) === true ||
-          m.status?.components?.some((c) => isSwitching(c.state)) === true,
-      )
-      .map((m) => m.metadata.name ?? '')
+    return [...this.machines.values()].filter(isAtWork).map((m) => m.metadata.name ?? '')
   }
 }
 

@@ -1,16 +1,13 @@
 // Building blocks for stories of rollouts: a fleet at rest, holds, and time that passes until a condition is true. Every status on the way is checked against
 // its schema.
 import { expect } from 'vitest'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
-import { timestamp } from '#lib/clock.ts'
-import { component, componentSet, workingMachine } from './rollout-fleet.ts'
+import { GOOD, type HoldWish, component, componentSet, holdOf, workingMachine } from './rollout-fleet.ts'
 import { type ModelOptions, RolloutModel } from './rollout-model.ts'
 
-const VERSIONS = ['1.0.0', '1.1.0', '1.2.0', '2.0.0']
-export const components = ['beacon', 'scribe'].flatMap((c) => VERSIONS.map((v) => component(c, v)))
+export const components = ['beacon', 'scribe'].flatMap((c) => [...GOOD, '2.0.0'].map((v) => component(c, v)))
 
 const validator = createValidator()
 /** A server rejects a status that violates its schema, and the rollout would stop. */
@@ -31,23 +28,8 @@ export function fleet(count: number, { versions = { beacon: '1.0.0' }, ...more }
   return model
 }
 
-export const holdOn = (
-  model: RolloutModel,
-  effect: HoldEffect,
-  more: Partial<OperationalHold['spec']> = {},
-): OperationalHold => ({
-  apiVersion: API_GROUP_VERSION,
-  kind: 'OperationalHold',
-  metadata: { name: `hold-${effect.toLowerCase()}`, creationTimestamp: timestamp(model.now) },
-  spec: {
-    target: { kind: 'MachineComponentSet', name: 'base' },
-    effect,
-    reason: 'a story',
-    author: 'ada',
-    until: timestamp(model.now + 3_600_000),
-    ...more,
-  },
-})
+export const holdOn = (model: RolloutModel, effect: HoldEffect, more: HoldWish = {}): OperationalHold =>
+  holdOf(effect, model.now, more)
 
 const MOST_ROUNDS = 500
 
