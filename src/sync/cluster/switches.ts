@@ -1,9 +1,11 @@
 // How long switches took lately, of what the sets of a target report; a component without a measured switch is left out. Pure.
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { MAX_RECORDED_SWITCHES } from '#api/kinds/release.ts'
+import { MAX_RECORDED_SWITCHES, type ReleaseStatus } from '#api/kinds/release.ts'
 import { quantile } from '#lib/quantile.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { RecordedSwitches } from '../release/record.ts'
+
+type Entry = NonNullable<ReleaseStatus['record']>[number]
+export type RecordedSwitches = NonNullable<Entry['switches']>[number]
 
 /** Objects as the cluster has them. */
 export const switchesOf = (objects: readonly KubeObject[]): readonly RecordedSwitches[] =>

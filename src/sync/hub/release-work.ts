@@ -11,7 +11,7 @@ export interface Work {
   readonly source: FleetSource
   /** As it is in force for the Release. */
   readonly pipeline: Pick<ReleasePipeline, 'spec'>
-  /** Clusters as they were declared before its commit: one that the commit itself moves keeps its stage until the next commit. */
+  /** Labels of Clusters before its commit: one that the commit itself moves keeps its stage until the next commit. */
   readonly labelsBefore?: LabelsByCluster
   readonly signal: AbortSignal
   /** Clusters in which recoveries of its sets are exempt from budgets. */

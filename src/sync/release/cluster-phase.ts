@@ -9,6 +9,7 @@ import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Failure } from '#delivery/failures.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
+import type { RecordedSwitches } from '../cluster/switches.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeFailures, type Judgement } from './baseline.ts'
 import type { Taken } from '#runtime/background-reads.ts'
@@ -22,7 +23,6 @@ import {
   type Finding,
   type Stage,
 } from './gates.ts'
-import type { RecordedSwitches } from './record.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]

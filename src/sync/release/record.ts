@@ -12,13 +12,13 @@ import {
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ClusterStatus } from './cluster-phase.ts'
+import type { RecordedSwitches } from '../cluster/switches.ts'
 import { type Approver, approversOf, type Gate, kindOf, type Stage } from './gates.ts'
 import type { GateMoment } from './gate-machine.ts'
 import { mayHaveTouched } from './history.ts'
 import { isFinished, type StageStatus } from './release-seen.ts'
 
 export type ReleaseRecord = NonNullable<ReleaseStatus['record']>[number]
-export type RecordedSwitches = NonNullable<ReleaseRecord['switches']>[number]
 type RecordedGate = NonNullable<ReleaseRecord['gates']>[number]
 
 export interface RecordSeen {
