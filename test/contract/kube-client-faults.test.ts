@@ -478,6 +478,18 @@ describe('F14 lanes', () => {
     expect(await kube.get(NODES, { name: 'n1' })).toBeDefined()
   })
 
+  it('a client at rest keeps one of the connections of its burst', async () => {
+    const { client, proxy } = await world()
+    const kube = await client()
+    await Promise.all(Array.from({ length: 6 }, () => kube.list(NODES)))
+    expect(proxy.connections).toBeGreaterThan(1)
+    kube.rest()
+    await vi.waitFor(() => expect(proxy.connections).toBe(1))
+    const { accepted } = proxy
+    await kube.list(NODES)
+    expect(proxy.accepted).toBe(accepted)
+  })
+
   it('an answer that is there before we know that the request is written leaves its connection to the next one', async () => {
     const authority = await newAuthority()
     const answers = new Int32Array(new SharedArrayBuffer(4))

@@ -99,6 +99,11 @@ export class HttpKubeClient implements KubeClient {
     )
   }
 
+  /** Closes the idle sockets of a burst at once, but one. Calls in flight go on. */
+  rest(): void {
+    this.#transport.rest()
+  }
+
   /** Drops all idle and busy sockets. Calls in flight fail. */
   close(): void {
     this.#transport.close()

@@ -82,6 +82,12 @@ export class Lanes {
     return this.#turns[lane].take(signal)
   }
 
+  /** Closes idle sockets but one, which took a tenth of a megabyte each: for a client that has done its work for now. */
+  rest(): void {
+    for (const idle of Object.values(this.#sockets?.freeSockets ?? {}))
+      for (const socket of (idle ?? []).slice(0, -1)) socket.destroy()
+  }
+
   close(): void {
     this.#sockets?.destroy()
     this.#sockets = undefined

@@ -99,6 +99,10 @@ export class Transport {
     })
   }
 
+  rest(): void {
+    this.#lanes.rest()
+  }
+
   close(): void {
     this.#lanes.close()
   }

@@ -109,6 +109,11 @@ export class HubConnections {
   }
 }
 
+/** After a pass over a cluster: hundreds of them would keep four connections each until the next one. */
+export function rest({ client, program }: ClusterConnection): void {
+  for (const each of new Set([client, program])) if ('rest' in each && typeof each.rest === 'function') each.rest()
+}
+
 function closeAll({ client, program }: ClusterConnection): void {
   for (const each of new Set([client, program])) close(each)
 }

@@ -16,6 +16,7 @@ import { clustersToLookAt, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf, labelsOfCluster } from './parts.ts'
 import { prunePermits } from './prune-permit.ts'
+import { rest } from './connections.ts'
 import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
 import { chainNow, type Work } from './release-work.ts'
@@ -71,7 +72,7 @@ async function lookAt(
   const config = { ...clusterConfig(source, commit), ...hold }
   try {
     const connection = await connectTo(work, name, signal)
-    return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
+    const report = await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
       // While it waited for its turn a newer Release may have been created: then this one must not apply.
       const chain = chainNow(parts, release)
       if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
@@ -96,6 +97,8 @@ async function lookAt(
         signal,
       })
     })
+    if (name !== HUB) rest(connection)
+    return report
   } catch (error) {
     if (signal.aborted) throw error
     return {

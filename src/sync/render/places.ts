@@ -19,12 +19,19 @@ const MAX_PLACE_CHARS = 300
 
 export function placesOf(files: Readonly<Record<string, string>>, said: ReadonlyMap<unknown, unknown>): Places {
   const search = placesIn(files)
-  const madeAt = (object: unknown): string | undefined => {
-    const [, path = '', line] = /^(.+):(\d{1,8})$/s.exec(textOf(said.get(object))) ?? []
+  const placeIn = (text: string): string | undefined => {
+    const [, path = '', line] = /^(.+):(\d{1,8})$/s.exec(text) ?? []
     const number = Number(line)
     return Object.hasOwn(files, path) && number > 0 && number <= MAX_LINE
       ? printableLine(`${path}:${number}`).slice(0, MAX_PLACE_CHARS)
       : undefined
+  }
+  /** A loop makes thousands of objects in one line. */
+  const known = new Map<string, string | undefined>()
+  const madeAt = (object: unknown): string | undefined => {
+    const text = textOf(said.get(object))
+    if (!known.has(text)) known.set(text, placeIn(text))
+    return known.get(text)
   }
   return {
     madeAt,
