@@ -7,7 +7,7 @@ import { Requests } from '#test/support/servers/api-requests.ts'
 import { jsonPatch, startWebhookEndpoint, type WebhookEndpoint } from '#test/support/servers/webhook-endpoint.ts'
 
 const REGISTRATION = '/apis/admissionregistration.k8s.io/v1'
-const SEEN_WITHIN_MS = 20_000
+const SEEN_WITHIN_MS = 120_000
 type Fields = Readonly<Record<string, unknown>>
 type Kind = 'Validating' | 'Mutating'
 

@@ -9,7 +9,7 @@ import { startControlPlane } from '#test/support/servers/real/control-plane.ts'
 import { whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 200_000
 const pods = coreKind('Pod')
 const nodes = coreKind('Node')
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '#test/support/tools/processes.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
-const WITHIN_MS = 60_000
+const WITHIN_MS = 200_000
 const DESCRIPTORS = 300
 
 let dir = ''

@@ -31,7 +31,7 @@ import { eventually } from './agent-bench.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const POOL = { 'kubenode.io/pool': 'workers' }
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 200_000
 
 /** What the program of an agent of that age says instead of what today's says. Each pattern has to be there. */
 type Changes = readonly (readonly [what: RegExp, instead: string])[]

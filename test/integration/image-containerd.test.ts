@@ -29,7 +29,7 @@ const MORE: Readonly<
 const LEADERLESS: readonly RoleName[] = ['artifacts']
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Under load a program takes some seconds to start. */
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = 200_000
 const MAX_COMPRESSED = 90 * 1024 * 1024
 const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64'
 

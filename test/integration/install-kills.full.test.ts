@@ -17,7 +17,7 @@ const WHEN = ['after', 'before'] as const
 /** A hundred objects and more, each killed once: some minutes. */
 const PATIENCE_MS = 45 * 60_000
 /** Namespaces, definitions and what others own go a moment after they are deleted. */
-const SETTLED_WITHIN_MS = 60_000
+const SETTLED_WITHIN_MS = 200_000
 const EVERY = {
   'the embedded server': { off: 2, change: 6 },
   'a real kube-apiserver': { off: 12, change: 24 },

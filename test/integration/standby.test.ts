@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { until } from '#test/support/tools/processes.ts'
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 200_000
 let server: RunningServer
 beforeEach(async () => {
   server = await startEmbedded()

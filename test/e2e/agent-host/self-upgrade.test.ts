@@ -61,7 +61,7 @@ async function order(version: string): Promise<void> {
   await bench.client.apply(machineType, object, { fieldManager: 'kubenode-machine', force: true })
 }
 
-async function reaches(state: string, version: string, withinMs = 45_000) {
+async function reaches(state: string, version: string, withinMs = 200_000) {
   try {
     return await eventually(
       `the agent ${version} ${state}`,

@@ -19,7 +19,7 @@ const GATEWAY = '10.214.0.1'
 const addressOf = (n: number): string => `10.214.0.${10 + n}`
 const podRange = (n: number): string => `10.244.${n}.0/24`
 const PACKAGES = ['containerd', 'runc', 'containernetworking-plugins'] as const
-const UP_WITHIN_MS = 60_000
+const UP_WITHIN_MS = 200_000
 
 /** Makes the bridge that hosts hang on. */
 export function prepareNetwork({ host }: RealCluster): void {

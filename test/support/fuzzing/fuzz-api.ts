@@ -73,7 +73,7 @@ export async function startFuzzed(): Promise<FuzzedServer> {
   }
 }
 
-const WITHIN_MS = 15_000
+const WITHIN_MS = 60_000
 
 function send(
   agent: Agent,

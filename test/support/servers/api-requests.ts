@@ -50,7 +50,7 @@ export interface OpenWatch {
   close(): void
 }
 
-const WITHIN_MS = 20_000
+const WITHIN_MS = 120_000
 const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',

@@ -15,7 +15,7 @@ export interface RunOptions {
 }
 
 /** Far beyond any call here: a kubectl that hangs is a failure with its output, not a test that times out without. */
-const WITHIN_MS = 60_000
+const WITHIN_MS = 200_000
 
 export class Kubectl {
   readonly #env: Readonly<Record<string, string | undefined>>

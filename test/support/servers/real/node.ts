@@ -13,8 +13,8 @@ export const POD_RANGE = '10.244.0.0/24'
 const [CONTAINERD, CTR, RUNC, CNI] = ['/usr/bin/containerd', '/usr/bin/ctr', '/usr/sbin/runc', '/usr/lib/cni'] as const
 const CNI_PLUGINS = ['bridge', 'host-local', 'loopback'].map((name) => join(CNI, name))
 const CGROUPS = '/sys/fs/cgroup'
-const CONTAINERD_WITHIN_MS = 60_000
-const CGROUPS_WITHIN_MS = 30_000
+const CONTAINERD_WITHIN_MS = 200_000
+const CGROUPS_WITHIN_MS = 120_000
 
 export interface RealNode {
   readonly name: string

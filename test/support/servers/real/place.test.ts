@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
-const WITHIN_MS = 20_000
+const WITHIN_MS = 120_000
 /** A test that starts a program and waits. The program ignores SIGTERM, as one that drains its connections does. */
 const STARTER = `
 const { Programs, thisHost } = await import(process.argv[1])

@@ -8,7 +8,7 @@ import type { Place } from './place.ts'
 /** One subnet for each link, out of a /16 that documentation and clouds seldom use. */
 const subnet = (n: number, host: 1 | 2): string => `10.213.${n}.${host}`
 const MOST_HOSTS = 200
-const START_WITHIN_MS = 10_000
+const START_WITHIN_MS = 120_000
 const TOOLS = ['/usr/bin/unshare', '/usr/bin/nsenter', '/usr/sbin/ip', '/usr/sbin/iptables-restore'] as const
 
 export interface SealedHost extends Place {
