@@ -175,7 +175,7 @@ export async function referenceRun(simulation: Simulation): Promise<Run> {
 
 /** Every seed must be clean; each tenth is run twice to see that it replays byte for byte. */
 export async function checkSeeds(simulation: Simulation, seeds: Iterable<number>): Promise<void> {
-  const reference = await referenceRun(simulation)
+  const reference = await sharedReference(simulation)
   for (const seed of seeds) {
     const run = await simulate(simulation, seed, { reference })
     if (run.violations.length > 0) throw new Error(describeRun(run))
@@ -188,16 +188,20 @@ export async function checkSeeds(simulation: Simulation, seeds: Iterable<number>
 
 /**
  * F1 and F2 without luck: the actor dies before and after each single write of the reference run, and loses the reply of each. The quick run tries one of
- * the three, in turn, at every fourth write, and ends with the phase that follows. Answers how many writes there are.
+ * the three, in turn, at every `quickWrites`th write, and ends with the phase that follows. Answers how many writes there are.
  */
-export async function checkEveryWrite(simulation: Simulation, actor: string): Promise<number> {
-  const reference = await referenceRun(simulation)
+export async function checkEveryWrite(
+  simulation: Simulation,
+  actor: string,
+  quickWrites: number = QUICK_WRITES,
+): Promise<number> {
+  const reference = await sharedReference(simulation)
   let total = 0
   for (const [at, { name }] of simulation.phases.entries()) {
     const phases = isFull ? simulation.phases : simulation.phases.slice(0, at + 2)
     const writes = reference.writes[at]?.filter((call) => actorOf(call.actor) === actor).length ?? 0
     total += writes
-    for (let write = 1; write <= writes; write += isFull ? 1 : QUICK_WRITES) {
+    for (let write = 1; write <= writes; write += isFull ? 1 : quickWrites) {
       for (const fault of aroundWrite(actor, write)) {
         const faults = (phase: string) => (phase === name ? [fault] : [])
         const run = await simulate({ ...simulation, phases }, 0, { reference, faults })
@@ -221,8 +225,8 @@ function aroundWrite(actor: string, write: number): readonly SimFault[] {
 }
 
 const references = new WeakMap<Simulation, Promise<Run>>()
-/** Of a simulation that several planted bugs are compared with. */
-function sharedReference(simulation: Simulation): Promise<Run> {
+/** Made once for each simulation. */
+export function sharedReference(simulation: Simulation): Promise<Run> {
   const known = references.get(simulation) ?? referenceRun(simulation)
   references.set(simulation, known)
   return known

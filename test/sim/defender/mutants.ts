@@ -12,8 +12,8 @@ export interface Mutant {
   /** Faults under which it must be found; none means that it shows without any. */
   readonly faults: readonly FaultKind[]
   readonly within: number
-  /** The seed that shows it, where the search for it takes long. */
-  readonly shownBy?: number
+  /** A seed that shows it: tried first in the quick run. */
+  readonly shownBy: number
   readonly parts: () => DefenderParts
 }
 
@@ -23,6 +23,7 @@ export const mutants: readonly Mutant[] = [
     shows: /at most so many slots/,
     faults: [],
     within: 1,
+    shownBy: 1,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const policies = snapshot.policies.map((p) => {
@@ -38,6 +39,7 @@ export const mutants: readonly Mutant[] = [
     shows: /no permit says more than the ledger/,
     faults: [],
     within: 3,
+    shownBy: 1,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -53,8 +55,8 @@ export const mutants: readonly Mutant[] = [
     shows: /at most so many|no permit says more than the ledger/,
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
-    within: 100,
-    shownBy: 53,
+    within: 230,
+    shownBy: 57,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -76,6 +78,7 @@ export const mutants: readonly Mutant[] = [
     shows: /grants within a minute/,
     faults: ['WallJump'],
     within: 30,
+    shownBy: 3,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const now = snapshot.wall
@@ -89,6 +92,7 @@ export const mutants: readonly Mutant[] = [
     shows: /grants in any minute|nothing new while the breaker is open/,
     faults: [],
     within: 1,
+    shownBy: 1,
     parts: () => ({
       decide: (snapshot, before, options) =>
         decide({ ...snapshot, isRecovery: (p) => p.spec.recovery }, before, options),
@@ -98,8 +102,8 @@ export const mutants: readonly Mutant[] = [
     name: 'takes a target for quiet as soon as the lease is over',
     shows: /are down/,
     faults: [],
-    within: 10,
-    shownBy: 7,
+    within: 40,
+    shownBy: 8,
     parts: () => ({
       decide: (snapshot, before, options) => decide({ ...snapshot, isQuiet: () => true }, before, options),
     }),
@@ -108,8 +112,8 @@ export const mutants: readonly Mutant[] = [
     name: 'takes a target for quiet on the word of a cache, without a look at the server',
     shows: /are down/,
     faults: ['Stale'],
-    within: 160,
-    shownBy: 69,
+    within: 210,
+    shownBy: 52,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const isQuiet: typeof snapshot.isQuiet = (grant) => {
@@ -124,7 +128,7 @@ export const mutants: readonly Mutant[] = [
     name: 'frees the slots of a permit that is deleted, or that its cache does not show yet',
     shows: /no permit says more than the ledger|are down|at most so many/,
     faults: ['Missed'],
-    within: 40,
+    within: 80,
     shownBy: 19,
     parts: () => ({
       decide: (snapshot, before, options) => {

@@ -226,6 +226,9 @@ function plantAll(world: World): void {
   })
 }
 
+/** Longer than any wait: a breaker is half open after 90 s, a lease is over after 60 s. */
+const QUIET_MS = 100_000
+
 const phases: readonly Phase[] = [{ name: 'work', act: plantAll, counts: 'AtMost' }]
 
 const LEDGERS = 'kubenode.io/defenderledgers'
@@ -312,6 +315,7 @@ export function defenderSimulation(parts: () => DefenderParts = () => ({}), faul
     faultyMs: 60_000,
     settleMs: 400_000,
     restMs: 60_000,
+    quietMs: QUIET_MS,
     heartbeats: ['coordination.k8s.io/leases'],
     state: (world) => ({
       done: truth.done,
