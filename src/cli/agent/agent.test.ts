@@ -12,14 +12,16 @@ import {
 } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { execPath } from 'node:process'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPublisher } from '#test/doubles/node/release.ts'
+import { identityFile, leaveRequestFile, nodeDir } from '#agent/node-dir.ts'
 import { run } from '../program.ts'
 import { bundleAgent } from './bundle.ts'
 import { bundleText, hostChoices, prepareHost, type JoinHost } from './join-host.ts'
+import { leaveMain } from './leave-host.ts'
 import { agentUnit } from './unit.ts'
 
 let folder: string
@@ -191,6 +193,18 @@ describe('joining a host', () => {
       bundle,
     ])
   })
+})
+
+test.each([
+  ['--dryrun', 2],
+  ['--help', 0],
+  ['now', 2],
+])('F47 agent leave %s on a host hands nothing back', async (argument, code) => {
+  const dir = nodeDir(folder, '/')
+  mkdirSync(dirname(identityFile(dir)), { recursive: true })
+  writeFileSync(identityFile(dir), '{}')
+  expect(await leaveMain(['--root', folder, argument])).toBe(code)
+  expect(existsSync(leaveRequestFile(dir))).toBe(false)
 })
 
 test('S22 the unit of the agent opens no socket and is held to what it needs', () => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { geteuid, stderr, stdout } from 'node:process'
+import { parseArgs } from 'node:util'
 import { lookAtRemoval } from '#agent/components/removal-look.ts'
 import type { RemovalPlan } from '#agent/components/record.ts'
 import { Journal } from '#agent/components/journal.ts'
@@ -26,13 +27,35 @@ interface LeaveWish {
 const WAIT_MS = 5 * 60_000
 const LOOK_MS = 500
 
+const USAGE = 'usage: agent.mjs leave [--dry-run] [--root FOLDER]'
+
+/** Undefined for anything that is not understood: a host is handed back by the exact command only. */
+function wishOf(args: readonly string[]): (LeaveWish & { readonly isHelp: boolean }) | undefined {
+  const options = {
+    'dry-run': { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+    root: { type: 'string' },
+  } as const
+  try {
+    const { values } = parseArgs({ args: [...args], options })
+    const { root = '/var/lib/kubenode', help = false, 'dry-run': isDryRun = false } = values
+    return { root, isDryRun, isHelp: help }
+  } catch {
+    return undefined
+  }
+}
+
 export async function leaveMain(args: readonly string[]): Promise<number> {
-  const at = args.indexOf('--root')
-  const root = (at === -1 ? undefined : args[at + 1]) ?? '/var/lib/kubenode'
+  const wish = wishOf(args)
+  if (wish === undefined || wish.isHelp) {
+    const stream = wish === undefined ? stderr : stdout
+    stream.write(`${USAGE}\n`)
+    return wish === undefined ? 2 : 0
+  }
   // The timers of the clock keep no process alive.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
-    return await leaveThisHost({ root, isDryRun: args.includes('--dry-run') })
+    return await leaveThisHost(wish)
   } catch (e) {
     stderr.write(`${messageOf(e)}\n`)
     return 1
