@@ -160,6 +160,15 @@ describe('names of a server', () => {
     expect(asked).toBe(1)
   })
 
+  test('of before are shown while the server does not answer in time', async () => {
+    const [none, fails] = [() => Promise.resolve(undefined), () => Promise.reject(new Error('away'))]
+    expect(await kept(dir, { key: 'a', ask: () => Promise.resolve(['n-1']) }, new VirtualClock())).toEqual(['n-1'])
+    expect(await kept(dir, { key: 'a', ask: none }, clockAt(dir, 60_000))).toEqual(['n-1'])
+    expect(await kept(dir, { key: 'a', ask: fails }, clockAt(dir, 60_000))).toEqual(['n-1'])
+    expect(await kept(dir, { key: 'a', ask: () => Promise.resolve([]) }, clockAt(dir, 60_000))).toEqual([])
+    expect(await kept(dir, { key: 'a', ask: none }, clockAt(dir, 60_000))).toEqual([])
+  })
+
   test('no kubeconfig, or one that cannot be read, is no error', async () => {
     writeFileSync(join(dir, 'k'), 'a: [')
     for (const env of [{}, { KUBECONFIG: join(dir, 'k') }, { KUBECONFIG: '/nope:/nope2' }]) {

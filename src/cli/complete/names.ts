@@ -18,6 +18,8 @@ const ASK_MS = 300
 const KEEP_MS = 10_000
 /** Without a name, or an answer. */
 const KEEP_NONE_MS = 3_000
+/** Names of before are better than none while a server is slow or away. */
+const KEEP_LATE_MS = 3_600_000
 /** More names than anyone scrolls through. */
 const MOST_NAMES = 500
 const MAX_NAME_CHARS = 253
@@ -28,14 +30,13 @@ const machines = kindCalled('machine')
 export interface Asked {
   /** Identifies the kubeconfig and the question. */
   readonly key: string
-  ask(): Promise<readonly string[]>
+  /** Undefined: no answer in time. */
+  ask(): Promise<readonly string[] | undefined>
 }
 
 export function serverNames(io: Io, clock: Clock = systemClock): Names {
-  const safely = async (ask: () => Promise<readonly string[]>): Promise<readonly string[]> => {
-    const late = clock.sleep(ASK_MS).then((): readonly string[] => [])
-    return Promise.race([ask().catch(() => []), late])
-  }
+  const inTime: (ask: Asked['ask']) => ReturnType<Asked['ask']> = (ask) =>
+    Promise.race([ask(), clock.sleep(ASK_MS).then(() => undefined)])
   /** Names that are kept need no connection, and none of the code that makes one. */
   const keptOf = async (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> => {
     const asks = [what, optionOr(typed, io, '--context') ?? '', typed.options.get('--namespace') ?? '']
@@ -46,7 +47,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
     keptOf(typed, what, async () => {
       // Loading our own code is no question to a server.
       await import('../run/connect.ts')
-      return safely(ask)
+      return inTime(ask)
     })
   const listed = (type: ResourceType, typed: Typed): Promise<readonly string[]> =>
     asked(typed, collectionPath(type), async () => {
@@ -54,12 +55,14 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
       const said = typed.options.get('--namespace')
       const namespace = type.namespaced ? (said ?? config.namespace ?? SYSTEM_NAMESPACE) : undefined
       const path = `${collectionPath(type, namespace)}?limit=${MOST_NAMES}&includeObject=None`
-      return firstCells(await answerOf(config, path, 'application/json;as=Table;v=v1;g=meta.k8s.io'))
+      const table = await answerOf(config, path, 'application/json;as=Table;v=v1;g=meta.k8s.io')
+      return table && firstCells(table)
     })
   const components = (machine: string, typed: Typed): Promise<readonly string[]> =>
     asked(typed, objectPath(machines, { name: machine }), async () => {
       const { config } = await connectionOf(typed, io)
-      return componentsIn(await answerOf(config, objectPath(machines, { name: machine }), 'application/json'))
+      const found = await answerOf(config, objectPath(machines, { name: machine }), 'application/json')
+      return found && componentsIn(found)
     })
   return {
     objects: listed,
@@ -68,7 +71,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
     contexts: (typed) =>
       keptOf(typed, 'contexts', async () => {
         const { contextsIn } = await import('./contexts.ts')
-        return safely(() => contextsIn(kubeconfigs(typed, io)))
+        return inTime(() => contextsIn(kubeconfigs(typed, io)))
       }),
   }
 }
@@ -106,12 +109,13 @@ function kubeconfigs(typed: Typed, io: Io): readonly string[] {
 type Config = Awaited<ReturnType<typeof connectionOf>>['config']
 
 /** Undefined for any other answer than success. */
-async function answerOf(config: Config, path: string, accept: string): Promise<unknown> {
+async function answerOf(config: Config, path: string, accept: string): Promise<object | undefined> {
   const { clientOf } = await import('../run/connect.ts')
   const client = clientOf(config, 'kubenode-completion')
   try {
     const { status, text } = await client.raw({ method: 'GET', path, headers: { accept }, timeoutMs: ASK_MS })
-    return status === 200 ? JSON.parse(text) : undefined
+    const answer: unknown = status === 200 ? JSON.parse(text) : undefined
+    return isObject(answer) ? answer : undefined
   } finally {
     client.close()
   }
@@ -144,24 +148,32 @@ function folderOf({ env }: Io): string | undefined {
 
 /** Without a folder of our own nothing is kept. */
 export async function kept(folder: string | undefined, asked: Asked, clock: Clock): Promise<readonly string[]> {
-  if (folder === undefined) return asked.ask()
+  const ask = () => asked.ask().catch(() => undefined)
+  if (folder === undefined) return (await ask()) ?? []
   const file = join(folder, createHash('sha256').update(asked.key).digest('hex').slice(0, 32))
-  const found = await readKept(file, clock).catch(() => undefined)
-  if (found !== undefined) return found
+  const before = await readKept(file, clock).catch(() => undefined)
+  if (before?.isFresh === true) return before.names
+  const old = before?.names ?? []
   // Kept before the server is asked: while it does not answer, the next key press does not ask again.
-  await keep(folder, file, []).catch(() => undefined)
-  const names = await asked.ask().catch((): readonly string[] => [])
+  await keep(folder, file, old).catch(() => undefined)
+  const names = await ask()
+  if (names === undefined) return old
   await keep(folder, file, names).catch(() => undefined)
   return names
 }
 
-async function readKept(file: string, clock: Clock): Promise<readonly string[] | undefined> {
+interface Kept {
+  readonly names: readonly string[]
+  readonly isFresh: boolean
+}
+
+async function readKept(file: string, clock: Clock): Promise<Kept | undefined> {
   const { mtimeMs, uid, size } = await stat(file)
   const age = clock.now() - mtimeMs
   const isOurs = uid === process.getuid?.() && size <= MOST_NAMES * (MAX_NAME_CHARS + 1)
-  if (!isOurs || age < 0 || age > (size === 0 ? KEEP_NONE_MS : KEEP_MS)) return undefined
-  const text = await readFile(file, 'utf8')
-  return text.split('\n').flatMap(namesIn)
+  if (!isOurs || age < 0 || age > KEEP_LATE_MS) return undefined
+  const names = (await readFile(file, 'utf8')).split('\n').flatMap(namesIn)
+  return { names, isFresh: age <= (size === 0 ? KEEP_NONE_MS : KEEP_MS) }
 }
 
 async function keep(folder: string, file: string, names: readonly string[]): Promise<void> {
