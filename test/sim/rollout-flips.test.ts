@@ -19,9 +19,9 @@ const MAX_PER_10M = 5
 /** Full windows, and the buckets at both ends. */
 const mostByRate = (seconds: number): number => MAX_PER_10M * (Math.ceil(seconds / 600) + 1)
 /** What follows is like the beginning. */
-const QUICK_FLIPS_S = inFull(HOUR_S, HOUR_S / 10)
+const QUICK_FLIPS_S = inFull(HOUR_S, HOUR_S / 20)
 /** Of declarations, one after the other. */
-const MOST_STEPS = inFull(30, 10)
+const MOST_STEPS = inFull(30, 8)
 
 /** The machine controller of the model says nothing of that. */
 const ready = (m: Machine): Machine => ({
@@ -146,7 +146,7 @@ describe('a commit that flips', () => {
           expect(flipping.isWithinRate).toBe(true)
         }
       }),
-      { numRuns: inFull(8, 2) },
+      { numRuns: inFull(8, 1) },
     )
   }, 600_000)
 })
