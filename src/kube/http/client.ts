@@ -99,7 +99,7 @@ export class HttpKubeClient implements KubeClient {
     )
   }
 
-  /** Closes the idle sockets of a burst at once, but one. Calls in flight go on. */
+  /** Closes the idle sockets of a burst at once, except one. Calls in flight continue. */
   rest(): void {
     this.#transport.rest()
   }

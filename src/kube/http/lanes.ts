@@ -82,7 +82,7 @@ export class Lanes {
     return this.#turns[lane].take(signal)
   }
 
-  /** Closes idle sockets but one, which took a tenth of a megabyte each: for a client that has done its work for now. */
+  /** Closes idle sockets except one: each takes a tenth of a megabyte. For a client whose work is done until its next pass. */
   rest(): void {
     for (const idle of Object.values(this.#sockets?.freeSockets ?? {}))
       for (const socket of (idle ?? []).slice(0, -1)) socket.destroy()
