@@ -66,26 +66,26 @@ class World extends SourceWorld {
 
   /** The digest that a reviewer reads: of the fleet as it is followed now, and this one. */
   async digest(of: Fleet): Promise<string> {
-    const { git } = this.base()
+    const { back } = this.base()
     this.repository.commit({ ...filesOf(VALUES), ...files(of) }, { key: undefined, message: 'for the plan' })
     try {
       const { before, after } = await this.targets()
       return planDigest(before, after)
     } finally {
-      git()
+      back()
     }
   }
 
   trailer = async (of: Fleet): Promise<string> => planTrailer(await this.digest(of))
 
   /** Where the branch is, and the way back there. */
-  base(): { readonly id: string; readonly git: () => void } {
+  base(): { readonly id: string; readonly back: () => void } {
     const id = this.repository.git('rev-parse', 'HEAD')
-    const git = () => {
+    const back = () => {
       this.repository.git('reset', '--quiet', '--hard', id)
       this.repository.push(true)
     }
-    return { id, git }
+    return { id, back }
   }
 
   /** Commits on a branch of their own that starts at `from`, and a merge of it with this content and message. */
@@ -98,7 +98,7 @@ class World extends SourceWorld {
     }: { readonly isReversed?: boolean; readonly besides?: readonly [Fleet, string] } = {},
   ): Promise<string | undefined> {
     const { repository } = this
-    const { id, git } = this.base()
+    const { id, back } = this.base()
     repository.git('checkout', '--quiet', '-B', 'feature')
     for (const [of, message] of commits) {
       repository.write(files(of))
@@ -121,7 +121,7 @@ class World extends SourceWorld {
     try {
       return await this.followed()
     } finally {
-      git()
+      back()
     }
   }
 }
@@ -183,7 +183,7 @@ describe('a commit with the digest of its plan', () => {
   )
 
   test('is refused when its digest is of another base, of another commit, or of what was followed before', async () => {
-    const { git } = w.base()
+    const { back } = w.base()
     // The plan was read, then the fleet moved on.
     await w.followFleet(fleet('1', { test: [map('between', '1')] }))
     const moved = fleet('2', { test: [map('between', '1')] })
@@ -192,7 +192,7 @@ describe('a commit with the digest of its plan', () => {
     const copied = planTrailer(await w.digest(fleet('3', { test: [map('between', '1')] })))
     expect(await w.tried(moved, `x\n\n${copied}`)).toContain('KN7061')
     expect(await w.tried(moved, `x\n\n${await w.trailer(moved)}`)).toMatch(FOLLOWED)
-    git()
+    back()
     await w.pass()
   })
 
@@ -214,7 +214,7 @@ describe('a commit with the digest of its plan', () => {
   })
 
   test('is no way around the plan of a commit that is under it on the same branch', async () => {
-    const { git } = w.base()
+    const { back } = w.base()
     const grown = GROWN[0]?.[1] ?? {}
     w.repository.commit(files(grown), { key: undefined, message: `x\n\n${trailer}` })
     expect(await w.followed()).toContain('KN7061')
@@ -225,7 +225,7 @@ describe('a commit with the digest of its plan', () => {
     const { after } = await w.targets()
     w.repository.commit(files(small), { key: undefined, message: `x\n\n${planTrailer(planDigest(before, after))}` })
     expect(await w.followed()).toMatch(FOLLOWED)
-    git()
+    back()
   })
 })
 
@@ -265,14 +265,14 @@ describe('a source that requires plans', () => {
   test('follows a commit that changes no object without one, but not a change that was refused before it', async () => {
     await world(fleet('1'))
     expect(await w.attempt(VALUES, { key: undefined, message: 'text', more: { 'README.md': 'x' } })).toMatch(FOLLOWED)
-    const { git } = w.base()
+    const { back } = w.base()
     w.repository.commit(files(NEXT), { key: undefined, message: 'no plan' })
     expect(await w.followed()).toContain('KN7060')
     w.repository.commit({ 'README.md': 'x' }, { key: undefined, message: 'only text' })
     expect(await w.followed()).toContain('KN7060')
     w.repository.commit(files(NEXT), { key: undefined, message: `nothing\n\n${await w.trailer(NEXT)}` })
     expect(await w.followed()).toMatch(FOLLOWED)
-    git()
+    back()
   })
 
   test('needs one for a revert and for a branch that was set back, too', async () => {
@@ -285,7 +285,7 @@ describe('a source that requires plans', () => {
     // The message of the reverted commit, with its trailer, quoted by a tool.
     expect(await w.tried(fleet('1'), `${back}\n\n${trailer}`)).toContain('KN7061')
     expect(await w.tried(fleet('1'), `${back}\n\n${await w.trailer(fleet('1'))}`)).toMatch(FOLLOWED)
-    before.git()
+    before.back()
     expect(await w.followed()).toContain('KN7060')
   })
 })
