@@ -8,7 +8,7 @@ export const gitErrors = errorTable({
   },
   KN7002: {
     text: 'cannot find {revision} in {repository}: there is no such branch, tag or commit',
-    next: 'name one that git log or git branch -a shows; sync keeps the commit that it applied last',
+    next: 'name one that git log or git branch -a shows; what was rendered before stays in force',
   },
   KN7003: {
     text: 'cannot find a commit in {name}: HEAD names {branch}, which has none yet',
