@@ -32,7 +32,7 @@ export interface OutlinedCommand {
 }
 
 /** A command directly below `kubenode`. */
-export interface TopCommand extends OutlinedCommand {
+interface TopCommand extends OutlinedCommand {
   /** The module that registers it. */
   readonly module: string
 }

@@ -187,7 +187,7 @@ describe('what is stopped says which command frees it', () => {
     model.settle()
     const { unblock, stalled } = adviceOf(model)
     expect([unblock, stalled]).toEqual([
-      expect.stringMatching(/git revert.*kubenode rollout retry base --reason WHY$/),
+      expect.stringMatching(/kubenode rollback base; .*kubenode rollout retry base --reason WHY$/),
       expect.stringMatching(/kubenode rollout retry base --reason WHY$/),
     ])
   })
@@ -205,7 +205,7 @@ describe('what is stopped says which command frees it', () => {
     const { unblock, stalled } = adviceOf(model)
     expect([isBlocked(model), unblock, stalled]).toEqual([
       true,
-      expect.not.stringContaining('git revert'),
+      expect.not.stringContaining('rollback'),
       expect.stringMatching(/kubenode rollout retry base --reason WHY$/),
     ])
   })
