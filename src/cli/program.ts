@@ -126,7 +126,6 @@ function emptyProgram(): Command {
     )
     .option('-q, --quiet', 'print no progress and no hints, only results and errors')
     .showSuggestionAfterError()
-    .showHelpAfterError('(run kubenode --help, or kubenode COMMAND --help)')
     .helpCommand(false)
     .configureHelp({
       showGlobalOptions: true,
@@ -154,9 +153,14 @@ interface ProgramOptions {
 /** Of the help in a pipe. */
 const HELP_WIDTH = 80
 
+/** Of a command of a command: kubenode release retry. */
+const calledAs = (command: Command): string =>
+  command.parent === null ? command.name() : `${calledAs(command.parent)} ${command.name()}`
+
 /** Output through Io, and no process.exit from inside. */
 function prepare(command: Command, io: Io): void {
   command.exitOverride()
+  command.showHelpAfterError(`(run ${calledAs(command)} --help)`)
   command.configureOutput({
     writeOut: (s) => io.out(s),
     writeErr: (s) => io.err(s),

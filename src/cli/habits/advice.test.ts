@@ -68,6 +68,15 @@ test.each([
   'get constructor',
 ])('kubenode %s gets no advice', async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/))
 
+test.each([
+  ['get machines --foo', '(run kubenode get --help)'],
+  ['release retry', '(run kubenode release retry --help)'],
+  ['suspend', '(run kubenode pause --help)'],
+  ['nonsense', '(run kubenode --help)'],
+])('the complaint about kubenode %s ends with the help of that command', async (line, next) => {
+  expect(await told(line)).toMatch(new RegExp(`\\n${RegExp.escape(next)}\\n$`))
+})
+
 test('a guess by spelling stays where no habit is known', async () => {
   expect(await told('gte machines')).toContain('(Did you mean get?)')
 })
