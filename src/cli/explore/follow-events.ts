@@ -3,7 +3,7 @@ import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { alignedRow, widthsOf } from '../get/rows.ts'
+import { GAP, alignedRow, widthsOf } from '../get/rows.ts'
 import type { Io } from '../io.ts'
 import { type About, eventRows, eventType, eventsOf, isAbout } from './events.ts'
 import { wrapped } from './wrap.ts'
@@ -64,11 +64,13 @@ function printer(io: Io): (events: readonly KubeObject[]) => void {
 
 const MESSAGE_INDENT = 4
 
-function linesOf(row: readonly string[], widths: readonly number[], most?: number): readonly string[] {
+export function linesOf(row: readonly string[], widths: readonly number[], most?: number): readonly string[] {
   const whole = alignedRow(row, widths)
   if (most === undefined || whole.length <= most) return [whole]
   const [message = '', before] = [row.at(-1), row.slice(0, -1)]
   const aligned = alignedRow(before, widths)
-  const start = aligned.length <= most ? [aligned] : wrapped(before.join(' '), most)
+  // By the widths and not by the row: else short rows have columns and long ones none.
+  const hasColumns = widths.slice(0, -1).reduce((sum, w) => sum + w + GAP, -GAP) <= most
+  const start = hasColumns && aligned.length <= most ? [aligned] : wrapped(before.join('  '), most)
   return [...start, ...wrapped(`${' '.repeat(MESSAGE_INDENT)}${message}`, most)]
 }

@@ -27,6 +27,22 @@ test('on a terminal the widest column is shortened with a mark; the name is not'
   ])
 })
 
+test('a time and a state are never shortened, and neither is the name behind a namespace', () => {
+  const holds = [
+    ['NAME', 'AUTHOR', 'UNTIL', 'AGE'],
+    ['freeze-all', 'ada@example.org', '2026-11-22T15:02:49Z', '4s'],
+  ]
+  expect(alignedRows(holds, 52).split('\n')).toEqual([
+    'NAME         AUTHOR       UNTIL                  AGE',
+    'freeze-all   ada@examp…   2026-11-22T15:02:49Z   4s',
+  ])
+  const releases = [
+    ['NAMESPACE', 'NAME', 'COMMIT', 'PHASE'],
+    ['kubenode-system', 'fleet-7e2b3da01e10', '7e2b3da01e10', 'Progressing'],
+  ]
+  expect(alignedRows(releases, 61).split('\n')[1]).toBe('kubenode-system   fleet-7e2b3da01e10   7e2b3d…   Progressing')
+})
+
 test('where columns would say nothing each row is a block, with whole words', () => {
   expect(alignedRows(ROWS, 26).split('\n')).toEqual([
     'n-1',

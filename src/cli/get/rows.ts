@@ -3,7 +3,7 @@
 
 import { wrapped } from '../explore/wrap.ts'
 
-const GAP = 3
+export const GAP = 3
 /** A narrower column says nothing. */
 const MIN_WIDTH = 6
 
@@ -12,24 +12,35 @@ const cut = (text: string, width: number): string =>
 
 const total = (widths: readonly number[]): number => widths.reduce((sum, w) => sum + w + GAP, -GAP)
 
-/** The first column names the object and is never cut. */
-function narrowed(widths: readonly number[], most: number): readonly number[] {
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:/
+
+const STATES: ReadonlySet<string> = new Set(['PHASE', 'STATE', 'STATUS'])
+
+/** What names the object is copied; half a state and a time without its minutes answer nothing. These stay whole. */
+function isKept(rows: readonly (readonly string[])[], column: number): boolean {
+  if (column === 0 || (column === 1 && rows[0]?.[0] === 'NAMESPACE') || STATES.has(rows[0]?.[column] ?? '')) return true
+  return rows.some((row) => TIMESTAMP.test(row[column] ?? ''))
+}
+
+function narrowed(widths: readonly number[], kept: readonly boolean[], most: number): readonly number[] {
   const out = [...widths]
   for (let over = total(out) - most; over > 0; over = total(out) - most) {
-    const rest = out.slice(1)
+    const rest = out.filter((_, i) => kept[i] !== true)
     const widest = Math.max(...rest)
     if (rest.length === 0 || widest <= MIN_WIDTH) return out
     const second = Math.max(MIN_WIDTH, ...rest.filter((w) => w < widest))
     const equal = rest.filter((w) => w === widest).length
     const less = Math.max(1, Math.min(widest - second, Math.ceil(over / equal)))
-    for (const [i, w] of out.entries()) if (i > 0 && w === widest) out[i] = Math.max(MIN_WIDTH, w - less)
+    for (const [i, w] of out.entries()) if (kept[i] !== true && w === widest) out[i] = Math.max(MIN_WIDTH, w - less)
   }
   return out
 }
 
 export function widthsOf(rows: readonly (readonly string[])[], most?: number): readonly number[] {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((r) => r[i]?.length ?? 0)))
-  return most === undefined ? widths : narrowed(widths, most)
+  if (most === undefined) return widths
+  const kept = widths.map((_, i) => isKept(rows, i))
+  return narrowed(widths, kept, most)
 }
 
 export interface RowStyle {
