@@ -183,7 +183,7 @@ describe('what was reverted', () => {
     expect(waits.waitingFor).toMatchObject({
       predicate: 'RevertedBefore',
       seen: 'commit bbbbbbbbbbbb with the same objects failed and was reverted by dddddddddddd',
-      unblock: 'kubenode release retry r',
+      unblock: 'kubenode release retry r --reason WHY',
     })
     const retried = after(1, { returns: [], revertedBefore, retries: ['u-1'] }, waits)
     expect(phases(retried)).toEqual(['Applying', 'Waiting', 'Waiting'])

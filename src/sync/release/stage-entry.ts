@@ -50,7 +50,7 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
   if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
     const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
     return closed(
-      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''}`),
+      why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`),
       kept,
       kept.length > 0,
     )

@@ -191,7 +191,7 @@ describe('before a stage opens', () => {
       waitingFor: {
         predicate: 'GateFailed',
         seen: 'gate page did not pass within 5m: shop.example answers 500, 200 is expected',
-        unblock: expect.stringContaining('kubenode release retry r'),
+        unblock: expect.stringContaining('kubenode release retry r --reason WHY'),
       },
     })
     story.answer('test/Before/page', true)

@@ -172,7 +172,7 @@ export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['clo
 export const failedText = ({ gate, seen }: NonNullable<GatesResult['closed']>, release: string) => ({
   seen: shortened(`gate ${gate.name} did not pass within ${timeoutOf(gate)}: ${seen}`, MAX_SEEN),
   unblock:
-    `a commit corrects or reverts the change; to check the gate again, run kubenode release retry ${release}`.slice(
+    `a commit corrects or reverts the change; to check the gate again, run kubenode release retry ${release} --reason WHY`.slice(
       0,
       MAX_SEEN,
     ),

@@ -53,7 +53,7 @@ export function stageStatus(
   if (counts.failed > maxFailures) {
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
-    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''}`
+    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
     const unblock = `the failed clusters become healthy, or a commit corrects or reverts the change; to retry now, run ${retry}`
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
