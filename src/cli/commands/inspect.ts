@@ -204,6 +204,11 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
       connectionTo(options, io),
     ])
     const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
+    if (releases.length === 0) {
+      const { withHubHint } = await import('../inspect/hub-hint.ts')
+      io.out(`${await withHubHint(client, `commit ${commit} has no release`)}\n`)
+      return
+    }
     io.out(shownLines(commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
     return
   }

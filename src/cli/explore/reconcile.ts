@@ -14,6 +14,7 @@ import { findObject } from '../inspect/find-object.ts'
 import { stoppedPrograms, stoppedStories } from '../inspect/programs.ts'
 import { type Io, showProblem } from '../io.ts'
 import { withProgress } from '../progress.ts'
+import { withHubHint } from '../inspect/hub-hint.ts'
 import { exploreErrors } from './explore-errors.ts'
 
 export interface ReconcileOptions extends ServerOptions {
@@ -31,7 +32,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
     name === undefined
       ? await listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
       : [await findObject(client, fleetSource, name, 'source')]
-  if (sources.length === 0) io.err('no sources on this server; use the kubeconfig of the hub\n')
+  if (sources.length === 0) io.err(`${await withHubHint(client, 'no sources to reconcile')}\n`)
   // With milliseconds: two requests of one second are two.
   const at = new Date(systemClock.now()).toISOString()
   for (const { metadata } of sources) {

@@ -9,6 +9,7 @@ import type { Io } from '../io.ts'
 import { hasColors, paintOf, toneOf } from '../paint.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
+import { withHubHint } from '../inspect/hub-hint.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
@@ -20,6 +21,7 @@ import type { Wanted } from './wanted.ts'
 import { withoutManagers } from './without-managers.ts'
 
 const CLUSTERS = kindCalled('cluster')
+const HUB_KINDS: ReadonlySet<string> = new Set(['Cluster', 'FleetSource', 'Release', 'ReleasePipeline'])
 
 export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind = true): TableShape {
   const { form, namespace, options } = asked
@@ -136,9 +138,9 @@ async function nothingText([first]: readonly Wanted[], { client, namespace }: As
   const { type } = first
   const nothing = `no ${qualifiedPlural(type)} found`
   if (!type.namespaced) return `${nothing}${await clustersHint(client)}\n`
-  return namespace === undefined
-    ? `${nothing}\n`
-    : `${nothing} in namespace ${printableLine(namespace)}; -A lists all namespaces\n`
+  const where = namespace === undefined ? '' : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
+  const text = `${nothing}${where}`
+  return `${HUB_KINDS.has(type.kind) ? await withHubHint(client, nothing, text) : text}\n`
 }
 
 const MOST_NAMED = 5

@@ -78,7 +78,10 @@ export function register(program: Command, io: Io): void {
     )
 }
 
-const NONE = 'no releases yet; the first rendered commit creates one\n'
+async function sayNone(client: KubeClient, io: Io): Promise<void> {
+  const { withHubHint } = await import('../inspect/hub-hint.ts')
+  io.err(`${await withHubHint(client, 'no releases', 'no releases yet; the first rendered commit creates one')}\n`)
+}
 
 async function showStatus(name: string | undefined, options: StatusOptions, io: Io): Promise<void> {
   const wait = waitOf(options)
@@ -94,7 +97,7 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
     await printWhole(io, options.output, isOne ? withoutManagers(one) : listOf(found))
     return
   }
-  if (found.length === 0) io.err(NONE)
+  if (found.length === 0) await sayNone(client, io)
   else if (wait !== undefined) await follow(found, client, wait, io)
   else io.out(found.map((r) => shownLines(releaseLines(r, systemClock.now()))).join('\n'))
 }
@@ -122,7 +125,7 @@ async function showHistory(name: string | undefined, options: FormOptions, io: I
     return
   }
   if (releases.length === 0) {
-    io.err(NONE)
+    await sayNone(client, io)
     return
   }
   const rows = [HISTORY_HEAD, ...releases.map((r) => historyRow(r, systemClock.now()))]
@@ -157,7 +160,7 @@ async function showFleetHistory(what: string | undefined, options: ServerOptions
       const { findObject } = await import('../inspect/find-object.ts')
       await findObject(client, target.type, target.name, target.noun)
     }
-    io.err('no releases yet; the first rendered commit creates one\n')
+    await sayNone(client, io)
     return
   }
   const head = target === undefined ? history.FLEET_HEAD : history.CLUSTER_HEAD

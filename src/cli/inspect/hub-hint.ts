@@ -1,0 +1,11 @@
+// Sources, releases, pipelines and clusters are objects of the hub. A server without any of them may be a member, where finding none means nothing.
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import type { KubeClient } from '#kube/client.ts'
+
+const NOT_THE_HUB = 'this server has no FleetSource, so it is not the hub; name the context of the hub with --context'
+
+/** `nothing` and on a server that is not the hub where to ask instead; on the hub `atHub`, which a user who may not list sources reads too. */
+export async function withHubHint(client: Pick<KubeClient, 'list'>, nothing: string, atHub = nothing): Promise<string> {
+  const sources = await client.list(fleetSource, { limit: 1 }).catch(() => undefined)
+  return sources?.items.length === 0 ? `${nothing}; ${NOT_THE_HUB}` : atHub
+}
