@@ -40,7 +40,7 @@ test('a time and a state are never shortened, and neither is the name behind a n
     ['NAMESPACE', 'NAME', 'COMMIT', 'PHASE'],
     ['kubenode-system', 'fleet-7e2b3da01e10', '7e2b3da01e10', 'Progressing'],
   ]
-  expect(alignedRows(releases, 61).split('\n')[1]).toBe('kubenode-system   fleet-7e2b3da01e10   7e2b3d…   Progressing')
+  expect(alignedRows(releases, 60).split('\n')[1]).toBe('kubenode-system   fleet-7e2b3da01e10   7e2b3d…   Progressing')
 })
 
 test('where columns would say nothing each row is a block, with whole words', () => {
