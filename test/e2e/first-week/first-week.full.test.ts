@@ -1,8 +1,7 @@
 // A user's first week: own keys, own component, mistakes and repairs, a rename, reverts in a hurry, manual edits. What each step must never do is
 // judged over everything that was seen, not at its end.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { componentCanary } from '#api/kinds/component-canary.ts'
@@ -11,16 +10,15 @@ import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
-import { sleep, until } from '#test/support/tools/processes.ts'
+import { until } from '#test/support/tools/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
 import { addLamp, edit, keyOf, replaced, setVersion } from './lamp.ts'
 import { addRule, report } from './own-rule.ts'
-import { inFull } from '#test/support/tools/full.ts'
 
 const NODES = 3
-/** Kills in a settle window, in each direction. */
-const KILLS = inFull(20, 2)
+/** Rollouts in each direction with a kill in a settle window. A rollout of a whole fleet takes 20 s; settle-window.full.test.ts has twenty of a small one. */
+const KILLS = 3
 
 let fleet: TestFleet
 let seen: Observer
@@ -94,7 +92,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
       'the set is blocked',
       async () => {
         const { out } = await onTest('why machinecomponentset/base')
-        return /Blocked/.test(out) ? out : undefined
+        return /base is Blocked/.test(out) ? out : undefined
       },
       PATIENCE_MS,
     )
@@ -138,7 +136,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
 
   test(
     'F42 a component killed in its settle window, forward and back, blocks no version',
-    { timeout: 4 * PATIENCE_MS },
+    { timeout: 2 * PATIENCE_MS },
     async () => {
       await addLamp(fleet, '0.3.0', 'good')
       setVersion(fleet.repository, 'lamp', '0.2.0')
@@ -328,32 +326,5 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
     expect(items.map((m) => m.status?.phase)).toEqual(Array.from({ length: NODES }, () => 'Ready'))
     const jobs = await seen.client.list(remedyOperationJob)
     expect(jobs.items.filter((j) => j.status?.phase === 'Running')).toEqual([])
-  })
-})
-
-describe('F43 a full disk', { timeout: 2 * PATIENCE_MS }, () => {
-  test('ends no program, and the fleet continues when there is room again', async (context) => {
-    if (process.getuid?.() !== 0) context.skip('mounting a small file system needs root')
-    const mount = mkdtempSync(join(tmpdir(), 'kubenode-small-'))
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=500m', 'tmpfs', mount])
-    const small = new TestFleet(join(mount, 'data'))
-    try {
-      small.start('--nodes', '2', '--data', small.data)
-      await small.settled()
-      const programs = () =>
-        ['run --roles', 'apiserver --data', 'agent-main.'].flatMap((p) => small.processes(p).map(({ pid }) => pid))
-      const before = programs()
-      expect(before.length).toBeGreaterThan(6)
-      await small.run(`dd if=/dev/zero of=${mount}/full bs=1M 2>/dev/null || true`)
-      await sleep(20_000)
-      expect(programs()).toEqual(before)
-      rmSync(join(mount, 'full'))
-      await small.settled()
-      expect(programs()).toEqual(before)
-    } finally {
-      await small.dispose()
-      execFileSync('umount', [mount])
-      rmSync(mount, { recursive: true, force: true })
-    }
   })
 })
