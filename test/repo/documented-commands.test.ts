@@ -76,7 +76,16 @@ function problemOf(words: readonly string[]): string | undefined {
     if (first?.[1] === undefined || choices.length > 1) isPath = false
     else command = first[1]
   }
-  return undefined
+  return lackOf(command, words)
+}
+
+/** A command that is printed with `--reason` is typed as printed; without it, only its name is meant. */
+function lackOf(command: Command, words: readonly string[]): string | undefined {
+  if (!words.includes('--reason')) return undefined
+  const lacking = command.options.find(
+    (o) => o.mandatory && o.defaultValue === undefined && !words.includes(o.long ?? ''),
+  )
+  return lacking && `kubenode ${command.name()} needs ${lacking.long ?? ''}`
 }
 
 describe.each(pages)('%s', (page) => {
@@ -94,6 +103,7 @@ test('the check finds commands, and would find a wrong one', () => {
   expect(commandsOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).length).toBeGreaterThan(5)
   expect(problemOf(wordsOf('why set/NAME --nonsense'))).toBe('kubenode why has no option --nonsense')
   expect(problemOf(wordsOf('rollout nonsense NAME'))).toBe('rollout has no command nonsense')
+  expect(problemOf(wordsOf('allow-edit set/NAME --reason TEXT'))).toBe('kubenode allow-edit needs --digest')
   expect(problemOf(wordsOf('nonsense'))).toBe('kubenode has no command nonsense')
 })
 

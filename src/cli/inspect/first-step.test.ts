@@ -43,10 +43,21 @@ const unwell = [
   'Ready is False for 4m: ComponentUnhealthy',
   '  A component is unhealthy. See docs/runbooks/components.md.',
 ]
+const edited = [
+  'set/base is Complete',
+  'Waiting for 2s: UncommittedChange',
+  '  observed: edited: content f230 differs from git (492f); the edit has no effect',
+  '  unblocks when: kubenode put-back set/base; or to allow the edit: kubenode allow-edit set/base --digest f230',
+]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 
 test.each([
   ['nothing is wrong', [fine], 'what to do first: nothing, no object is blocked'],
+  [
+    'the condition is a command',
+    [edited],
+    'what to do first: kubenode put-back set/base; or to allow the edit: kubenode allow-edit set/base --digest f230 (set/base)',
+  ],
   ['one waits', [fine, waits], 'what to do first: wait until the rate limit resets (machine/m-1)'],
   [
     'what is blocked comes before what waits',

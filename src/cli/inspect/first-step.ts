@@ -21,7 +21,7 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
 
 const UNBLOCKS = /^\s+unblocks when: (.*)$/
 const COMMAND = /^\s*(kubenode [a-z].*)$/
-const RUN = /^run (kubenode [a-z].*)$/
+const RUN = /^(?:run )?(kubenode [a-z].*)$/
 const NAMED_HOLD = /\bhold \S+:/
 const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 
