@@ -48,7 +48,7 @@ export interface SurveyInput {
   /** `decidedBy` is the set that the machine has the component from. */
   readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
   readonly heldBy: (reading: Reading) => string | undefined
-  /** What the Defender said of a machine a moment ago. */
+  /** What the Defender said of a machine a moment ago, by uid. */
   readonly refused: ReadonlyMap<string, string>
   /** What failed before this moment may be tried again. */
   readonly retryBefore: number | undefined
@@ -199,10 +199,10 @@ function hindrance(
   { index }: Track,
   { refused, incompatible, needsKey }: SurveyInput,
 ): Verdict | undefined {
-  const { name, runs, machine } = reading
+  const { uid, runs, machine } = reading
   const notAdopted = adoptionWait(machine, reading.reported[index])
   if (notAdopted !== undefined) return { skipped: notAdopted }
-  const no = refused.get(name)
+  const no = refused.get(uid)
   if (no !== undefined) return { skipped: no }
   if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
   const unmet = incompatible(runs)

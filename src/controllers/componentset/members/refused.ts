@@ -7,18 +7,17 @@ const MOST_REFUSED = 20
 /** Gates that judge each target separately; a denial by any other gate applies to all targets. */
 const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 
+/** By uid: a machine that was created again under the same name was never judged. */
 export function recentlyRefused(
   permits: ReadonlyMap<string, OperationPermit>,
   now: number,
 ): ReadonlyMap<string, string> {
   const refused = new Map<string, string>()
-  for (const { spec, status } of permits.values()) {
+  for (const { status } of permits.values()) {
     if (!(now - Date.parse(status?.decidedAt ?? '') < REMEMBERED_MS)) continue
     for (const { target, verdict, gate, seen } of status?.verdicts ?? []) {
       if (verdict !== 'Denied' || !OWN_GATES.has(gate)) continue
-      const name = spec.targets.find((t) => t.uid === target)?.name
-      if (name !== undefined)
-        refused.set(name, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
+      refused.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
     }
   }
   return refused.size > MOST_REFUSED ? new Map() : refused
