@@ -52,6 +52,15 @@ describe('what is waited for whose permit is not granted', () => {
     })
   })
 
+  test('is a person where the gate is an approval, and the command is named', () => {
+    const missing = verdict('a', 'Approval', { seen: '0 approvals', limit: '1 of ada' })
+    expect(permitWait(permit({ verdicts: [missing] }))).toEqual({
+      predicate: 'ApprovalMissing',
+      seen: 'gate Approval: 0 approvals (1 of ada)',
+      unblock: 'run kubenode approve operationpermit/p --reason WHY',
+    })
+  })
+
   test.each([
     ['Breaker', 'BreakerHalfOpen', 'gate Breaker: 1 at once', 'BreakerHalfOpen'],
     // The condition speaks of another target than the one that is still waited for.

@@ -39,10 +39,15 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && isAsked(v.target))
   if (binding === undefined) return UNDECIDED
   const { gate } = binding
+  const permit = `operationpermit/${metadata.name ?? ''}`
   return {
     predicate: saidOf(gate, status?.conditions) ?? OF_GATES[gate] ?? 'PermitRequested',
     seen: verdictText(binding),
-    unblock: `gate ${gate} grants the permit; for details run kubenode why operationpermit/${metadata.name ?? ''}`,
+    // The only gate that a person opens by answering the request itself.
+    unblock:
+      gate === 'Approval'
+        ? `run kubenode approve ${permit} --reason WHY`
+        : `gate ${gate} grants the permit; for details run kubenode why ${permit}`,
   }
 }
 
