@@ -255,7 +255,9 @@ export async function eventually<T>(
     const seen = await look()
     if (isIt(seen)) return seen
     if (performance.now() > until)
-      throw new Error(`not so within ${withinMs} ms; last seen: ${JSON.stringify(seen, null, 1).slice(0, 4_000)}`)
+      throw new Error(
+        `not so within ${withinMs} ms; last seen: ${JSON.stringify(seen ?? 'nothing', null, 1).slice(0, 4_000)}`,
+      )
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
   }
 }
