@@ -5,8 +5,11 @@ import { ApiObject, App, ApiObjectMetadataDefinition } from 'cdk8s'
 /** What every App has. One of the user's own may replace any value. */
 const BUILT_IN_RESOLVERS = 3
 
-/** A value that only cdk8s can write, or refuse. */
-const NOT_PLAIN = new Error('not plain')
+/** In place of a value that only cdk8s can write, or refuse. */
+const NOT_PLAIN = Symbol('not plain')
+
+/** Objects of Kubernetes are a tenth as deep; one that contains itself has no end. */
+const MAX_DEPTH = 200
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -17,64 +20,68 @@ export function plainJsonOf(object: ApiObject): Fields | undefined {
   if (!Array.isArray(patches) || patches.length > 0 || metadata.toJson !== ApiObjectMetadataDefinition.prototype.toJson)
     return undefined
   if (App.of(object).resolvers.length !== BUILT_IN_RESOLVERS) return undefined
-  try {
-    return writtenFields(props as Fields, writtenMetadata(metadata))
-  } catch {
-    // Not plain, or nested without end: cdk8s writes it, or says why it cannot.
-    return undefined
-  }
+  const written = writtenFields(props as Fields, metadata)
+  return written === NOT_PLAIN ? undefined : written
 }
 
 /** Whether this object has no way of its own to be written. */
 export const isWrittenByCdk8s = (object: ApiObject): boolean => object.toJson === ApiObject.prototype.toJson
 
-function writtenFields(props: Fields, metadata: unknown): Fields {
+function writtenFields(props: Fields, metadata: ApiObjectMetadataDefinition): Fields | typeof NOT_PLAIN {
   const { apiVersion, kind, metadata: _, ...rest } = props
   const head: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries({ apiVersion, kind, metadata }))
-    if (value !== undefined && value !== null) head[name] = name === 'metadata' ? value : plain(value, false)
-  return Object.assign(head, plain(rest, false))
+  for (const [name, value] of Object.entries({ apiVersion, kind, metadata: writtenMetadata(metadata) })) {
+    if (value === undefined || value === null) continue
+    const field = name === 'metadata' ? value : plain(value, false, 0)
+    if (field === NOT_PLAIN) return NOT_PLAIN
+    head[name] = field
+  }
+  const fields = plainFields(rest, false, 0)
+  return fields === NOT_PLAIN ? NOT_PLAIN : Object.assign(head, fields)
 }
 
 function writtenMetadata(metadata: ApiObjectMetadataDefinition): unknown {
   const { name, namespace, annotations, finalizers, ownerReferences, labels, _additionalAttributes } =
     metadata as unknown as Fields
-  if (!isPlainObject(_additionalAttributes)) throw NOT_PLAIN
+  if (!isPlainObject(_additionalAttributes)) return NOT_PLAIN
   const all = { ..._additionalAttributes, name, namespace, annotations, finalizers, ownerReferences, labels }
-  return plain(all, true)
+  return plain(all, true, 0)
 }
 
 /** Undefined values, null and, in metadata, empty values are left out of objects. In a list they stay in their place, as cdk8s does it. */
-function plain(value: unknown, dropsEmpty: boolean): unknown {
+function plain(value: unknown, dropsEmpty: boolean, depth: number): unknown {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value !== 'object') throw NOT_PLAIN
-  return Array.isArray(value) ? plainList(value, dropsEmpty) : plainFields(value, dropsEmpty)
+  if (typeof value !== 'object' || depth > MAX_DEPTH) return NOT_PLAIN
+  return Array.isArray(value) ? plainList(value, dropsEmpty, depth + 1) : plainFields(value, dropsEmpty, depth + 1)
 }
 
-function plainList(list: readonly unknown[], dropsEmpty: boolean): unknown {
-  if (Object.getPrototypeOf(list) !== Array.prototype || Object.keys(list).length !== list.length) throw NOT_PLAIN
+function plainList(list: readonly unknown[], dropsEmpty: boolean, depth: number): unknown {
+  if (Object.getPrototypeOf(list) !== Array.prototype || Object.keys(list).length !== list.length) return NOT_PLAIN
   if (dropsEmpty && list.length === 0) return undefined
-  return list.map((item) => plain(item, dropsEmpty) ?? notPlain())
+  const written: unknown[] = []
+  for (const item of list) {
+    const value = plain(item, dropsEmpty, depth)
+    if (value === undefined || value === NOT_PLAIN) return NOT_PLAIN
+    written.push(value)
+  }
+  return written
 }
 
-function plainFields(value: object, dropsEmpty: boolean): unknown {
-  if (!isPlainObject(value)) throw NOT_PLAIN
+function plainFields(value: object, dropsEmpty: boolean, depth: number): Fields | typeof NOT_PLAIN | undefined {
+  if (!isPlainObject(value)) return NOT_PLAIN
   const written: Record<string, unknown> = {}
   let isEmpty = true
   for (const name of Object.keys(value).sort()) {
-    if (name === '__proto__') throw NOT_PLAIN
-    const field = plain(value[name], dropsEmpty)
+    if (name === '__proto__') return NOT_PLAIN
+    const field = plain(value[name], dropsEmpty, depth)
     if (field === undefined) continue
+    if (field === NOT_PLAIN) return NOT_PLAIN
     written[name] = field
     isEmpty = false
   }
   return isEmpty && dropsEmpty ? undefined : written
-}
-
-function notPlain(): never {
-  throw NOT_PLAIN
 }
 
 /** cdk8s asks for the constructor, which a field of that name replaces. */
