@@ -349,7 +349,7 @@ test('a set says how far it is, what holds it and which slices are open', () => 
   }
   const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
   expect(setLines({ ...set, status }, [hold])).toEqual([
-    'set/base is Blocked: 1 of 4 machines are updated, 1 healthy, 0 failed, 1 skipped',
+    'set/base is Blocked: 1 of 4 machines are updated (1 of them healthy), 0 failed, 1 skipped',
     'waiting since 2026-01-05T00:00:00Z: StepOpen: two switch',
     '  unblocks when: they end',
     'Pause until 2026-01-05T04:00:00Z by ada: a test',

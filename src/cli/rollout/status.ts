@@ -23,8 +23,10 @@ export function historyRows(set: MachineComponentSet, revisions: readonly Revisi
 export function setLines(set: MachineComponentSet, holds: readonly OperationalHold[]): readonly string[] {
   const { phase = 'Pending', counts, waitingFor, slices = [], skipped = [], revisions } = set.status ?? {}
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
+  // The machines that are not updated serve as before: a bare "0 healthy" would read as an outage.
+  const ofThem = updated === 0 ? '' : ` (${healthy} of them healthy)`
   return [
-    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated, ${healthy} healthy, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
+    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated${ofThem}, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
     ...(waitingFor === undefined
       ? []
       : [
