@@ -36,7 +36,7 @@ export const agentErrors = errorTable({
   },
   KN8009: {
     text: 'cannot join as {machine}: the join token is no longer valid',
-    next: 'for a new one, print the line again with kubenode machine join-command {machine}, or recreate the machine',
+    next: 'for a new one, print the line again with kubenode machine join-command {machine}, or recreate the machine; to give the host up, run kubenode agent leave on it',
   },
   KN8010: {
     text: 'cannot fetch {place}: {why}',

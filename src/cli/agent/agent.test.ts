@@ -18,6 +18,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newPublisher } from '#test/doubles/node/release.ts'
 import { identityFile, leaveRequestFile, nodeDir } from '#agent/node-dir.ts'
+import { systemctlOf } from '#agent/supervise/choose.ts'
 import { run } from '../program.ts'
 import { bundleAgent } from './bundle.ts'
 import { bundleText, hostChoices, prepareHost, type JoinHost } from './join-host.ts'
@@ -205,6 +206,19 @@ test.each([
   writeFileSync(identityFile(dir), '{}')
   expect(await leaveMain(['--root', folder, argument])).toBe(code)
   expect(existsSync(leaveRequestFile(dir))).toBe(false)
+})
+
+test('a host whose machine was deleted before its agent joined is left by a person', async ({ skip }) => {
+  if (process.geteuid?.() !== 0) skip('leaving a host needs root')
+  if (systemctlOf() !== undefined) skip('this computer has systemd: an agent of its own would leave')
+  const data = join(folder, 'lib')
+  mkdirSync(join(data, 'state'), { recursive: true })
+  writeFileSync(join(data, 'join.json'), bundle)
+  expect(await leaveMain(['--root', data, '--dry-run'])).toBe(0)
+  expect(existsSync(join(data, 'join.json'))).toBe(true)
+  expect(await leaveMain(['--root', data])).toBe(0)
+  expect(existsSync(join(data, 'join.json'))).toBe(false)
+  expect(await leaveMain(['--root', data])).toBe(1)
 })
 
 test('S22 the unit of the agent opens no socket and is held to what it needs', () => {

@@ -8,8 +8,8 @@ import type { RemovalPlan } from '#agent/components/record.ts'
 import { Journal } from '#agent/components/journal.ts'
 import { readSlot } from '#agent/components/slot.ts'
 import { realFiles } from '#agent/files/real.ts'
-import { AGENT_UNIT } from '#agent/leave/leave-host.ts'
-import { componentsFolder, identityFile, leaveRequestFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
+import { AGENT_UNIT, leaveHost } from '#agent/leave/leave-host.ts'
+import { componentsFolder, identityFile, joinFile, leaveRequestFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { chooseProcesses, systemctlOf } from '#agent/supervise/choose.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
@@ -67,7 +67,7 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
 async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
   const dir = nodeDir(root, '/')
   if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
-  if (!existsSync(identityFile(dir))) throw new KubeNodeError(agentErrors.KN8072({ folder: root }))
+  if (!existsSync(identityFile(dir))) return leaveUnjoined(dir, { root, isDryRun })
   for (const line of planLines(await plannedRemovals(dir), root)) stdout.write(shownLine(line))
   if (isDryRun) return 0
   writeFileSync(leaveRequestFile(dir), '{}\n', { mode: 0o600, flush: true })
@@ -76,8 +76,21 @@ async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
     return 0
   }
   execFileSync('systemctl', ['restart', AGENT_UNIT], { stdio: ['ignore', 'ignore', 'inherit'] })
+  return untilGone(root)
+}
+
+/** An agent whose Machine was deleted before it joined has nothing to hand back, and cannot start to do it itself. */
+async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveWish): Promise<number> {
+  if (!existsSync(joinFile(dir))) throw new KubeNodeError(agentErrors.KN8072({ folder: root }))
+  for (const line of planLines([], root)) stdout.write(shownLine(line))
+  if (isDryRun) return 0
+  await leaveHost({ files: realFiles, dir, log: silentLogger, systemctl: systemctlOf() })
+  return untilGone(joinFile(dir))
+}
+
+async function untilGone(path: string): Promise<number> {
   const until = systemClock.monotonic() + WAIT_MS
-  while (existsSync(root)) {
+  while (existsSync(path)) {
     if (systemClock.monotonic() > until) throw new KubeNodeError(agentErrors.KN8073({ unit: AGENT_UNIT }))
     await systemClock.sleep(LOOK_MS)
   }
