@@ -261,6 +261,14 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('resume', 'source/fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
     })
 
+    test('reconcile of nothing fails, so that a script on the wrong cluster stops', async () => {
+      await admin.delete(fleetSource, { name: 'fleet', namespace: SYSTEM_NAMESPACE })
+      const { code, out, err } = await kubenode('reconcile')
+      expect([code, out, err]).toEqual([2, '', expect.stringContaining('no sources to reconcile')])
+      const { spec } = fleetSource.example
+      await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'fleet', SYSTEM_NAMESPACE) })
+    })
+
     test('reconcile leaves a mark that makes sync read the repository', async () => {
       const asked = 'source/fleet: sync was asked to read it now\n'
       expect(await kubenode('reconcile', '--no-wait')).toEqual({ code: 0, out: asked, err: '' })

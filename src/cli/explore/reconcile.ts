@@ -9,7 +9,7 @@ import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { stoppedPrograms, stoppedStories } from '../inspect/programs.ts'
 import { type Io, showProblem } from '../io.ts'
@@ -32,7 +32,10 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
     name === undefined
       ? await listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
       : [await findObject(client, fleetSource, name, 'source')]
-  if (sources.length === 0) io.err(`${await withHubHint(client, 'no sources to reconcile')}\n`)
+  if (sources.length === 0) {
+    showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))
+    throw new Exit(EXIT_ERROR)
+  }
   // With milliseconds: two requests of one second are two.
   const at = new Date(systemClock.now()).toISOString()
   for (const { metadata } of sources) {
@@ -40,7 +43,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
     await client.patch(fleetSource, keyOf(metadata), { type: 'merge', value })
     io.out(shownLine(`source/${metadata.name ?? ''}: sync was asked to read it now`))
   }
-  if (!options.wait || sources.length === 0) return
+  if (!options.wait) return
   const until = systemClock.monotonic() + timeoutMs
   const found = await withProgress(
     io,
