@@ -53,10 +53,13 @@ interface Read {
 
 /** In a process of its own, so that its memory can be measured. */
 function readInChild(commit: string): Read {
-  const code = `import { openLocalRepository } from ${JSON.stringify(join(import.meta.dirname, '../../src/sync/git/local-repository.ts'))}
+  const code = `import { readFileSync } from 'node:fs'
+import { openLocalRepository } from ${JSON.stringify(join(import.meta.dirname, '../../src/sync/git/local-repository.ts'))}
 const [dir, commit] = process.argv.slice(1)
 const told = await openLocalRepository(dir).readTree(commit, ['fleet']).then((m) => ({ code: 'read', message: String(m.size) }), (e) => ({ code: e.code, message: e.message }))
-console.log(JSON.stringify({ ...told, maxRssKb: process.resourceUsage().maxRSS }))`
+// Of this program alone: what getrusage counts begins with the memory of the process that started it.
+const [, peak] = /^VmHWM:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+console.log(JSON.stringify({ ...told, maxRssKb: Number(peak) }))`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code, repository.dir, commit], {
     encoding: 'utf8',
     cwd: join(import.meta.dirname, '../..'),
