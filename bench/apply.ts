@@ -99,28 +99,24 @@ export async function run({ numbers, server: kind }: BenchOptions): Promise<Benc
       if (round > 0) rows.push(row)
     }
     const middle = (of: (row: Round) => number) => rounded(median(rows.map(of)))
+    const costs = (all: 'ours' | 'theirs', change: 'oursChange' | 'theirsChange') => ({
+      apply_1000_ms: middle((r) => r[all].ms),
+      // Of the client alone, which a busy machine does not change much.
+      apply_cpu_ms: middle((r) => r[all].cpuMs),
+      apply_server_cpu_ms: middle((r) => r[all].serverMs),
+      change_one_ms: middle((r) => r[change].ms),
+      change_one_cpu_ms: middle((r) => r[change].cpuMs),
+      change_one_server_cpu_ms: middle((r) => r[change].serverMs),
+    })
     return {
       figures: {
-        apply_1000_ms: middle((r) => r.ours.ms),
-        // Of sync alone, which a busy machine does not change much.
-        apply_cpu_ms: middle((r) => r.ours.cpuMs),
-        apply_server_cpu_ms: middle((r) => r.ours.serverMs),
-        change_one_ms: middle((r) => r.oursChange.ms),
-        change_one_cpu_ms: middle((r) => r.oursChange.cpuMs),
-        change_one_server_cpu_ms: middle((r) => r.oursChange.serverMs),
+        ...costs('ours', 'oursChange'),
         objects,
         rounds: rows.length,
       },
       peer: {
         name: 'kubectl apply --server-side',
-        figures: {
-          apply_1000_ms: middle((r) => r.theirs.ms),
-          apply_cpu_ms: middle((r) => r.theirs.cpuMs),
-          apply_server_cpu_ms: middle((r) => r.theirs.serverMs),
-          change_one_ms: middle((r) => r.theirsChange.ms),
-          change_one_cpu_ms: middle((r) => r.theirsChange.cpuMs),
-          change_one_server_cpu_ms: middle((r) => r.theirsChange.serverMs),
-        },
+        figures: costs('theirs', 'theirsChange'),
       },
       ratio: {
         kubectl: middle((r) => r.theirs.ms / r.ours.ms),

@@ -6,7 +6,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf } from '../paint.ts'
-import { planErrors } from '../plan/plan-errors.ts'
+import { rangeEnds } from '../plan/range.ts'
 import { withProgress } from '../progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
@@ -31,16 +31,8 @@ export function register(program: Command, io: Io): void {
     .action((range: string | undefined, options: DiffOptions) => diff(range, options, io))
 }
 
-/** As git writes them; `main...HEAD` would need the merge base. */
-function endsOf(range: string): readonly [string, string] {
-  const [, base, head] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
-  if (base === undefined || head === undefined)
-    throw new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
-  return [base, head]
-}
-
 async function diff(range: string | undefined, options: DiffOptions, io: Io): Promise<void> {
-  const [base, head] = range === undefined ? [undefined, 'HEAD'] : endsOf(range)
+  const [base, head] = range === undefined ? [undefined, 'HEAD'] : rangeEnds(range)
   const [
     { resolve },
     { openLocalRepository },

@@ -11,7 +11,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { LEAST_CHARS } from '../plan/markdown.ts'
-import { planErrors } from '../plan/plan-errors.ts'
+import { noRange, rangeEnds } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { hasColors } from '../paint.ts'
@@ -93,12 +93,10 @@ function failOnOf(text: string): readonly FailOn[] {
   })
 }
 
-/** As git writes them; `main...HEAD` would need the merge base, which a shallow clone of CI does not have. */
 function withRange(options: PlanOptions, range: string | undefined): PlanOptions {
   if (range === undefined) return options
-  const [, base, commit] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
-  if (base === undefined || commit === undefined || options.base !== undefined || options.commit !== 'HEAD')
-    throw new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
+  const [base, commit] = rangeEnds(range)
+  if (options.base !== undefined || options.commit !== 'HEAD') throw noRange(range)
   return { ...options, base, commit }
 }
 

@@ -188,7 +188,7 @@ describe('what is due', () => {
     expect(names(due(before, about.news))).toEqual(['status'])
   })
 
-  test('a target that is new is not told of what ended long ago', () => {
+  test('a new target gets no news of what ended long ago', () => {
     const over = news({ phase: 'Succeeded' })
     expect(names(due([], over, NOW, NOW - 60_000))).toEqual(['t', 'status'])
     expect(names(due([], over, NOW, NOW - 2 * 3_600_000))).toEqual([])

@@ -383,7 +383,7 @@ describe('S8 the places of a file', () => {
     expect(isPlace('*', 'anything', secret('shop', 'db'))).toBe(false)
   })
 
-  test('without them whoever has no key can move a file whose MAC stays good: values in a row have no names', () => {
+  test('without them an author without a key can move a file whose MAC stays good: values in a row have no names', () => {
     const moved = file({ ...DOCUMENT, metadata: { name: 'db', labels: { owner: 'prod' }, namespace: 'shop' } }, (f) => {
       const own = f as unknown as { metadata: unknown }
       own.metadata = { name: 'db', namespace: 'prod', labels: { owner: 'shop' } }
