@@ -270,7 +270,13 @@ describe('what the provider says of its hosts', () => {
     const real = w.hosts.get(`process://${name}`)
     if (real === undefined) throw new Error('no host')
     for (const id of ['left', 'alive'])
-      w.hosts.set(`process://${id}`, { ...real, providerID: `process://${id}`, machine: id, clientToken: `uid-${id}` })
+      w.hosts.set(`process://${id}`, {
+        ...real,
+        providerID: `process://${id}`,
+        machine: id,
+        clientToken: `uid-${id}`,
+        machineUid: `uid-${id}`,
+      })
     register(w, 'alive')
     await w.clock.advance(ORPHAN_GRACE_MS - 60_000)
     expect(w.hosts.has('process://left')).toBe(true)

@@ -5,7 +5,7 @@ import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools, conformanceFor } from './conformance.ts'
-import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import type { Host, HostRequest, Provider } from './port.ts'
 import { createProcessProvider } from './process/provider.ts'
 import { StaticProvider, notesIn, notesInMemory } from './static/provider.ts'
@@ -74,6 +74,7 @@ describe('the static provider', () => {
     const provider = new StaticProvider({ notes: notesInMemory(), clock: systemClock })
     const made = await provider.create({
       clientToken: 'u',
+      machineUid: 'u',
       machine: 'm',
       params: { address: '10.0.0.1' },
       join: bundle,
@@ -125,7 +126,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'gives the host of one machine to another': {
-    fails: 'a different token never gets the host of a machine',
+    fails: 'another machine of the same name never gets the host of the first',
     make: () => {
       const { hosts, ...tools } = memory()
       return {
@@ -133,7 +134,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
         provider: overridden(tools.provider, {
           create: async (r) => {
             const known = hosts.get(`memory://${r.machine}`)
-            return tools.provider.create(known === undefined ? r : { ...r, clientToken: known.clientToken })
+            return tools.provider.create(known === undefined ? r : { ...r, machineUid: known.machineUid })
           },
         }),
       }
@@ -170,7 +171,10 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
           if (signal !== undefined && made.kind === 'Host') extra.push({ ...made.host, providerID: 'memory://second' })
           return made
         },
-        list: async () => [...(await p.list()), ...extra],
+        list: async () => {
+          const { hosts, asOf } = await p.list()
+          return { hosts: [...hosts, ...extra], asOf }
+        },
       }))
     },
   },
@@ -215,7 +219,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
       const broken = changed((p) => ({
         create: async (r) => {
           if (n++ !== 2) return p.create(r)
-          await p.create({ ...r, clientToken: `${r.clientToken}-early` })
+          await p.create({ ...r, clientToken: `${r.clientToken}-early`, machineUid: `${r.machineUid}-early` })
           return { kind: 'Throttled', retryAfterMs: 10 }
         },
       }))
@@ -224,28 +228,30 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
   },
   'names hosts like another provider': {
     fails: 'every id begins with the provider name and is listed once',
-    make: () => changed((p) => ({ list: async () => [...(await p.list()), ...(await p.list())] })),
+    make: () =>
+      changed((p) => ({
+        list: async () => {
+          const { hosts, asOf } = await p.list()
+          return { hosts: [...hosts, ...hosts], asOf }
+        },
+      })),
   },
   'invents hosts that never were': {
     fails: 'an unknown id is absent, and operations on it have no effect',
     make: () =>
       changed((p) => ({
         get: async (id) =>
-          (await p.get(id)) ?? { providerID: id, clientToken: '', machine: '', state: 'Running', createdAt: '' },
+          (await p.get(id)) ?? {
+            providerID: id,
+            clientToken: '',
+            machineUid: '',
+            machine: '',
+            state: 'Running',
+            createdAt: '',
+          },
       })),
   },
 }
-
-const overridden = (provider: Provider, change: Partial<Provider>): Provider => ({
-  name: provider.name,
-  create: (request) => provider.create(request),
-  get: (id) => provider.get(id),
-  list: () => provider.list(),
-  delete: (id) => provider.delete(id),
-  reboot: (id) => provider.reboot(id),
-  events: (heard, signal) => provider.events(heard, signal),
-  ...change,
-})
 
 function changed(change: (provider: Provider) => Partial<Provider>): ConformanceTools {
   const tools = memory()

@@ -1,6 +1,6 @@
 // What every infra provider must do, as cases that any test runner can run against any provider: repeatable calls, honest absence, no second host, no orphan unseen.
 import type { JoinBundle } from '#api/join-bundle.ts'
-import type { Host, HostRequest, Provider } from './port.ts'
+import type { Capabilities, Host, HostRequest, Provider } from './port.ts'
 
 export interface ConformanceTools {
   readonly provider: Provider
@@ -31,13 +31,10 @@ const join = (machine: string): JoinBundle => ({
   trust: { sequence: 1, threshold: 1, keys: [] },
 })
 
-const requestFor = (
-  machine: string,
-  { params = {} }: ConformanceTools,
-  clientToken = `token-${machine}`,
-): HostRequest => ({
-  clientToken,
+const requestFor = (machine: string, { params = {} }: ConformanceTools, owner = machine): HostRequest => ({
+  clientToken: `token-${owner}`,
   machine,
+  machineUid: `uid-${owner}`,
   params,
   join: join(machine),
 })
@@ -60,7 +57,7 @@ async function gone({ provider, until }: ConformanceTools, providerID: string): 
 }
 
 const hostsOf = async (provider: Provider, machine: string): Promise<readonly Host[]> =>
-  (await provider.list()).filter((h) => h.machine === machine)
+  (await provider.list()).hosts.filter((h) => h.machine === machine)
 
 /** Enough at once that a provider with a limit shows it, and few enough for real machines. */
 const BURST = 5
@@ -72,7 +69,10 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const host = await made(tools, 'found')
       const got = await tools.provider.get(host.providerID)
       must(got !== undefined, 'get does not find a host that create returned')
-      must(got.clientToken === 'token-found' && got.machine === 'found', 'get returns a different host')
+      must(
+        got.clientToken === 'token-found' && got.machineUid === 'uid-found' && got.machine === 'found',
+        'get returns a different host',
+      )
       must((await hostsOf(tools.provider, 'found')).length === 1, 'list does not contain the host exactly once')
       await gone(tools, host.providerID)
     },
@@ -108,14 +108,14 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'a different token never gets the host of a machine',
+    name: 'another machine of the same name never gets the host of the first',
     run: async (tools) => {
       const host = await made(tools, 'taken')
-      const other = await tools.provider.create(requestFor('taken', tools, 'another-token'))
+      const other = await tools.provider.create(requestFor('taken', tools, 'another'))
       const isSeparate = other.kind !== 'Host' || other.host.providerID !== host.providerID
       must(isSeparate, 'a second machine with the same name got the host of the first')
       if (other.kind === 'Host') await gone(tools, other.host.providerID)
-      must((await tools.provider.get(host.providerID))?.clientToken === 'token-taken', 'the host changed its owner')
+      must((await tools.provider.get(host.providerID))?.machineUid === 'uid-taken', 'the host changed its owner')
       await gone(tools, host.providerID)
     },
   },
@@ -134,8 +134,8 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     run: async (tools) => {
       const first = await made(tools, 'reused')
       await gone(tools, first.providerID)
-      const second = await tools.provider.create(requestFor('reused', tools, 'a-later-token'))
-      must(second.kind === 'Host' && second.host.clientToken === 'a-later-token', 'the name stays taken')
+      const second = await tools.provider.create(requestFor('reused', tools, 'later'))
+      must(second.kind === 'Host' && second.host.machineUid === 'uid-later', 'the name stays taken')
       await gone(tools, second.host.providerID)
     },
   },
@@ -194,7 +194,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     name: 'every id begins with the provider name and is listed once',
     run: async (tools) => {
       const host = await made(tools, 'named')
-      const ids = (await tools.provider.list()).map((h) => h.providerID)
+      const ids = (await tools.provider.list()).hosts.map((h) => h.providerID)
       must(
         ids.every((id) => id.startsWith(`${tools.provider.name}://`)),
         'an id does not begin with the provider name',
@@ -212,8 +212,38 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       must((await tools.provider.reboot(host.providerID)) === 'Ordered', 'reboot does not find the host')
       await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
       const after = await tools.provider.get(host.providerID)
-      must(after?.clientToken === host.clientToken, 'the host changed its token after a reboot')
+      must(after?.machineUid === host.machineUid, 'the host changed its owner after a reboot')
       await gone(tools, host.providerID)
+    },
+  },
+  {
+    name: 'a host that was switched off is Stopped until it is switched on',
+    isAboutPower: true,
+    run: async (tools) => {
+      const { provider, until } = tools
+      if (provider.power === undefined) return
+      const host = await made(tools, 'switched')
+      const is = (state: Host['state']) => async () => (await provider.get(host.providerID))?.state === state
+      must((await provider.power(host.providerID, 'Off', { hard: true })) === 'Ordered', 'power does not find the host')
+      await until(is('Stopped'))
+      must((await provider.power(host.providerID, 'Off')) === 'Ordered', 'a repeated power off does not find the host')
+      must(await is('Stopped')(), 'a repeated power off started the host')
+      must((await provider.power(host.providerID, 'On')) === 'Ordered', 'power does not find a stopped host')
+      await until(is('Running'))
+      must((await provider.get(host.providerID))?.machineUid === host.machineUid, 'the host changed its owner')
+      await gone(tools, host.providerID)
+      must((await provider.power(host.providerID, 'On')) === 'Gone', 'power does not return Gone for a deleted host')
+    },
+  },
+  {
+    name: 'maintenance is a complete list with a time, and an answer to an unknown event has no effect',
+    run: async ({ provider }) => {
+      if (provider.maintenance === undefined) return
+      const { events, asOf } = await provider.maintenance()
+      must(!Number.isNaN(Date.parse(asOf)), 'the list of maintenance has no time')
+      must(new Set(events.map((e) => e.eventId)).size === events.length, 'an event is listed twice')
+      const answered = await provider.respond?.('never-announced', { kind: 'Accept' })
+      must(answered === undefined || answered !== 'Ordered', 'an answer to an unknown event was accepted')
     },
   },
   {
@@ -238,5 +268,5 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
 ]
 
 /** Those that a provider has to pass. */
-export const conformanceFor = ({ isHostKept }: Pick<Provider, 'isHostKept'>): readonly ConformanceCase[] =>
-  isHostKept === true ? CONFORMANCE.filter((c) => c.isAboutPower !== true) : CONFORMANCE
+export const conformanceFor = ({ isHostKept }: Pick<Capabilities, 'isHostKept'>): readonly ConformanceCase[] =>
+  isHostKept ? CONFORMANCE.filter((c) => c.isAboutPower !== true) : CONFORMANCE

@@ -57,14 +57,14 @@ export class MachineFolders<At extends Folder> {
 
   /** Refused when the name is bad or of another host; a host that is there already is passed on as known. */
   async create(
-    { machine, clientToken }: HostRequest,
+    { machine, machineUid }: HostRequest,
     make: (at: At, known: NodeRecord | undefined) => Promise<Host>,
   ): Promise<CreateResult> {
     const bad = badName(machine)
     if (bad !== undefined) return bad
     return this.inTurn(machine, async (at): Promise<CreateResult> => {
       const known = await readRecord(at)
-      return takenName(known, clientToken, at.dir) ?? { kind: 'Host', host: await make(at, known) }
+      return takenName(known, machineUid, at.dir) ?? { kind: 'Host', host: await make(at, known) }
     })
   }
 }

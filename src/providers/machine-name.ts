@@ -15,7 +15,7 @@ export function machineIn(scheme: string, providerID: string): string | undefine
 }
 
 interface Known {
-  readonly clientToken: string
+  readonly machineUid: string
   readonly state?: string
 }
 
@@ -27,9 +27,9 @@ export const badName = (machine: string): Refusal | undefined =>
   isMachineName(machine) ? undefined : refused(`${JSON.stringify(machine)} cannot be the name of a machine`)
 
 /** Whether another host than the requested one has the name; `place` identifies it. */
-export function takenName(known: Known | undefined, clientToken: string, place: string): Refusal | undefined {
+export function takenName(known: Known | undefined, machineUid: string, place: string): Refusal | undefined {
   if (known === undefined) return undefined
-  if (known.clientToken !== clientToken)
+  if (known.machineUid !== machineUid)
     return refused(`${place} belongs to another machine of this name; it has to be deleted first`)
   return known.state === 'Deleting' ? refused(`${place} is being deleted`) : undefined
 }

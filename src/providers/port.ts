@@ -1,10 +1,24 @@
-// The infrastructure provider: who makes, finds, restarts and removes the hosts of Machines. All calls may be repeated; a lost reply does no harm.
+// The infrastructure provider: who makes, finds, switches and removes the hosts of Machines, and what it knows of their maintenance. All calls may be repeated;
+// a lost reply does no harm. What a provider cannot do, it has no method for.
 import type { JoinBundle } from '#api/join-bundle.ts'
 
+/** How a host is paid for: a spot host can be reclaimed with minutes of notice. */
+export type Market = 'OnDemand' | 'Spot'
+
+/** One way to get a host. A Machine lists the ways that suit it, best first. */
+export interface Offering {
+  readonly zone?: string
+  readonly type?: string
+  readonly market?: Market
+}
+
 export interface HostRequest {
-  /** The same token always means the same host: a second create with it answers with the first one's. */
+  /** The same token always means the same host: a second create with it answers with the first one's, whatever happened to the reply. */
   readonly clientToken: string
   readonly machine: string
+  /** What a host belongs to, also after its machine's name was given to another one. */
+  readonly machineUid: string
+  readonly offering?: Offering
   readonly params: Readonly<Record<string, string>>
   readonly join: JoinBundle
 }
@@ -16,11 +30,15 @@ export interface Host {
   readonly providerID: string
   readonly clientToken: string
   readonly machine: string
+  readonly machineUid: string
   readonly state: HostState
   readonly address?: string
-  /** Changes with every boot. */
+  /** Changes with every boot. A provider that cannot see boots does not have one. */
   readonly bootID?: string
   readonly createdAt: string
+  readonly offering?: Offering
+  /** Where it stands, as far as the provider tells: hosts with equal values fail together. */
+  readonly place?: { readonly hostId?: string; readonly rack?: string }
 }
 
 /** Something that happened to a host without our asking. */
@@ -33,27 +51,107 @@ export interface HostEvent {
 
 export type CreateResult =
   | { readonly kind: 'Host'; readonly host: Host }
-  /** Nothing was made: the request cannot be fulfilled as it is. */
+  /** Nothing was made, and nothing will be until the request changes: that takes a commit. */
   | { readonly kind: 'Refused'; readonly reason: string }
+  /** Nothing was made: there is none of this offering now. Another may be had at once, with another token. Without zone and type the whole offering is meant. */
+  | {
+      readonly kind: 'Exhausted'
+      readonly zone?: string
+      readonly type?: string
+      readonly reason: string
+      readonly retryAfterMs: number
+    }
+  /** Nothing was made; the same token again after this time. */
   | { readonly kind: 'Throttled'; readonly retryAfterMs: number }
+  /** A host may have been made or not: the same token again, never a new one. */
+  | { readonly kind: 'Unknown'; readonly message: string }
 
 export type DeleteResult = 'Deleted' | 'Deleting' | 'Gone'
+export type Ordered = 'Ordered' | 'Gone'
+
+/** All hosts at one time. */
+export interface HostList {
+  readonly hosts: readonly Host[]
+  /** When the provider began to read it; a host made later may be missing. */
+  readonly asOf: string
+}
+
+/** What will happen, happens or happened to a host; the words of the vendor are translated to these. */
+export type MaintenanceKind =
+  | 'Reboot'
+  | 'Stop'
+  | 'Redeploy'
+  | 'Migrate'
+  | 'DiskRepair'
+  | 'Reclaim'
+  | 'Delete'
+  | 'Notice'
+export type MaintenanceState = 'Scheduled' | 'Inquiring' | 'Executing' | 'Executed' | 'Avoided' | 'Cancelled' | 'Failed'
+/** `Accept`: proceed as announced. `Start`: do it now. `Postpone`: not before the given time. */
+export type MaintenanceAnswer =
+  | { readonly kind: 'Accept' }
+  | { readonly kind: 'Start' }
+  | { readonly kind: 'Postpone'; readonly until: string }
+
+export interface HostMaintenance {
+  /** The provider's own id: the same event always has the same one. */
+  readonly eventId: string
+  readonly providerID: string
+  readonly kind: MaintenanceKind
+  readonly state: MaintenanceState
+  /** It was not announced: it happened. */
+  readonly isUnplanned: boolean
+  /** Data on the host's own disks is lost by it. */
+  readonly losesData: boolean
+  readonly notBefore?: string
+  readonly notAfter?: string
+  readonly answers: readonly MaintenanceAnswer['kind'][]
+  readonly description: string
+}
+
+export interface MaintenanceList {
+  readonly events: readonly HostMaintenance[]
+  readonly asOf: string
+}
+
+/** What our detectors found, in words that vendors have forms for. */
+export type FaultCategory = 'Cpu' | 'Memory' | 'Disk' | 'Network' | 'Power' | 'Accelerator' | 'Hang' | 'Other'
+
+export interface Capabilities {
+  /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */
+  readonly isHostKept: boolean
+  /** How long a host that was made may be missing in `get` and `list`; 0 where they read what `create` wrote. */
+  readonly visibleWithinMs: number
+  readonly markets: readonly Market[]
+  /** How much text a new host can be given to join with; without a number there is no such limit. */
+  readonly userDataBytes?: number
+}
 
 export interface Provider {
   readonly name: string
-  /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */
-  readonly isHostKept?: boolean
+  readonly capabilities: Capabilities
   create(request: HostRequest, signal?: AbortSignal): Promise<CreateResult>
   /** Undefined only when the provider is sure that the host does not exist; otherwise it throws. */
   get(providerID: string, signal?: AbortSignal): Promise<Host | undefined>
-  /** All hosts that this provider made for the cluster: for orphans. */
-  list(signal?: AbortSignal): Promise<readonly Host[]>
+  /** All hosts that this provider made for the cluster. Complete, or it throws: a host that is missing in it is missing. */
+  list(signal?: AbortSignal): Promise<HostList>
   /** Ends everything on the host and gives it back. */
   delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult>
-  /** Answers once the restart was ordered; a new bootID tells that it happened. */
-  reboot(providerID: string, signal?: AbortSignal): Promise<'Ordered' | 'Gone'>
+  /** Answers once the restart was ordered; a new bootID tells that it happened. `hard` does not wait for the system on the host. */
+  reboot(providerID: string, how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
   /** Calls `heard` for what happens from now on; ends with the signal. A provider without events returns at once. */
   events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
+  /** Answers once it was ordered; the state of the host tells that it happened. */
+  power?(providerID: string, to: 'On' | 'Off', how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
+  /** Everything announced or under way, and what ended in the last days. Complete, or it throws. */
+  maintenance?(signal?: AbortSignal): Promise<MaintenanceList>
+  /** `Refused` when the event no longer takes this answer. */
+  respond?(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'>
+  /** Tells the vendor what our detectors found on its host. */
+  reportFault?(providerID: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<Ordered>
   /** The provider's background work, such as keeping agents alive; ends with the signal. The program that creates the provider calls it, once. */
   run?(signal: AbortSignal): Promise<void>
 }
+
+/** Of a provider whose hosts are made here: what it wrote it reads, and they have no market. */
+export const LOCAL_CAPABILITIES: Capabilities = { isHostKept: false, visibleWithinMs: 0, markets: ['OnDemand'] }

@@ -128,7 +128,7 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort()
   for (const part of parts.toReversed()) await part.stop(1_000)
-  for (const host of (await provider?.list()) ?? []) await provider.delete(host.providerID)
+  for (const host of (await provider?.list())?.hosts ?? []) await provider.delete(host.providerID)
   for (const client of clients) client.close()
   await server?.stop()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -88,7 +88,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const stop of stops) await stop()
-  for (const provider of providers) for (const host of await provider.list()) await provider.delete(host.providerID)
+  for (const provider of providers)
+    for (const host of (await provider.list()).hosts) await provider.delete(host.providerID)
   await server?.stop()
   if (base !== undefined) await rm(base, { recursive: true, force: true, maxRetries: 5 })
 })

@@ -65,7 +65,7 @@ beforeAll(async () => {
   for (const name of NODES) {
     await bench.addNode(name, { provider: { name: 'memory' }, providerID: `memory://${name}` })
     const uid = (await bench.machine(name))?.metadata.uid ?? ''
-    await provider.create({ clientToken: uid, machine: name, params: {}, join: {} as never })
+    await provider.create({ clientToken: uid, machineUid: uid, machine: name, params: {}, join: {} as never })
   }
   await bench.startDefender()
   await bench.startControllers([remedyModule, remedyJobModule], {

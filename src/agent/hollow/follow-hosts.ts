@@ -93,8 +93,7 @@ export class HostFollower {
     const parsed = parseParams(host.params)
     if (parsed.kind === 'Refused') return undefined
     this.#known.set(machine, { bootId: host.bootId, params: parsed.params })
-    // A host is made with the uid of its Machine.
-    const seen = { uid: host.clientToken }
+    const seen = { uid: host.machineUid }
     await (known === undefined ? fleet.add(machine, host.bootId, seen) : fleet.reboot(machine, host.bootId, seen))
     if (parsed.params.isSilent) fleet.node(machine)?.silence()
     return undefined

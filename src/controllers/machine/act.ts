@@ -171,7 +171,7 @@ async function provision(
   if (waitsFor !== undefined) return outdated(waitsFor)
   const name = nameOf(machine)
   const seconds = certificateSeconds(joinToken)
-  const isRegistered = provider.isHostKept === true && node !== undefined
+  const isRegistered = provider.capabilities.isHostKept && node !== undefined
   const bundle = {
     ...ground,
     cluster,
@@ -187,6 +187,7 @@ async function provision(
       {
         clientToken: uidOf(machine),
         machine: name,
+        machineUid: uidOf(machine),
         params: machine.spec.provider?.params ?? {},
         join: { ...bundle, token },
       },
@@ -195,7 +196,9 @@ async function provision(
     .catch((e: unknown) => ({ kind: 'Refused' as const, reason: messageOf(e) }))
   if (made.kind === 'Refused') return outdated(`refused by the provider: ${made.reason}`.slice(0, 200))
   if (made.kind === 'Throttled') return outdated('throttled by the provider')
-  const next = handedOver(joinToken, provider.isHostKept === true ? bundle : undefined)
+  if (made.kind === 'Exhausted') return outdated(`the provider has none now: ${made.reason}`.slice(0, 200))
+  if (made.kind === 'Unknown') return outdated(`the provider did not answer: ${made.message}`.slice(0, 200))
+  const next = handedOver(joinToken, provider.capabilities.isHostKept ? bundle : undefined)
   const told = await updateExactly(client, secretType, next, { fieldManager, signal })
   if (told.kind !== 'Applied') return told
   const { providerID, address } = made.host

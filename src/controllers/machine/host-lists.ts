@@ -47,16 +47,16 @@ export class HostLists {
   }
 
   /** `NotAsked` while no list is fresh: then nothing is concluded. */
-  read(provider: string, providerID: string, clientToken: string): ListedHost {
+  read(provider: string, providerID: string, machineUid: string): ListedHost {
     const list = this.#lists.get(provider)
     if (list === undefined || this.#clock.monotonic() - list.at > STALE_AFTER_MS) return { kind: 'NotAsked' }
     const host = list.hosts.get(providerID)
-    return host?.clientToken === clientToken ? { kind: 'Host', host } : { kind: 'Missing' }
+    return host?.machineUid === machineUid ? { kind: 'Host', host } : { kind: 'Missing' }
   }
 }
 
 const isOther = (a: Host | undefined, b: Host): boolean =>
-  a === undefined || a.state !== b.state || a.clientToken !== b.clientToken || a.address !== b.address
+  a === undefined || a.state !== b.state || a.machineUid !== b.machineUid || a.address !== b.address
 
 /** One loop for each provider, for as long as we lead. */
 export function hostListParts(lists: HostLists, options: HostListsOptions): readonly Part[] {
@@ -84,7 +84,7 @@ async function listForever(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      const hosts = await provider.list(signal)
+      const { hosts } = await provider.list(signal)
       for (const machine of lists.note(provider.name, hosts)) onChange(machine)
       await onList(provider, hosts, signal)
     } catch (error) {

@@ -124,7 +124,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   const byName = {
     machine,
     node: found,
-    isHostKept: providerOf(tools, machine)?.isHostKept === true,
+    isHostKept: providerOf(tools, machine)?.capabilities.isHostKept === true,
     ...readBeats(tools, name, found?.metadata.name ?? name),
     ...(strangeLease !== undefined && { strangeLease, agentBeat: { kind: 'None' } as const }),
   }
@@ -174,7 +174,7 @@ async function strangeNodeOf(tools: ObserveTools, about: About, signal: AbortSig
   const listed = await providerOf(tools, machine)
     ?.list(signal)
     .catch(() => undefined)
-  const hostsFor = listed && new Set(listed.map((h) => h.clientToken))
+  const hostsFor = listed && new Set(listed.hosts.map((h) => h.machineUid))
   const pods = await podsOn(tools.client, node?.metadata.name ?? nameOf(machine), signal)
   return isAbandoned({ earlier, hostsFor, pods }) ? node : undefined
 }
@@ -310,11 +310,11 @@ async function hostOf(
   try {
     const host =
       providerID === undefined
-        ? // Made, but not written down yet: only its token tells whose it is.
-          (await provider.list(signal)).find((h) => h.clientToken === uidOf(machine))
+        ? // Made, but not written down yet: only its list tells whose it is.
+          (await provider.list(signal)).hosts.find((h) => h.machineUid === uidOf(machine))
         : await provider.get(providerID, signal)
     // Another machine of this name may have the host now; it is not ours to judge or to end.
-    return host === undefined || host.clientToken !== uidOf(machine) ? { kind: 'Gone' } : { kind: 'Host', host }
+    return host === undefined || host.machineUid !== uidOf(machine) ? { kind: 'Gone' } : { kind: 'Host', host }
   } catch (e) {
     return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
   }

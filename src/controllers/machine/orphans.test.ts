@@ -7,6 +7,7 @@ import { MOST_ORPHANS, ORPHAN_GRACE_MS, type OrphanInput, planOrphans } from './
 const host = (id: string, extra: Partial<Host> = {}): Host => ({
   providerID: `cloud://${id}`,
   clientToken: `uid-${id}`,
+  machineUid: `uid-${id}`,
   machine: id,
   state: 'Running',
   createdAt: '2026-01-05T00:00:00Z',

@@ -33,7 +33,7 @@ export interface OrphanPlan {
 
 export function planOrphans({ hosts, machines, nodeNamed, since, now }: OrphanInput): OrphanPlan {
   const uids = new Set(machines.map((m) => m.metadata.uid))
-  const orphans = hosts.filter((h) => h.state !== 'Deleting' && !uids.has(h.clientToken))
+  const orphans = hosts.filter((h) => h.state !== 'Deleting' && !uids.has(h.machineUid))
   const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= ORPHAN_GRACE_MS)
   const why = (h: Host): string | undefined => {
     if (orphans.length > MOST_ORPHANS) return `${orphans.length} hosts without a Machine at once`
@@ -68,7 +68,7 @@ export class OrphanWatch {
   }
 
   async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
-    if (provider.isHostKept === true) return
+    if (provider.capabilities.isHostKept) return
     const { clock, log, machines, nodeNamed, tell } = this.#tools
     const now = clock.monotonic()
     const plan = planOrphans({ hosts, machines: machines(), nodeNamed, since: this.#since, now })
@@ -94,9 +94,9 @@ export class OrphanWatch {
   async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#tools
     for await (const page of listPages(client, machineType, { signal }))
-      if (page.some((m) => m.metadata.uid === host.clientToken)) return
+      if (page.some((m) => m.metadata.uid === host.machineUid)) return
     const still = await provider.get(host.providerID, signal)
-    if (still?.clientToken !== host.clientToken) return
+    if (still?.machineUid !== host.machineUid) return
     log.warn('releasing a host without a Machine', { host: host.providerID, machine: host.machine })
     await provider.delete(host.providerID, signal)
   }

@@ -54,7 +54,14 @@ const beats = fc.constantFrom<Heartbeat[]>(
   { kind: 'Heard', agoMs: 900_000 },
 )
 
-const host = { providerID: 'p://m', clientToken: 'uid', machine: 'm', state: 'Running', createdAt: AT } as const
+const host = {
+  providerID: 'p://m',
+  clientToken: 'uid',
+  machineUid: 'uid',
+  machine: 'm',
+  state: 'Running',
+  createdAt: AT,
+} as const
 const hosts = fc.constantFrom<HostSeen[]>(
   { kind: 'Host', host },
   { kind: 'Host', host: { ...host, state: 'Stopped', address: '10.0.0.2' } },

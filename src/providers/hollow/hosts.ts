@@ -2,10 +2,11 @@
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { isMachineName } from '../machine-name.ts'
-import { readText } from '../process/record.ts'
+import { readText, withOwner } from '../process/record.ts'
 
 export interface HollowHost {
   readonly clientToken: string
+  readonly machineUid: string
   readonly machine: string
   readonly createdAt: string
   /** Changes with every boot. */
@@ -29,14 +30,15 @@ export async function readHost(dir: string, machine: string): Promise<HollowHost
   const text = await readText(hostFile(dir, machine))
   try {
     const value: unknown = text === undefined ? undefined : JSON.parse(text)
-    return isHost(value) && value.machine === machine ? value : undefined
+    return isHost(value) && value.machine === machine ? withOwner(value) : undefined
   } catch {
     return undefined
   }
 }
 
-const isHost = (v: unknown): v is HollowHost =>
+const isHost = (v: unknown): v is Omit<HollowHost, 'machineUid'> & { readonly machineUid?: string } =>
   isObject(v) &&
+  (v['machineUid'] === undefined || typeof v['machineUid'] === 'string') &&
   ['clientToken', 'machine', 'createdAt', 'bootId'].every((name) => typeof v[name] === 'string') &&
   isObject(v['params']) &&
   Object.values(v['params']).every((p) => typeof p === 'string')

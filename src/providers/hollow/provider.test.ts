@@ -39,6 +39,7 @@ afterAll(async () => {
 
 const request = (machine: string, params = {}): HostRequest => ({
   clientToken: `token-${machine}`,
+  machineUid: `token-${machine}`,
   machine,
   params,
   join: {
@@ -83,7 +84,7 @@ describe('the hollow provider', () => {
     const provider = await start()
     expect((await provider.create(request('../x'))).kind).toBe('Refused')
     expect((await provider.create(request('odd', { colour: 'red' }))).kind).toBe('Refused')
-    expect(await provider.list()).toEqual([])
+    expect((await provider.list()).hosts).toEqual([])
   })
 })
 

@@ -7,7 +7,17 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { HostEvents } from '../host-events.ts'
 import { badName, machineIn, takenName } from '../machine-name.ts'
-import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import {
+  type CreateResult,
+  type DeleteResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type HostRequest,
+  LOCAL_CAPABILITIES,
+  type Ordered,
+  type Provider,
+} from '../port.ts'
 import { Turns } from '../turns.ts'
 import { findAgent, startAgent } from '../process/agent-process.ts'
 import { endAll } from '../process/end.ts'
@@ -49,6 +59,7 @@ export async function createHollowProvider(options: HollowProviderOptions): Prom
 
 class HollowProvider implements Provider {
   readonly name = 'hollow'
+  readonly capabilities = LOCAL_CAPABILITIES
   readonly #options: HollowProviderOptions
   readonly #hosts: Map<string, HollowHost>
   readonly #events = new HostEvents(HOLLOW_SCHEME)
@@ -61,18 +72,18 @@ class HollowProvider implements Provider {
     this.#hosts = new Map(hosts.map((h) => [h.machine, h]))
   }
 
-  async create({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
+  async create({ machine, machineUid, clientToken, params }: HostRequest): Promise<CreateResult> {
     const bad = badName(machine)
     if (bad !== undefined) return bad
     const parsed = parseParams(params)
     if (parsed.kind === 'Refused') return parsed
     return this.#turns.run(machine, async (): Promise<CreateResult> => {
       const known = this.#hosts.get(machine)
-      const taken = takenName(known, clientToken, HOLLOW_SCHEME + machine)
+      const taken = takenName(known, machineUid, HOLLOW_SCHEME + machine)
       if (taken !== undefined) return taken
       if (known !== undefined) return { kind: 'Host', host: plain(known) }
       const createdAt = timestamp(this.#options.clock.now())
-      const host = await this.#write({ clientToken, machine, createdAt, bootId: this.#newBootId(), params })
+      const host = await this.#write({ clientToken, machineUid, machine, createdAt, bootId: this.#newBootId(), params })
       this.#events.tell(machine, 'Started', 'Started')
       return { kind: 'Host', host: plain(host) }
     })
@@ -83,8 +94,9 @@ class HollowProvider implements Provider {
     return Promise.resolve(host && plain(host))
   }
 
-  list(): Promise<readonly Host[]> {
-    return Promise.resolve([...this.#hosts.values()].map(plain))
+  list(): Promise<HostList> {
+    const asOf = timestamp(this.#options.clock.now())
+    return Promise.resolve({ hosts: [...this.#hosts.values()].map(plain), asOf })
   }
 
   delete(providerID: string): Promise<DeleteResult> {
@@ -98,9 +110,9 @@ class HollowProvider implements Provider {
     })
   }
 
-  reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+  reboot(providerID: string): Promise<Ordered> {
     const machine = machineOf(providerID)
-    return this.#turns.run(machine, async (): Promise<'Ordered' | 'Gone'> => {
+    return this.#turns.run(machine, async (): Promise<Ordered> => {
       const host = this.#hosts.get(machine)
       if (host === undefined) return 'Gone'
       await this.#write({ ...host, bootId: this.#newBootId() })
@@ -163,10 +175,11 @@ class HollowProvider implements Provider {
 
 const machineOf = (providerID: string): string => machineIn(HOLLOW_SCHEME, providerID) ?? ''
 
-const plain = ({ machine, clientToken, createdAt, bootId }: HollowHost): Host => ({
+const plain = ({ machine, machineUid, clientToken, createdAt, bootId }: HollowHost): Host => ({
   providerID: HOLLOW_SCHEME + machine,
   clientToken,
   machine,
+  machineUid,
   state: 'Running',
   address: '127.0.0.1',
   bootID: bootId,

@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const provider = started[0]
-  for (const host of (await provider?.list()) ?? []) await provider?.delete(host.providerID)
+  for (const host of (await provider?.list())?.hosts ?? []) await provider?.delete(host.providerID)
   await rm(base, { recursive: true, force: true, maxRetries: 5 })
 })
 
@@ -61,6 +61,7 @@ async function start(more: Partial<NspawnProviderOptions> = {}): Promise<NspawnP
 
 const request = (machine: string) => ({
   clientToken: `uid-${machine}`,
+  machineUid: `uid-${machine}`,
   machine,
   params: {},
   join: {
@@ -83,7 +84,7 @@ const isUp = async (p: NspawnProvider, id: string) => {
 const SLOW_MS = 120_000
 
 describe('the nspawn provider', () => {
-  test.each(conformanceFor({}))(
+  test.each(conformanceFor({ isHostKept: false }))(
     '$name',
     async (c) => {
       const provider = await start()
@@ -146,7 +147,7 @@ describe('the nspawn provider', () => {
     const { join: bundle, ...rest } = request('m-1')
     const made = await provider.create({ ...rest, join: { ...bundle, server: 'https://10.0.0.1:6443' } })
     expect(made).toMatchObject({ kind: 'Refused', reason: expect.stringContaining('10.0.0.1') as string })
-    expect(await provider.list()).toEqual([])
+    expect((await provider.list()).hosts).toEqual([])
   })
 
   test(

@@ -8,7 +8,18 @@ import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
 import { MachineFolders } from '../machine-folders.ts'
-import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
+import {
+  type CreateResult,
+  type DeleteResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type HostRequest,
+  type HostState,
+  LOCAL_CAPABILITIES,
+  type Ordered,
+  type Provider,
+} from '../port.ts'
 import { type ProcessId, isAlive } from '../process/proc.ts'
 import { type NodeRecord, readRecord, readText, writeRecord, writeWhole } from '../process/record.ts'
 import { AGENT_DIR, type MachineLayout, machineLayout, NSPAWN_SCHEME } from './layout.ts'
@@ -65,6 +76,7 @@ export async function createNspawnProvider(options: NspawnProviderOptions): Prom
 
 class Nspawn implements NspawnProvider {
   readonly name = 'nspawn'
+  readonly capabilities = LOCAL_CAPABILITIES
   readonly #options: NspawnProviderOptions
   readonly #folders: MachineFolders<MachineLayout>
   readonly #events = new HostEvents(NSPAWN_SCHEME)
@@ -101,8 +113,9 @@ class Nspawn implements NspawnProvider {
     return record && this.#host(at, record)
   }
 
-  list(): Promise<readonly Host[]> {
-    return this.#folders.hosts((id) => this.get(id))
+  async list(): Promise<HostList> {
+    const asOf = timestamp(this.#options.clock.now())
+    return { hosts: await this.#folders.hosts((id) => this.get(id)), asOf }
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
@@ -112,7 +125,7 @@ class Nspawn implements NspawnProvider {
   }
 
   /** A power cycle. The intent is on disk before anything is switched off; a crash in between ends in one reboot. */
-  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+  async reboot(providerID: string): Promise<Ordered> {
     const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
     const ordered = await this.#folders.inTurn(machine, async (at) => {
@@ -171,7 +184,10 @@ class Nspawn implements NspawnProvider {
   }
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */
-  async #make(at: MachineLayout, { machine, clientToken, params, join: bundle }: HostRequest): Promise<NodeRecord> {
+  async #make(
+    at: MachineLayout,
+    { machine, machineUid, clientToken, params, join: bundle }: HostRequest,
+  ): Promise<NodeRecord> {
     for (const folder of [at.dir, at.upper, at.work, at.root, at.containerd, at.kubelet, at.reach])
       await mkdir(folder, { recursive: true, mode: folder === at.dir ? 0o700 : 0o755 })
     await furnish(at, this.#options.agent)
@@ -184,6 +200,7 @@ class Nspawn implements NspawnProvider {
     if (isPrivileged(params)) await writeWhole(join(at.dir, PRIVILEGED), '')
     const record: NodeRecord = {
       clientToken,
+      machineUid,
       machine,
       createdAt: timestamp(this.#options.clock.now()),
       state: 'Running',
@@ -258,7 +275,7 @@ class Nspawn implements NspawnProvider {
     if (record === undefined && !isThere) return 'Gone'
     if (record !== undefined && record.state !== 'Deleting') await writeRecord(at, { ...record, state: 'Deleting' })
     try {
-      await this.#powerOff(at, record ?? { machine, clientToken: '', createdAt: '', state: 'Deleting' })
+      await this.#powerOff(at, record ?? { machine, machineUid: '', clientToken: '', createdAt: '', state: 'Deleting' })
     } catch (error) {
       this.#options.log.warn('cannot stop a machine', { machine, error })
       return 'Deleting'
@@ -278,12 +295,13 @@ class Nspawn implements NspawnProvider {
   }
 
   async #host(at: MachineLayout, record: NodeRecord): Promise<Host> {
-    const { clientToken, machine, createdAt } = record
+    const { clientToken, machineUid, machine, createdAt } = record
     const bootID = (await this.#bootOf(at, record)) ?? (await readText(at.bootId))?.trim()
     return {
       providerID: NSPAWN_SCHEME + machine,
       clientToken,
       machine,
+      machineUid,
       state: await this.#stateOf(at, record),
       address: '127.0.0.1',
       ...(bootID !== undefined && { bootID }),

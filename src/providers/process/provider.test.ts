@@ -54,8 +54,9 @@ const bundle = (machine: string, token = 'abcdef.0123456789abcdef'): JoinBundle 
   artifactBase: 'file:///artifacts/',
   trust: { sequence: 1, threshold: 1, keys: [] },
 })
-const request = (machine: string, clientToken = `uid-${machine}`, token?: string) => ({
-  clientToken,
+const request = (machine: string, machineUid = `uid-${machine}`, token?: string) => ({
+  clientToken: `token-${machineUid}`,
+  machineUid,
   machine,
   params: {},
   join: bundle(machine, token),
@@ -137,7 +138,7 @@ describe('the process provider', () => {
     expect(await p.delete('process://m-1')).toBe('Deleted')
     expect(await own('m-1')).toEqual([])
     expect(await p.get('process://m-1')).toBeUndefined()
-    expect((await p.list()).map((h) => h.machine)).toEqual(['m-2'])
+    expect((await p.list()).hosts.map((h) => h.machine)).toEqual(['m-2'])
     expect(await hasService('m-2')).toBe(true)
     expect(await p.delete('process://m-1')).toBe('Gone')
   })

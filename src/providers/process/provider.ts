@@ -7,7 +7,17 @@ import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
 import { MachineFolders } from '../machine-folders.ts'
-import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import {
+  type CreateResult,
+  type DeleteResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type HostRequest,
+  LOCAL_CAPABILITIES,
+  type Ordered,
+  type Provider,
+} from '../port.ts'
 import { type AgentCommand, findAgent, startAgent } from './agent-process.ts'
 import { endAll } from './end.ts'
 import { type Crashes, needOf } from './keeper.ts'
@@ -41,6 +51,7 @@ export async function createProcessProvider(options: ProcessProviderOptions): Pr
 
 class ProcessProvider implements Provider {
   readonly name = 'process'
+  readonly capabilities = LOCAL_CAPABILITIES
   readonly #options: ProcessProviderOptions
   readonly #crashes = new Map<string, Crashes>()
   readonly #folders: MachineFolders<NodeLayout>
@@ -67,8 +78,9 @@ class ProcessProvider implements Provider {
     return node && record && this.#host(node, record)
   }
 
-  list(): Promise<readonly Host[]> {
-    return this.#folders.hosts((id) => this.get(id))
+  async list(): Promise<HostList> {
+    const asOf = timestamp(this.#options.clock.now())
+    return { hosts: await this.#folders.hosts((id) => this.get(id)), asOf }
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
@@ -76,7 +88,7 @@ class ProcessProvider implements Provider {
     return machine === undefined ? 'Gone' : this.#folders.inTurn(machine, (node) => this.#remove(node, machine))
   }
 
-  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+  async reboot(providerID: string): Promise<Ordered> {
     const node = this.#nodeOf(providerID)
     if (node === undefined || (await readRecord(node)) === undefined) return 'Gone'
     await writeWhole(node.rebootRequest, '{}\n')
@@ -139,7 +151,7 @@ class ProcessProvider implements Provider {
   }
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */
-  async #make(node: NodeLayout, { machine, clientToken, join }: HostRequest): Promise<NodeRecord> {
+  async #make(node: NodeLayout, { machine, machineUid, clientToken, join }: HostRequest): Promise<NodeRecord> {
     for (const folder of [node.dir, node.root, node.state, node.logs])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
@@ -147,7 +159,7 @@ class ProcessProvider implements Provider {
     await this.#configs.keep(node.agentConfig)
     await writeWhole(node.join, `${JSON.stringify(join)}\n`)
     const createdAt = timestamp(this.#options.clock.now())
-    const record: NodeRecord = { clientToken, machine, createdAt, state: 'Running' }
+    const record: NodeRecord = { clientToken, machineUid, machine, createdAt, state: 'Running' }
     await writeRecord(node, record)
     return record
   }
@@ -204,12 +216,13 @@ class ProcessProvider implements Provider {
     return 'Deleted'
   }
 
-  async #host(node: NodeLayout, { clientToken, machine, createdAt, state }: NodeRecord): Promise<Host> {
+  async #host(node: NodeLayout, { clientToken, machineUid, machine, createdAt, state }: NodeRecord): Promise<Host> {
     const bootID = (await readText(node.bootId))?.trim()
     return {
       providerID: PROCESS_SCHEME + machine,
       clientToken,
       machine,
+      machineUid,
       state: state === 'Deleting' ? 'Deleting' : 'Running',
       address: '127.0.0.1',
       ...(bootID !== undefined && { bootID }),

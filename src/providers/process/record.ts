@@ -8,6 +8,7 @@ import { providersErrors } from '../providers-errors.ts'
 
 export interface NodeRecord {
   readonly clientToken: string
+  readonly machineUid: string
   readonly machine: string
   readonly createdAt: string
   readonly state: 'Running' | 'Rebooting' | 'Deleting'
@@ -20,7 +21,7 @@ export async function readRecord(node: Pick<NodeLayout, 'dir' | 'record'>): Prom
   const text = await readText(node.record)
   if (text === undefined) return undefined
   const value = parsed(text)
-  if (isRecord(value)) return value
+  if (isRecord(value)) return withOwner(value)
   throw new KubeNodeError(providersErrors.KN11001({ dir: node.dir, record: node.record }))
 }
 
@@ -34,9 +35,18 @@ function parsed(text: string): unknown {
 
 const STATES: readonly unknown[] = ['Running', 'Rebooting', 'Deleting']
 
-const isRecord = (v: unknown): v is NodeRecord =>
+/** Until there were offerings, the token was the uid. */
+export const withOwner = <R extends { readonly clientToken: string }>(
+  record: R & { readonly machineUid?: string },
+) => ({
+  ...record,
+  machineUid: record.machineUid ?? record.clientToken,
+})
+
+const isRecord = (v: unknown): v is Omit<NodeRecord, 'machineUid'> & { readonly machineUid?: string } =>
   isObject(v) &&
   typeof v['clientToken'] === 'string' &&
+  (v['machineUid'] === undefined || typeof v['machineUid'] === 'string') &&
   typeof v['machine'] === 'string' &&
   typeof v['createdAt'] === 'string' &&
   STATES.includes(v['state']) &&

@@ -5,15 +5,16 @@ import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { CreateResult, DeleteResult, Host, HostRequest, Provider } from '../port.ts'
+import type { CreateResult, DeleteResult, Host, HostList, HostRequest, Ordered, Provider } from '../port.ts'
 import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
-import { readText, writeWhole } from '../process/record.ts'
+import { readText, withOwner, writeWhole } from '../process/record.ts'
 import { providersErrors } from '../providers-errors.ts'
 
 const STATIC_SCHEME = 'static://'
 
 interface Note {
   readonly clientToken: string
+  readonly machineUid: string
   readonly machine: string
   readonly address?: string
   readonly createdAt: string
@@ -59,10 +60,16 @@ export async function notesIn(dir: string): Promise<Notes> {
 
 function parseNote(machine: string, text: string): Note {
   const value: unknown = JSON.parse(text)
-  const { clientToken, createdAt, address } = isObject(value) ? value : {}
+  const { clientToken, createdAt, address, machineUid } = isObject(value) ? value : {}
   if (typeof clientToken !== 'string' || typeof createdAt !== 'string')
     throw new KubeNodeError(providersErrors.KN11010({ machine }))
-  return { clientToken, createdAt, machine, ...(typeof address === 'string' && { address }) }
+  return withOwner({
+    clientToken,
+    createdAt,
+    machine,
+    ...(typeof machineUid === 'string' && { machineUid }),
+    ...(typeof address === 'string' && { address }),
+  })
 }
 
 export interface StaticProviderOptions {
@@ -72,7 +79,7 @@ export interface StaticProviderOptions {
 
 export class StaticProvider implements Provider {
   readonly name = 'static'
-  readonly isHostKept = true
+  readonly capabilities = { isHostKept: true, visibleWithinMs: 0, markets: [] } as const
   readonly #notes: Notes
   readonly #clock: Pick<Clock, 'now'>
   /** Two creates of one machine at the same time come one after the other. */
@@ -93,9 +100,10 @@ export class StaticProvider implements Provider {
     return note && hostOf(note)
   }
 
-  async list(): Promise<readonly Host[]> {
+  async list(): Promise<HostList> {
+    const asOf = timestamp(this.#clock.now())
     const notes = await Promise.all((await this.#notes.names()).map((m) => this.#note(m)))
-    return notes.flatMap((n) => (n === undefined ? [] : [hostOf(n)]))
+    return { hosts: notes.flatMap((n) => (n === undefined ? [] : [hostOf(n)])), asOf }
   }
 
   /** Forgets which machine has it; the host itself stays with its owner. */
@@ -105,7 +113,7 @@ export class StaticProvider implements Provider {
     return this.#inTurn(async () => ((await this.#notes.remove(machine)) ? 'Deleted' : 'Gone'))
   }
 
-  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+  async reboot(providerID: string): Promise<Ordered> {
     if ((await this.get(providerID)) === undefined) return 'Gone'
     throw new KubeNodeError(providersErrors.KN11011({ providerID }))
   }
@@ -115,16 +123,16 @@ export class StaticProvider implements Provider {
     return undefined
   }
 
-  async #take({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
+  async #take({ machine, machineUid, clientToken, params }: HostRequest): Promise<CreateResult> {
     const bad = badName(machine)
     if (bad !== undefined) return bad
     const known = await this.#note(machine)
-    const taken = takenName(known, clientToken, STATIC_SCHEME + machine)
+    const taken = takenName(known, machineUid, STATIC_SCHEME + machine)
     if (taken !== undefined) return taken
     if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
     const { address } = params
     const createdAt = timestamp(this.#clock.now())
-    const note: Note = { machine, clientToken, createdAt, ...(address !== undefined && { address }) }
+    const note: Note = { machine, machineUid, clientToken, createdAt, ...(address !== undefined && { address }) }
     await this.#notes.write(machine, `${JSON.stringify(note)}\n`)
     return { kind: 'Host', host: hostOf(note) }
   }
@@ -143,10 +151,11 @@ export class StaticProvider implements Provider {
 
 const machineOf = (providerID: string): string | undefined => machineIn(STATIC_SCHEME, providerID)
 
-const hostOf = ({ machine, clientToken, createdAt, address }: Note): Host => ({
+const hostOf = ({ machine, machineUid, clientToken, createdAt, address }: Note): Host => ({
   providerID: STATIC_SCHEME + machine,
   clientToken,
   machine,
+  machineUid,
   state: 'Running',
   ...(address !== undefined && { address }),
   createdAt,

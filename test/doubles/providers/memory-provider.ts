@@ -2,7 +2,17 @@
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { HostEvents } from '#providers/host-events.ts'
 import { takenName } from '#providers/machine-name.ts'
-import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '#providers/port.ts'
+import {
+  type CreateResult,
+  type DeleteResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type HostRequest,
+  LOCAL_CAPABILITIES,
+  type Ordered,
+  type Provider,
+} from '#providers/port.ts'
 
 export interface MemoryProviderOptions {
   readonly clock: Pick<Clock, 'now'>
@@ -18,6 +28,7 @@ export interface MemoryHost extends Host {
 
 export class MemoryProvider implements Provider {
   readonly name: string
+  readonly capabilities = LOCAL_CAPABILITIES
   readonly #clock: Pick<Clock, 'now'>
   readonly #hosts: Map<string, MemoryHost>
   readonly #events: HostEvents
@@ -30,15 +41,17 @@ export class MemoryProvider implements Provider {
   }
 
   async create(request: HostRequest): Promise<CreateResult> {
-    const { clientToken, machine } = request
+    const { clientToken, machine, machineUid, offering } = request
     const providerID = `${this.name}://${machine}`
     const known = this.#hosts.get(providerID)
-    const taken = takenName(known, clientToken, providerID)
+    const taken = takenName(known, machineUid, providerID)
     if (taken !== undefined) return taken
     const host: MemoryHost = known ?? {
       providerID,
       clientToken,
       machine,
+      machineUid,
+      ...(offering && { offering }),
       state: 'Running',
       bootID: `${machine}-boot-1`,
       boots: 1,
@@ -55,8 +68,8 @@ export class MemoryProvider implements Provider {
     return host && plain(host)
   }
 
-  async list(): Promise<readonly Host[]> {
-    return [...this.#hosts.values()].map(plain)
+  async list(): Promise<HostList> {
+    return { hosts: [...this.#hosts.values()].map(plain), asOf: timestamp(this.#clock.now()) }
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
@@ -67,12 +80,25 @@ export class MemoryProvider implements Provider {
     return 'Deleted'
   }
 
-  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+  async reboot(providerID: string): Promise<Ordered> {
     const host = this.#hosts.get(providerID)
     if (host === undefined) return 'Gone'
     const boots = host.boots + 1
     this.#hosts.set(providerID, { ...host, boots, bootID: `${host.machine}-boot-${boots}` })
     this.#events.tell(host.machine, 'Rebooted', 'Rebooted')
+    return 'Ordered'
+  }
+
+  async power(providerID: string, to: 'On' | 'Off'): Promise<Ordered> {
+    const host = this.#hosts.get(providerID)
+    if (host === undefined) return 'Gone'
+    const isOn = host.state === 'Running'
+    if (to === 'Off' && isOn) this.#hosts.set(providerID, { ...host, state: 'Stopped' })
+    if (to === 'On' && !isOn) {
+      const boots = host.boots + 1
+      this.#hosts.set(providerID, { ...host, state: 'Running', boots, bootID: `${host.machine}-boot-${boots}` })
+    }
+    if (isOn !== (to === 'On')) this.#events.tell(host.machine, isOn ? 'Stopped' : 'Started', 'power was switched')
     return 'Ordered'
   }
 
@@ -85,3 +111,17 @@ const plain = (host: MemoryHost): Host => {
   const { request: _, boots: _boots, ...rest } = host
   return rest
 }
+
+/** The provider with some of its answers replaced. */
+export const overridden = (provider: Provider, change: Partial<Provider>): Provider => ({
+  name: provider.name,
+  capabilities: provider.capabilities,
+  create: (request, signal) => provider.create(request, signal),
+  get: (id, signal) => provider.get(id, signal),
+  list: (signal) => provider.list(signal),
+  delete: (id, signal) => provider.delete(id, signal),
+  reboot: (id, how, signal) => provider.reboot(id, how, signal),
+  events: (heard, signal) => provider.events(heard, signal),
+  ...(provider.power && { power: provider.power.bind(provider) }),
+  ...change,
+})

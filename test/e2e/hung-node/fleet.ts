@@ -81,7 +81,7 @@ export class HungNodeFleet {
 
   async close(): Promise<void> {
     for (const stop of this.#stops) await stop()
-    for (const host of (await this.#provider?.list()) ?? []) await this.#provider?.delete(host.providerID)
+    for (const host of (await this.#provider?.list())?.hosts ?? []) await this.#provider?.delete(host.providerID)
     await this.#server?.stop()
   }
 

@@ -129,6 +129,7 @@ async function plantMachine(client: KubeClient, hollowDir: string, i: number): P
   ])
   const host = {
     clientToken: made.metadata.uid,
+    machineUid: made.metadata.uid,
     machine: name,
     createdAt: since,
     bootId: `${name}-boot`,

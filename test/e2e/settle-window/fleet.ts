@@ -150,7 +150,7 @@ export class SmallFleet {
   async stop(): Promise<void> {
     this.#stop.abort()
     for (const part of this.#parts.toReversed()) await part.stop(1_000)
-    for (const host of (await this.#provider?.list()) ?? []) await this.#provider?.delete(host.providerID)
+    for (const host of (await this.#provider?.list())?.hosts ?? []) await this.#provider?.delete(host.providerID)
     for (const client of this.#clients) client.close()
     await this.#server?.stop()
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })

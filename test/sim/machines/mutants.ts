@@ -6,6 +6,7 @@ import type { ControllerContext, ControllerModule } from '#controllers/module.ts
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { overridden } from '#test/doubles/providers/memory-provider.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { Scenario } from './simulation.ts'
 
@@ -99,15 +100,7 @@ export const mutants: readonly Mutant[] = [
     within: 1,
     scenario: {
       only: ['create', 'to nothing'],
-      provider: (p) => ({
-        name: p.name,
-        create: (r) => p.create(r),
-        get: async () => undefined,
-        list: () => p.list(),
-        delete: async () => 'Deleting',
-        reboot: (id) => p.reboot(id),
-        events: (heard, signal) => p.events(heard, signal),
-      }),
+      provider: (p) => overridden(p, { get: async () => undefined, delete: async () => 'Deleting' }),
     },
   },
 ]

@@ -48,7 +48,7 @@ export function surround(
 const nameOf = (m: Machine): string => m.metadata.name ?? ''
 
 const isUp = (m: Machine, hosts: ReadonlyMap<string, MemoryHost>): boolean =>
-  hosts.get(`process://${nameOf(m)}`)?.clientToken === m.metadata.uid
+  hosts.get(`process://${nameOf(m)}`)?.machineUid === m.metadata.uid
 
 /** What a controller manager does with a Node whose kubelet it does not hear. */
 function noteSilence({ fake, clock }: World, m: Machine): void {

@@ -7,7 +7,7 @@ import { conditionIs } from '#api/node-leaves.ts'
 import { timestamp } from '#lib/clock.ts'
 import { createInformer } from '#kube/informer.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
-import type { Provider } from '#providers/port.ts'
+import { LOCAL_CAPABILITIES, type Provider } from '#providers/port.ts'
 import { silentNode } from '../../../rules/node/silent.ts'
 import { defender } from '../defender/world.ts'
 import type { Invariant, Phase, Simulation } from '../harness.ts'
@@ -99,9 +99,10 @@ function setHeard(world: World, n: number, isHeard: boolean): void {
 /** An order is a write of the controllers: it may be lost, or its answer may be. */
 const provider = ({ client }: SimProcess): Provider => ({
   name: 'sim',
+  capabilities: LOCAL_CAPABILITIES,
   create: async () => ({ kind: 'Refused', reason: 'nothing is made here' }),
   get: async () => undefined,
-  list: async () => [],
+  list: async () => ({ hosts: [], asOf: timestamp(0) }),
   delete: async () => 'Gone',
   reboot: async (providerID) => {
     const name = providerID.replace('sim://', '')

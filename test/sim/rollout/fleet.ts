@@ -319,6 +319,7 @@ export function plantMachine(world: World, agents: Agents, seat: Seat, rested: R
   const host = {
     providerID,
     clientToken: uid,
+    machineUid: uid,
     machine: name,
     state: 'Running',
     bootID: 'boot',

@@ -13,7 +13,7 @@ import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import type { Provider } from '#providers/port.ts'
 import { fencedClient } from '#runtime/fenced-client.ts'
 import { createInformers } from '#runtime/informers.ts'
@@ -65,15 +65,9 @@ export async function machineWorld({
   const hosts = new Map<string, MemoryHost>()
   const cloud = new MemoryProvider({ clock, name: 'process', hosts })
   let refusal: string | undefined
-  const provider: Provider = {
-    name: 'process',
+  const provider = overridden(cloud, {
     create: async (request) => (refusal === undefined ? cloud.create(request) : { kind: 'Refused', reason: refusal }),
-    get: (id) => cloud.get(id),
-    list: () => cloud.list(),
-    delete: (id) => cloud.delete(id),
-    reboot: (id) => cloud.reboot(id),
-    events: (heard, signal) => cloud.events(heard, signal),
-  }
+  })
   const context: ControllerContext = {
     client,
     informers,

@@ -124,7 +124,7 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
   const host = hostOf(tools, seen)
   if (typeof host === 'string') return failed(host)
   try {
-    const ordered = await host.provider.reboot(host.providerID, signal)
+    const ordered = await host.provider.reboot(host.providerID, { hard: true }, signal)
     return ordered === 'Gone'
       ? failed('the provider does not know this host')
       : applied({ output: 'reboot requested from the provider' })
