@@ -6,6 +6,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, JOIN_NAMESPACE, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { recordedKey } from '#identity/agent-key.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
@@ -282,15 +283,58 @@ test('it goes without a permit when its machine is deleted before an agent joine
   await until('gone', async () => (await machine()) === undefined)
   expect((await admin.list(operationPermit)).items.length).toBe(permits)
   const after = await node()
-  expect([after?.metadata.labels, after?.metadata.annotations, after?.spec]).toEqual([
-    before?.metadata.labels,
-    before?.metadata.annotations,
-    before?.spec,
-  ])
+  expect(aboutHost(after)).toEqual(aboutHost(before))
   const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
   const late = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
   await until('the token is refused', () => late.list(machineType).then(() => false, isUnauthorized))
   late.close()
+})
+
+test('deleted while its agent waits for its certificate, it is handed back by that agent, which still gets its answer', async () => {
+  expect((await runOneImport()).failed).toBe(0)
+  await admin.patch(machineType, { name: NODE }, { type: 'merge', value: { spec: MANAGED } })
+  const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
+  const { bundle } = await until('a join token', async () => {
+    const { items } = await admin.list(secrets, { namespace: JOIN_NAMESPACE, labelSelector: LABELS.joinToken })
+    return items.length > 0 && joinTicket(waiting, items, systemClock.now())
+  })
+  const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
+  const bootstrap = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
+  const before = new Set((await admin.list(operationPermit)).items.map((p) => p.metadata.name))
+  /** Everything happens between the agent's question and its first look at the answer. */
+  let looks = 0
+  const slow: Parameters<typeof requestCertificate>[0]['client'] = {
+    create: (...given) => bootstrap.create(...given),
+    get: async (...given) => {
+      if (looks++ === 0) {
+        await untilMachine('its key is on record', (m) => recordedKey(m) !== undefined)
+        await admin.delete(machineType, { name: NODE })
+        await grant(
+          await until('asks', async () =>
+            (await admin.list(operationPermit)).items.find((p) => !before.has(p.metadata.name)),
+          ),
+        )
+        await untilMachine('the order to leave', (m) => m.spec.leaving === true)
+      }
+      return bootstrap.get(...given)
+    },
+  }
+  const key = await newKey()
+  const deps = { client: slow, clock: systemClock, signal: AbortSignal.timeout(PATIENCE_MS) }
+  const certificate = await requestCertificate(
+    deps,
+    { machine: NODE, node: NODE, uid: waiting.metadata.uid ?? '' },
+    key,
+  )
+  bootstrap.close()
+  agent = new HttpKubeClient({
+    ...connection(),
+    clientCertificate: { cert: { data: certificate }, key: { data: key } },
+  })
+  const status = { agent: { version: '0.1.0', phase: 'Left' }, bootID: 'boot-1' }
+  const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: NODE }, status }
+  await agent.apply(machineType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
+  await until('gone', async () => (await machine()) === undefined)
 })
 
 const MANAGED = { channel: 'Agent', provider: { name: 'static' }, labels: { mine: 'yes' } }
@@ -299,6 +343,13 @@ async function runOneImport() {
   const io = { out: () => undefined, err: () => undefined }
   return runImport({ client: admin, names: [NODE] }, io as unknown as Parameters<typeof runImport>[1])
 }
+
+/** Without the taints by which the server says that a Node is new or silent: they come and go by themselves. */
+const aboutHost = (n: Node | undefined) => [
+  n?.metadata.labels,
+  n?.metadata.annotations ?? {},
+  n?.spec?.taints?.filter((t) => !t.key.startsWith('node.kubernetes.io/')),
+]
 
 /** The server has taints of its own for a Node that is new. */
 const oursOn = (n: Node | undefined) => (n?.spec?.taints ?? []).filter((t) => t.key.startsWith('kubenode.io/'))

@@ -7,6 +7,7 @@ import {
   AGENT_SIGNER,
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
+  JOIN_NAMESPACE,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
@@ -22,6 +23,10 @@ import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { tokenText } from '#identity/join-token.ts'
+import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
+import { noFaults, onEveryNthCall } from '#test/doubles/kube/faults.ts'
+import { systemClock } from '#lib/clock.ts'
 import { createTokenKeeper } from './join-tokens.ts'
 import { handOverOf, tokenFor, tokenId } from './token.ts'
 
@@ -198,6 +203,75 @@ describe('S26 a host that is let back', () => {
     expect(secretsOf(w, name).length).toBe(2)
     await w.clock.advance(6 * 60_000)
     expect(secretsOf(w, name)).toEqual([])
+  })
+})
+
+describe('F47 a machine that is deleted while its agent waits for its certificate', () => {
+  const NODE = 'db-1'
+  const imported = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name: NODE },
+    spec: { channel: 'Agent', provider: { name: 'static' } },
+  }
+  const isAnswer = { verbs: ['update'], kind: 'CertificateSigningRequest', subresource: 'approval' } as const
+
+  /** Its key is on record, and the answer was lost until `answered` is called. */
+  async function recorded(): Promise<{ readonly w: TestWorld; readonly answered: () => Promise<string> }> {
+    const provider = new StaticProvider({ notes: notesInMemory(), clock: systemClock })
+    const w = await machineWorld({ providers: { static: provider } })
+    w.fake.plant(machineType, imported)
+    await w.clock.advance(2_000)
+    w.fake.faults = onEveryNthCall(isAnswer, 1, { kind: 'refuse', when: 'before', code: 503 })
+    const answer = withToken(w, NODE, handedOver(w))
+    for (let i = 0; i < 100 && recordedKey(w.machine(NODE) as Machine) === undefined; i++) await settled(w)
+    expect(recordedKey(w.machine(NODE) as Machine)).toBeDefined()
+    return {
+      w,
+      answered: () => {
+        w.fake.faults = noFaults
+        return answer
+      },
+    }
+  }
+  const handedOver = (w: TestWorld): string => {
+    const copy = w.fake.all(secretType).find((s) => s.metadata.namespace === JOIN_NAMESPACE)
+    return copy === undefined ? '' : (tokenText(copy) ?? '')
+  }
+  const settled = async (w: TestWorld): Promise<void> => {
+    await w.clock.advance(100)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const agentSays = (w: TestWorld, agent: object) =>
+    w.fake.poke(machineType, { name: NODE }, { status: { agent } }, 'status')
+
+  test.each([
+    ['deleted', (w: TestWorld) => w.fake.uproot(machineType, { name: NODE })],
+    ['only observed', (w: TestWorld) => w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })],
+  ])('gives it to the key that is on record, with a token that ends when the agent reports (%s)', async (_, end) => {
+    const { w, answered } = await recorded()
+    const token = handedOver(w)
+    end(w)
+    await w.clock.advance(2_000)
+    expect(await answered()).toMatch(/^Approved/)
+    expect(secretsOf(w, NODE)).toHaveLength(2)
+    expect(await withToken(w, NODE, token)).toMatch(/^Denied/)
+    agentSays(w, { version: '0.1.0', phase: 'Leaving' })
+    await w.clock.advance(2_000)
+    expect(secretsOf(w, NODE)).toEqual([])
+    agentSays(w, { version: '0.1.0', phase: 'Left' })
+    await w.clock.advance(10_000)
+    expect(w.machine(NODE)?.metadata.finalizers ?? []).toEqual([])
+  })
+
+  test('keeps that token no longer than it is good', async () => {
+    const { w, answered } = await recorded()
+    w.fake.uproot(machineType, { name: NODE })
+    expect(await answered()).toMatch(/^Approved/)
+    await w.clock.advance(14 * 60_000)
+    expect(secretsOf(w, NODE)).toHaveLength(2)
+    await w.clock.advance(60_000)
+    expect(secretsOf(w, NODE)).toEqual([])
   })
 })
 

@@ -254,6 +254,24 @@ describe('a certificate request', () => {
     ['for a machine that there is not is denied', { machine: undefined }, 'Deny'],
     ['for a machine that goes is denied', { machine: machine('m-1', 'uid-1', { deletionTimestamp: 'x' }) }, 'Deny'],
     [
+      'for a machine that goes is approved for the key on record: its agent comes in order to leave',
+      { machine: { ...known('key-1'), metadata: { ...known('key-1').metadata, deletionTimestamp: 'x' } } },
+      'Approve',
+    ],
+    [
+      'for a machine that goes is denied to any other key, whatever its token replaces',
+      {
+        machine: { ...known('key-0'), metadata: { ...known('key-0').metadata, deletionTimestamp: 'x' } },
+        token: tokenOf(own, NOW, 'key-0'),
+      },
+      'Deny',
+    ],
+    [
+      'for a machine that is only observed by now is approved for the key on record',
+      { machine: { ...known('key-1'), spec: { channel: 'Observe' } } },
+      'Approve',
+    ],
+    [
       'for a machine that is only observed is denied, whatever token was handed out before',
       { machine: { ...own, spec: { channel: 'Observe' } } },
       'Deny',

@@ -139,7 +139,8 @@ function contentProblem(
   const plain = extrasProblem(content) ?? usageProblem(request.spec)
   if (plain !== undefined) return plain
   if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
-  if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
+  const isGoing = machine.metadata.deletionTimestamp !== undefined
+  if (isGoing && !isDecided(machine, content)) return `machine ${claim} is being deleted`
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
   // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
@@ -155,6 +156,12 @@ function contentProblem(
     return `the organizations must be ${wanted.join(' and ')}`
   return undefined
 }
+
+/**
+ * Its key is on record: only the answer is missing. It comes although the Machine is to go by now, since an agent that may have its certificate has to leave
+ * its host, and does so with that certificate.
+ */
+const isDecided = (machine: Machine, { key }: RequestContent): boolean => recordedKey(machine) === key
 
 /** Either the machine's own valid token, or the machine's own certificate that it renews. */
 function requesterProblem(
@@ -180,7 +187,8 @@ function requesterProblem(
   if (!isForToken && (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined))
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
-  if (machine.spec.channel === 'Observe') return `machine ${claim} is only observed; set its channel to Agent`
+  if (machine.spec.channel === 'Observe' && !isDecided(machine, content))
+    return `machine ${claim} is only observed; set its channel to Agent`
   if (isForToken ? !isJoinAccountOf(token, machine) : !isTokenOf(token, machine))
     return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'

@@ -8,7 +8,7 @@ import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#identity/join-token.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
-import { readmissionOf, usedReadmissionOf } from '#identity/readmitted.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
 import type { Controller, ReconcileContext } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
@@ -17,7 +17,7 @@ import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import { keepJoinAccount, removeExactly, withdrawJoinAccount } from './join-accounts.ts'
-import { isSettled, mayHaveToken, needsToken } from './needs-token.ts'
+import { awaitsAnswer, isSettled, mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
 const SECRET_BYTES = 16
@@ -100,14 +100,10 @@ export function createTokenKeeper(
   return controller
 }
 
-/**
- * A host that joins again reads its certificate with the token that it asked with. The key is on record before the signer has answered, so the token ends with its
- * own time; it is good for no other key. A first join ends when the agent reports, which needs the certificate.
- */
+/** The token ends with its own time then; it is good for no key but the one on record. */
 async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | undefined, signal: AbortSignal) {
   const now = clock.now()
-  if (machine === undefined || needsToken(machine, now) || !mayHaveToken(machine)) return 0
-  if (machine.metadata.deletionTimestamp !== undefined || usedReadmissionOf(machine, now) === undefined) return 0
+  if (machine === undefined || needsToken(machine, now) || !awaitsAnswer(machine, now)) return 0
   const copy = await client.get(secretType, handOverKey(machine.metadata.uid ?? ''), { signal })
   return copy === undefined ? 0 : Math.max(0, tokenExpiresAt(copy) - now)
 }

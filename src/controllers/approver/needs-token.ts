@@ -1,7 +1,8 @@
 // Decides whether a machine should have a join token: until its agent has reported, and while a user lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { readmissionOf } from '#identity/readmitted.ts'
+import { recordedKey } from '#identity/agent-key.ts'
+import { readmissionOf, usedReadmissionOf } from '#identity/readmitted.ts'
 
 /** A client that forges one of these in a status gains a token that works only with the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])
@@ -13,6 +14,16 @@ export function needsToken(machine: Machine | undefined, nowMs: number): boolean
   if (machine === undefined || machine.metadata.deletionTimestamp !== undefined || !mayHaveToken(machine)) return false
   const { status } = machine
   return BEFORE_JOINING.has(status?.phase ?? 'Pending') || readmissionOf(machine, nowMs)?.token === true
+}
+
+/**
+ * A host whose key is on record may still be fetching its answer, with the token that it asked with: one that joins again, and one whose Machine is to go before
+ * its agent has reported. A first join of a Machine that stays ends when the agent is heard, which needs the answer.
+ */
+export function awaitsAnswer(machine: Machine, nowMs: number): boolean {
+  if (mayHaveToken(machine) && usedReadmissionOf(machine, nowMs) !== undefined) return true
+  const isToGo = machine.metadata.deletionTimestamp !== undefined || machine.spec.channel === 'Observe'
+  return isToGo && machine.status?.agent === undefined && recordedKey(machine) !== undefined
 }
 
 /** A machine reports several times while its agent joins; none of that changes the token that was made for it. */
