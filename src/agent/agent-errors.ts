@@ -275,7 +275,7 @@ export const agentErrors = errorTable({
     next: 'see journalctl -u kubenode-agent on this host and kubenode why machine/{machine}',
   },
   KN8089: {
-    text: 'cannot join with the option {option}: {why}',
+    text: 'cannot join with {option}: {why}',
     next: 'correct it in kubenode machine join-command',
   },
   KN8090: {
@@ -289,5 +289,13 @@ export const agentErrors = errorTable({
   KN8092: {
     text: 'cannot show the log of {component}: it runs no process of its own',
     next: 'see its state with kubenode describe machine/NAME',
+  },
+  KN8093: {
+    text: 'cannot leave with {option}: {why}',
+    next: 'nothing was done; correct it',
+  },
+  KN8094: {
+    text: 'cannot write {path} on this host: {why}',
+    next: 'make it writable or make room there, or use another path in the component',
   },
 })

@@ -301,7 +301,7 @@ test('deleted while its agent waits for its certificate, it is handed back by th
   const ca = { data: Buffer.from(bundle.caData, 'base64').toString() }
   const bootstrap = new HttpKubeClient({ server: bundle.server, ca, token: { data: bundle.token } })
   const before = new Set((await admin.list(operationPermit)).items.map((p) => p.metadata.name))
-  /** Everything happens between the agent's question and its first look at the answer. */
+  /** Everything happens between the agent's question and the first time that it reads the answer. */
   let looks = 0
   const slow: Parameters<typeof requestCertificate>[0]['client'] = {
     create: (...given) => bootstrap.create(...given),

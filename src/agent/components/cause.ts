@@ -1,7 +1,8 @@
 // Why a component is not as declared: a reason from the catalog, a sentence, and the last lines of its output.
 import type { Reason } from '#api/catalogue.ts'
 import { stagingReason } from '#api/protocol/staging-reasons.ts'
-import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
 import { lastLines } from '../last-lines.ts'
 
 export interface Cause {
@@ -14,8 +15,26 @@ export interface Cause {
 /** Any other error is lost I/O: with the API server, the network or the disk. */
 export function causeOf(error: unknown, otherwise: Reason): Cause {
   const message = messageOf(error)
-  if (!isKubeNodeError(error)) return { because: otherwise, message }
+  if (!isKubeNodeError(error)) return { because: otherwise, message: ofDisk(error) ?? message }
   return { because: reasonIn(error.data) ?? stagingReason(error.code) ?? 'InstallFailed', message }
+}
+
+const DISK: Readonly<Record<string, string>> = {
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EIO: 'the disk is broken',
+  EACCES: 'permission denied',
+  EPERM: 'the file or its folder is immutable, or a security module forbids it',
+}
+
+/** What the system refused, in words. A link or a rename changes the second of its paths. */
+function ofDisk(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  const what = DISK[error.code]
+  const path = 'dest' in error ? error.dest : 'path' in error ? error.path : undefined
+  if (what === undefined || typeof path !== 'string') return undefined
+  return numbered(agentErrors.KN8094({ path, why: `${what} (${error.code})` }))
 }
 
 /** A code with several causes carries the one that applies. */

@@ -129,3 +129,21 @@ test.each([
 ] as const)('%s', (_, error, because) => {
   expect(causeOf(error, 'FetchFailed').because).toBe(because)
 })
+
+test.each([
+  [
+    'a link on a read-only /usr',
+    { code: 'EROFS', path: 'slot/kubelet', dest: '/usr/bin/kubelet' },
+    /^KN8094: cannot write \/usr\/bin\/kubelet on this host: the file system is read-only \(EROFS\); make it writable/,
+  ],
+  [
+    'a full disk',
+    { code: 'ENOSPC', path: '/etc/kubernetes/kubelet.yaml' },
+    /^KN8094: cannot write \/etc\/kubernetes\/kubelet.yaml on this host: the disk is full \(ENOSPC\)/,
+  ],
+  ['anything else of the system', { code: 'ENOENT', path: '/x' }, /^ENOENT: x$/],
+  ['a full disk that names no path', { code: 'ENOSPC' }, /^ENOSPC: x$/],
+])('what the system refused is said in words, with what to do: %s', (_, fields, says) => {
+  const error = Object.assign(new Error(`${fields.code}: x`), fields)
+  expect(causeOf(error, 'InstallFailed')).toEqual({ because: 'InstallFailed', message: expect.stringMatching(says) })
+})

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -21,7 +22,8 @@ import { identityFile, leaveRequestFile, nodeDir } from '#agent/node-dir.ts'
 import { systemctlOf } from '#agent/supervise/choose.ts'
 import { run } from '../program.ts'
 import { bundleAgent } from './bundle.ts'
-import { bundleText, hostChoices, prepareHost, type JoinHost } from './join-host.ts'
+import { hostWords } from './host-words.ts'
+import { JOIN_OPTIONS, bundleText, hostChoices, joinMain, prepareHost, type JoinHost } from './join-host.ts'
 import { leaveMain } from './leave-host.ts'
 import { agentUnit } from './unit.ts'
 
@@ -193,6 +195,29 @@ describe('joining a host', () => {
       bundle,
       bundle,
     ])
+  })
+})
+
+test.each<[string, readonly string[], string]>([
+  ['an unknown option', ['B', '--adress', '10.0.0.1'], '--adress: it is not known'],
+  ['an unknown option before the bundle', ['--dry-run', 'B'], '--dry-run: it is not known'],
+  ['an option without its value', ['B', '--root', '--no-start'], '--root: its value is missing'],
+  ['an option whose value is missing at the end', ['B', '--prefix'], '--prefix: its value is missing'],
+  ['a value for an option that takes none', ['B', '--no-start=no'], '--no-start: it takes no value'],
+  ['a bundle in two words', ['B', 'secret'], 'word 2: no such word is expected'],
+])('agent join with %s is refused by name, and does nothing', async (_, args, says) => {
+  const given = hostWords(args, JOIN_OPTIONS, 1)
+  expect(given.kind === 'Wrong' && `${given.word}: ${given.why}`).toBe(says)
+  expect(await joinMain([...args, ...(args.includes('--root') ? [] : ['--root', folder])])).toBe(2)
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('the value of an option may stand before the bundle, and nothing else is taken for it', () => {
+  expect(hostWords(['--root', '/r', '-', '--no-start'], JOIN_OPTIONS, 1)).toEqual({
+    kind: 'Words',
+    flags: new Set(['no-start']),
+    values: { root: '/r' },
+    plain: ['-'],
   })
 })
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { isIP } from 'node:net'
 import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { argv, env, execPath, geteuid, stderr } from 'node:process'
+import { argv, env, execPath, geteuid, stderr, stdout } from 'node:process'
 import { gunzipSync } from 'node:zlib'
 import { parseJoinBundle } from '#agent/join/bundle.ts'
 import type { HostProxy } from '#agent/join/host-proxy.ts'
@@ -15,9 +15,11 @@ import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { systemClock } from '#lib/clock.ts'
+import { shownLine } from '#lib/printable.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { copyWholeFile, writeWholeFile } from '#lib/whole-file.ts'
 import { awaitJoined } from './await-joined.ts'
+import { hostWords } from './host-words.ts'
 import { agentUnit } from './unit.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
 
@@ -46,6 +48,14 @@ export interface HostChoices {
 const UNIT = 'kubenode-agent.service'
 const USAGE =
   'usage: agent.mjs join BUNDLE|@FILE|- [--root DIR] [--prefix DIR] [--address IP] [--proxy-api] [--no-start]\n'
+export const JOIN_OPTIONS = {
+  root: 'string',
+  prefix: 'string',
+  address: 'string',
+  'proxy-api': 'boolean',
+  'no-start': 'boolean',
+  help: 'boolean',
+} as const
 const MAX_BUNDLE_BYTES = 1024 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 
@@ -130,29 +140,33 @@ function copyPrograms(from: string, prefix: string, node: string): void {
 const SYSTEMD_RUNS = '/run/systemd/system'
 
 export async function joinMain(args: readonly string[]): Promise<number> {
-  const option = (name: string): string | undefined => {
-    const at = args.indexOf(name)
-    return at === -1 ? undefined : args[at + 1]
+  const given = hostWords(args, JOIN_OPTIONS, 1)
+  if (given.kind === 'Wrong') {
+    const error = new KubeNodeError(agentErrors.KN8089({ option: given.word, why: given.why }))
+    stderr.write(`${shownLine(messageOf(error))}${USAGE}`)
+    return 2
   }
-  const [bundle] = args
-  if (bundle === undefined || bundle.startsWith('--')) {
-    stderr.write(USAGE)
-    return 1
+  const { flags, values } = given
+  const [bundle] = given.plain
+  if (bundle === undefined || flags.has('help')) {
+    const stream = flags.has('help') ? stdout : stderr
+    stream.write(USAGE)
+    return flags.has('help') ? 0 : 2
   }
   // The timers of the clock keep no process alive while it waits for the agent.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
-    const starts = existsSync(SYSTEMD_RUNS) && !args.includes('--no-start')
-    const root = option('--root') ?? '/var/lib/kubenode'
+    const starts = existsSync(SYSTEMD_RUNS) && !flags.has('no-start')
+    const root = values.root ?? '/var/lib/kubenode'
     const { machine, text } = prepareHost({
       bundle,
       root,
-      prefix: option('--prefix') ?? '/opt/kubenode',
+      prefix: values.prefix ?? '/opt/kubenode',
       from: dirname(resolve(argv[1] ?? '.')),
       units: existsSync(SYSTEMD_RUNS) ? '/etc/systemd/system' : undefined,
       node: execPath,
-      own: hostChoices({ address: option('--address'), proxyApi: args.includes('--proxy-api') }, env),
+      own: hostChoices({ address: values.address, proxyApi: flags.has('proxy-api') }, env),
     })
     stderr.write(`${text}\n`)
     if (!starts) return 0

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { geteuid, stderr, stdout } from 'node:process'
-import { parseArgs } from 'node:util'
 import { lookAtRemoval } from '#agent/components/removal-look.ts'
 import type { RemovalPlan } from '#agent/components/record.ts'
 import { Journal } from '#agent/components/journal.ts'
@@ -17,6 +16,7 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { shownLine } from '#lib/printable.ts'
+import { hostWords } from './host-words.ts'
 
 interface LeaveWish {
   readonly root: string
@@ -29,29 +29,22 @@ const LOOK_MS = 500
 
 const USAGE = 'usage: agent.mjs leave [--dry-run] [--root FOLDER]'
 
-/** Undefined for anything that is not understood: a host is handed back by the exact command only. */
-function wishOf(args: readonly string[]): (LeaveWish & { readonly isHelp: boolean }) | undefined {
-  const options = {
-    'dry-run': { type: 'boolean' },
-    help: { type: 'boolean', short: 'h' },
-    root: { type: 'string' },
-  } as const
-  try {
-    const { values } = parseArgs({ args: [...args], options })
-    const { root = '/var/lib/kubenode', help = false, 'dry-run': isDryRun = false } = values
-    return { root, isDryRun, isHelp: help }
-  } catch {
-    return undefined
-  }
-}
+const OPTIONS = { 'dry-run': 'boolean', help: 'boolean', root: 'string' } as const
 
 export async function leaveMain(args: readonly string[]): Promise<number> {
-  const wish = wishOf(args)
-  if (wish === undefined || wish.isHelp) {
-    const stream = wish === undefined ? stderr : stdout
-    stream.write(`${USAGE}\n`)
-    return wish === undefined ? 2 : 0
+  const given = hostWords(args, OPTIONS, 0)
+  // A host is handed back by the exact command only.
+  if (given.kind === 'Wrong') {
+    const error = new KubeNodeError(agentErrors.KN8093({ option: given.word, why: given.why }))
+    stderr.write(`${shownLine(messageOf(error))}${USAGE}\n`)
+    return 2
   }
+  const { flags, values } = given
+  if (flags.has('help')) {
+    stdout.write(`${USAGE}\n`)
+    return 0
+  }
+  const wish: LeaveWish = { root: values.root ?? '/var/lib/kubenode', isDryRun: flags.has('dry-run') }
   // The timers of the clock keep no process alive.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
