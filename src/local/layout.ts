@@ -9,8 +9,9 @@ import type { Driver } from './driver.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
+const GIT_CACHE = 'git-cache'
 /** What else lies beside the folders of clusters, and so names none. */
-const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', 'git-cache']
+const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', GIT_CACHE]
 
 /** Why no cluster of this machine can have the name. */
 export function badClusterName(name: string): string | undefined {
@@ -46,6 +47,8 @@ export interface Layout {
   readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string
+  /** Copies of the repositories that sync follows. */
+  readonly gitCache: string
   /** Every cluster as a context. No cluster has a dot in its name. */
   readonly adminKubeconfig: string
   readonly cluster: (name: string) => ClusterLayout
@@ -69,6 +72,7 @@ export const layoutOf = (root: string): Layout => ({
   artifacts: join(root, 'artifacts'),
   debian: join(root, 'debian'),
   repository: join(root, 'fleet'),
+  gitCache: join(root, GIT_CACHE),
   adminKubeconfig: join(root, 'admin.kubeconfig'),
   cluster: (name) => ({
     apiserver: join(root, name, 'apiserver'),
@@ -91,6 +95,13 @@ export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[
     .map((e) => e.name)
     .filter((name) => existsSync(join(root, name, 'apiserver')) || existsSync(join(root, name, 'nodes')))
 }
+
+/** What a start made, without what says that the folder is ours. */
+export const madeBy = (layout: Layout): readonly string[] => [
+  ...clusterFolders(layout).map((name) => join(layout.root, name)),
+  ...OTHER_FOLDERS.map((name) => join(layout.root, name)),
+  layout.adminKubeconfig,
+]
 
 const isState = (v: unknown): v is FleetState =>
   isObject(v) &&

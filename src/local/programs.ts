@@ -71,9 +71,9 @@ function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdent
   ]
 }
 
-const syncOptions = ({ root, repository }: Layout): readonly string[] => [
+const syncOptions = ({ gitCache, repository }: Layout): readonly string[] => [
   '--cache',
-  join(root, 'git-cache'),
+  gitCache,
   '--local-repository',
   repository,
   '--weak-cage',

@@ -1,5 +1,5 @@
 // The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -33,6 +33,7 @@ import {
 import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
+import { reset } from './reset.ts'
 import { identitiesIn, isLed, programsOf, writeProviders } from './programs.ts'
 import {
   commitMachines,
@@ -168,8 +169,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   const patience = { clock: systemClock, say: (line: string) => screen.say(line), signal }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
-  if (options.reset) await reset(layout)
-  const state = readState(layout)
+  const state = options.reset ? await reset(layout) : readState(layout)
   const driver = driverOf(options.driver, state, options.path)
   const names = state === undefined ? await declaredClusters(options.root) : businessClusters(state)
   const all = [HUB, ...names]
@@ -298,20 +298,6 @@ async function provideFleet(
   signal.throwIfAborted()
   const commit = await newestCommit(repository)
   return { commit, components: await files.serve(commit, signal) }
-}
-
-/** An agent's own folder must not be deleted under it. */
-async function reset(layout: Layout): Promise<void> {
-  const names = clusterFolders(layout)
-  await stopNodes(
-    names.map((c) => layout.cluster(c).nodes),
-    driverIn(layout),
-  )
-  // A folder with our file is ours, whatever version wrote it; any other is refused.
-  if (!existsSync(layout.state)) readState(layout)
-  for (const name of names) rmSync(join(layout.root, name), { recursive: true, force: true })
-  for (const path of [layout.state, layout.logs, layout.artifacts, layout.debian, layout.repository])
-    rmSync(path, { recursive: true, force: true })
 }
 
 async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
