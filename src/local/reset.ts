@@ -18,7 +18,7 @@ export async function reset(layout: Layout): Promise<undefined> {
   for (const path of madeBy(layout)) rmSync(path, { recursive: true, force: true })
 }
 
-/** To reset is the advice of every message that refuses a data folder, so none of them may stand in its way. */
+/** To reset is the advice of every message that refuses a data folder, so none of them may prevent it. */
 function driverIn(layout: Layout): Driver {
   try {
     return readState(layout)?.driver ?? 'process'
