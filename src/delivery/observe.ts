@@ -1,5 +1,5 @@
 // Reads the input of a plan for one cluster: its inventory, its live objects, and the component versions in use.
-import { componentCanary } from '#api/kinds/component-canary.ts'
+import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -184,13 +184,21 @@ async function referencedComponents(
   signal: AbortSignal | undefined,
 ): Promise<ReadonlySet<string>> {
   const call = signal === undefined ? {} : { signal }
+  return componentsInUse(await listAll(client, machine, call), await listAll(client, componentCanary, call))
+}
+
+/** Names of MachineComponents that machines and canaries still use. */
+export function componentsInUse(
+  machines: readonly Machine[],
+  canaries: readonly Pick<ComponentCanary, 'spec'>[],
+): ReadonlySet<string> {
   const names = new Set<string>()
-  for (const { spec, status } of await listAll(client, machine, call)) {
+  for (const { spec, status } of machines) {
     for (const { name, version } of spec.components ?? []) names.add(componentObjectName(name, version))
     for (const { name, version } of status?.components ?? [])
       if (version !== undefined) names.add(componentObjectName(name, version))
   }
-  for (const { spec } of await listAll(client, componentCanary, call))
+  for (const { spec } of canaries)
     for (const { name, version } of spec.components) names.add(componentObjectName(name, version))
   return names
 }

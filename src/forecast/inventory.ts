@@ -1,5 +1,8 @@
 // What a forecast begins with: the machines of one cluster and what restricts them, at one moment. It has no Secrets and no addresses.
 import type { Approval } from '#api/kinds/approval.ts'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { FleetSource, FleetSourceSpec } from '#api/kinds/fleet-source.ts'
+import type { Inventory as AppliedShard } from '#api/kinds/inventory.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
@@ -8,6 +11,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { ObjectRef } from '#delivery/object-ref.ts'
 import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -20,6 +24,23 @@ export interface FullBudget {
   readonly namespace: string
   readonly name: string
   readonly nodes: readonly string[]
+}
+
+/** What sync recorded as applied: only the identities that a deletion is approved by. The digest of a Secret would confirm guesses of its value. */
+export interface AppliedObjects {
+  readonly source: string
+  readonly track: string
+  /** Absent: of a release that did not tell them apart. */
+  readonly target?: 'Hub' | 'Member'
+  readonly refs: readonly (ObjectRef & { readonly uid?: string })[]
+}
+
+/** On the hub: how each source deletes what git no longer declares. */
+export interface SourceRules {
+  /** namespace/name. */
+  readonly source: string
+  readonly prune: FleetSourceSpec['prune']
+  readonly tracks: FleetSourceSpec['tracks']
 }
 
 export interface Inventory {
@@ -39,6 +60,10 @@ export interface Inventory {
   readonly policies: readonly DefenderPolicy[]
   readonly ledger?: LedgerSpec
   readonly fullBudgets: readonly FullBudget[]
+  /** Absent in inventories of older releases, as are the next two. */
+  readonly applied?: readonly AppliedObjects[]
+  readonly canaries?: readonly ComponentCanary[]
+  readonly sources?: readonly SourceRules[]
 }
 
 const LISTS = [
@@ -54,6 +79,7 @@ const LISTS = [
   'policies',
   'fullBudgets',
 ] as const
+const NEW_LISTS = ['applied', 'canaries', 'sources'] as const
 
 /** The inventory, or what is wrong with it. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {
@@ -61,7 +87,9 @@ export function readInventory(value: unknown): Inventory | { readonly problem: s
   if (value['form'] !== INVENTORY_FORM) return { problem: `its form is not ${INVENTORY_FORM}` }
   if (typeof value['cluster'] !== 'string') return { problem: 'it names no cluster' }
   if (Number.isNaN(Date.parse(String(value['takenAt'])))) return { problem: 'takenAt is no time' }
-  const missing = LISTS.find((list) => !Array.isArray(value[list]))
+  const missing =
+    LISTS.find((list) => !Array.isArray(value[list])) ??
+    NEW_LISTS.find((list) => value[list] !== undefined && !Array.isArray(value[list]))
   return missing === undefined ? (value as unknown as Inventory) : { problem: `${missing} is not a list` }
 }
 
@@ -76,6 +104,34 @@ export function trimmed<T extends KubeObject>(object: T): T {
   const { annotations: _, managedFields: __, ...metadata } = object.metadata as Record<string, unknown>
   return { ...object, metadata }
 }
+
+/** By source, track and target, in the order of the names; the shards of one belong together. */
+export function appliedOf(shards: readonly AppliedShard[]): readonly AppliedObjects[] {
+  const groups = Map.groupBy(shards, ({ spec: { source, track, target = '' } }) => `${source}\n${track}\n${target}`)
+  return [...groups]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, all]) => {
+      const [first] = all
+      if (first === undefined) return []
+      const { source, track, target } = first.spec
+      const refs = all
+        .flatMap(({ spec }) => spec.refs)
+        .map(({ group, kind, namespace, name, uid }) => ({
+          group,
+          kind,
+          namespace,
+          name,
+          ...(uid !== undefined && { uid }),
+        }))
+      return [{ source, track, ...(target !== undefined && { target }), refs }]
+    })
+}
+
+export const rulesOf = ({ metadata, spec }: FleetSource): SourceRules => ({
+  source: `${metadata.namespace ?? ''}/${metadata.name ?? ''}`,
+  prune: spec.prune,
+  tracks: spec.tracks,
+})
 
 /** Kernel, system and accelerators tell hardware apart; addresses and images do not. */
 export function trimmedNode(node: Node): Node {

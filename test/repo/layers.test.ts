@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   artifacts: ['identity', 'oci', 'runtime', ...BASE],
   agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],
   console: ['sync', 'delivery', ...BELOW_PARTS],
-  forecast: ['controllers', 'defender', ...BELOW_PARTS],
+  forecast: ['controllers', 'defender', 'sync', 'delivery', ...BELOW_PARTS],
   local: ['*'],
   cli: ['*'],
 }

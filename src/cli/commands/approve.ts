@@ -1,4 +1,4 @@
-// `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: approves exactly what the object requests now.
+// `kubenode approve operationpermit/NAME | release/NAME | source/NAME | sha256:DIGEST`: approves exactly what the object requests now.
 import type { Command } from 'commander'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -6,6 +6,8 @@ import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ApprovalRequest } from '../approve/requests.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
@@ -18,43 +20,68 @@ interface Options extends ServerOptions {
 export function register(program: Command, io: Io): void {
   const command = program
     .command('approve')
-    .description('approve the current request of operationpermit/NAME, release/NAME or source/NAME')
-    .argument('<what>', 'operationpermit/NAME, or release/NAME and source/NAME on the hub')
+    .description(
+      'approve the current request of operationpermit/NAME, release/NAME or source/NAME, or only sha256:DIGEST',
+    )
+    .argument(
+      '<what>',
+      'operationpermit/NAME, or release/NAME and source/NAME on the hub; or the digest that a plan names, if anything asks for it',
+    )
     .option('--reason <text>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf, approvedFor }, { requestsOf }, { whoAmI }, { kindCalled }, { findObject }] = await Promise.all(
-      [
-        import('../approve/approval.ts'),
-        import('../approve/requests.ts'),
-        import('../who-am-i.ts'),
-        import('../inspect/target.ts'),
-        import('../inspect/find-object.ts'),
-      ],
-    )
-    const [{ approval }, { operationPermit }, { release }, { fleetSource }] = await Promise.all([
-      import('#api/kinds/approval.ts'),
-      import('#api/kinds/operation-permit.ts'),
-      import('#api/kinds/release.ts'),
-      import('#api/kinds/fleet-source.ts'),
+    const [{ approvalOf, approvedFor }, { whoAmI }] = await Promise.all([
+      import('../approve/approval.ts'),
+      import('../who-am-i.ts'),
     ])
-    const [word = '', name = '', ...rest] = what.split('/')
-    const { kind } = kindCalled(word)
-    const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
-    if (type === undefined || name === '' || rest.length > 0)
-      throw new KubeNodeError(approveErrors.KN1334({ what: JSON.stringify(what) }))
     approvedFor(options.for)
-    const client = await connect(options, io)
-    const object = await findObject<OperationPermit | Release | FleetSource>(client, type, name, word)
+    const { client, object, requests } = await requested(what, options, io)
     const who = await whoAmI(client)
     if (who === undefined) throw new KubeNodeError(approveErrors.KN1335({ what }))
-    const requests = requestsOf(object)
     if (requests.length === 0) io.err(shownLine(`${what} needs no approval now`))
+    const { approval } = await import('#api/kinds/approval.ts')
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
       const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))
-      const subject = text === undefined ? what : `${what}, ${text}, digest ${digest}`
+      const { name = '' } = object.metadata
+      const of = what.includes('/') ? what : `${object.kind.toLowerCase()}/${name}`
+      const subject = text === undefined ? of : `${of}, ${text}, digest ${digest}`
       io.out(shownLine(`approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`))
     }
   })
+}
+
+interface Requested {
+  readonly client: KubeClient
+  readonly object: OperationPermit | Release | FleetSource
+  readonly requests: readonly ApprovalRequest[]
+}
+
+async function requested(what: string, options: Options, io: Io): Promise<Requested> {
+  const [{ digestIn, findRequest }, { requestsOf }, { kindCalled }, { findObject }] = await Promise.all([
+    import('../approve/by-digest.ts'),
+    import('../approve/requests.ts'),
+    import('../inspect/target.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const wanted = digestIn(what)
+  if (wanted !== undefined) {
+    const client = await connect(options, io)
+    const { object, request } = await findRequest(client, wanted)
+    return { client, object, requests: [request] }
+  }
+  const wrong = () => new KubeNodeError(approveErrors.KN1334({ what: JSON.stringify(what) }))
+  if (what.startsWith('sha256:')) throw wrong()
+  const [{ operationPermit }, { release }, { fleetSource }] = await Promise.all([
+    import('#api/kinds/operation-permit.ts'),
+    import('#api/kinds/release.ts'),
+    import('#api/kinds/fleet-source.ts'),
+  ])
+  const [word = '', name = '', ...rest] = what.split('/')
+  const { kind } = kindCalled(word)
+  const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
+  if (type === undefined || name === '' || rest.length > 0) throw wrong()
+  const client = await connect(options, io)
+  const object = await findObject<OperationPermit | Release | FleetSource>(client, type, name, word)
+  return { client, object, requests: requestsOf(object) }
 }

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Targets } from '#delivery/desired.ts'
 import type { Inventory } from '#forecast/inventory.ts'
+import type { Prunes, PrunesWish } from '#forecast/prunes.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
@@ -115,7 +116,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
-    { outlookText, textOf },
+    { outlookText, prunesText, textOf },
     { planDigest },
     { summaryText },
   ] = await Promise.all([
@@ -173,6 +174,12 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           'predicting what it does to machines',
           predicted(inventories, before?.targets ?? new Map(), after.targets, shown),
         )
+  const prunes = await prunesIn(shown, {
+    inventories: inventories ?? [],
+    before: before?.targets ?? new Map(),
+    after: after.targets,
+    commit,
+  })
   if (options.output === 'json')
     io.out(
       shownJson({
@@ -185,6 +192,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         problems,
         digest,
         summary: summaryText(shown, outlook),
+        ...(prunes !== undefined && { prunes }),
         ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
     )
@@ -204,6 +212,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           outlook,
           digest,
           version: VERSION,
+          ...(prunes !== undefined && { prunes }),
         },
         { maxChars, marker },
       ),
@@ -213,7 +222,9 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
       textOf(isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12), base, shown, {
         isColored: hasColors(io),
         isCut: io.isTerminal,
-      }) + (outlook === undefined ? '' : outlookText(outlook)),
+      }) +
+        (prunes === undefined ? '' : prunesText(prunes)) +
+        (outlook === undefined ? '' : outlookText(outlook)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
@@ -297,6 +308,17 @@ async function predicted(
     )
   const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
   return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed)
+}
+
+/** Undefined where nothing is deleted. */
+async function prunesIn(
+  shown: readonly ClusterDifference[],
+  of: Pick<PrunesWish, 'inventories' | 'before' | 'after' | 'commit'>,
+): Promise<Prunes | undefined> {
+  const clusters = shown.filter((d) => d.removed > 0).map((d) => d.cluster)
+  if (clusters.length === 0) return undefined
+  const [{ prunesOf }, { systemClock }] = await Promise.all([import('#forecast/prunes.ts'), import('#lib/clock.ts')])
+  return prunesOf({ ...of, clusters, now: systemClock.now() })
 }
 
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>

@@ -101,13 +101,30 @@ const prediction: fc.Arbitrary<ClusterPrediction> = fc.record({
   underWay: fc.array(nasty, { maxLength: 2 }),
 })
 
+const promised = fc.record({
+  cluster: nasty,
+  source: nasty,
+  track: nasty,
+  digest: fc.constant('d'.repeat(64)),
+  count: fc.nat(9),
+  first: nasty,
+  takenAt: fc.constant('2026-11-22T10:00:00Z'),
+  mayDiffer: nasty,
+})
+const prunes = fc.record({
+  promised: fc.array(promised, { maxLength: 40 }),
+  unknown: fc.array(fc.record({ cluster: nasty, why: nasty }), { maxLength: 5 }),
+})
+
 const document: fc.Arbitrary<PlanDocument> = fc
   .record({
     clusters: fc.array(difference, { maxLength: 40 }),
     problems: fc.array(nasty, { maxLength: 50 }),
     predictions: fc.option(fc.array(prediction, { maxLength: 4 }), { nil: undefined }),
+    prunes,
   })
-  .map(({ clusters, problems, predictions }) => ({
+  .map(({ clusters, problems, predictions, prunes: held }) => ({
+    prunes: held,
     commit: '3f2a91c0'.repeat(5),
     base: '8be1d070'.repeat(5),
     against: 'main',
@@ -148,9 +165,12 @@ describe('a plan in Markdown', () => {
         const isLossy = plan.clusters.some((d) => d.machines.deleted > 0)
         const isWrong = plan.problems.length > 0
         const red = text.indexOf('🔴 **This')
-        if (isLossy || isWrong) expect(red).toBeGreaterThan(0)
+        const isHeld = plan.prunes !== undefined && plan.prunes.promised.length > 0
+        if (isLossy || isWrong || isHeld) expect(red).toBeGreaterThan(0)
         const folded = text.indexOf('<details>')
         if (red > 0 && folded > 0) expect(red).toBeLessThan(folded)
+        // The command to approve is above the fold, and whole, in every form.
+        if (isHeld) expect(text.split('<details>')[0]).toContain(`\`kubenode approve sha256:${'d'.repeat(64)}\``)
         expect(text).toContain(plan.digest)
       }),
       { numRuns: 40 },

@@ -3,7 +3,9 @@ import { counted } from '#lib/counted.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
+import type { Prunes } from '#forecast/prunes.ts'
 import type { Outlook } from './outlook.ts'
+import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { minutesText, spanText, stepsText } from './spans.ts'
 
 export interface PlanDocument {
@@ -16,6 +18,8 @@ export interface PlanDocument {
   readonly outlook: Outlook | undefined
   readonly digest: string
   readonly version: string
+  /** Deletions that wait for an approval. */
+  readonly prunes?: Prunes
 }
 
 export interface MarkdownOptions {
@@ -102,10 +106,10 @@ const head = ({ commit, base, against, isDirty }: PlanDocument, marker: string):
 /** Names of what is lost, and problems, before they are counted only. */
 const MOST_NAMED = 20
 
-function red({ clusters, problems }: PlanDocument, most: number): string {
+function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: number): string {
   const named = (list: readonly string[]) =>
     `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
-  const lost = clusters.flatMap((d) => lossOf(d, named))
+  const lost = [...clusters.flatMap((d) => lossOf(d, named)), ...heldLines(prunes, most)]
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
   const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
   const lines = [
@@ -115,6 +119,22 @@ function red({ clusters, problems }: PlanDocument, most: number): string {
       : ['🔴 **This cannot be applied**', ...wrong.slice(0, most).map((p) => `- ✖ ${escaped(p)}`), ...rest]),
   ]
   return lines.join('\n')
+}
+
+const NO_PRUNES: Prunes = { promised: [], unknown: [] }
+
+function heldLines({ promised, unknown }: Prunes, most: number): readonly string[] {
+  const more = promised.length > most ? [`- ✖ and ${promised.length - most} more that wait for an approval`] : []
+  return [
+    ...promised
+      .slice(0, most)
+      .map(
+        (p) =>
+          `- ✖ ${code(p.cluster)} ${escaped(guardText(p))}: ${code(approveCommand(p))} (${escaped(pruneDoubt(p))})`,
+      ),
+    ...more,
+    ...unknownTexts(unknown).map((text) => `- ⚠ ${escaped(text)}`),
+  ]
 }
 
 /** Kinds whose loss takes more with it than the object. */

@@ -1,7 +1,10 @@
 // Reads a cluster for an inventory: kinds page by page, without what a forecast does not need.
 import { approval } from '#api/kinds/approval.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
 import { LEDGER_NAME, defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { inventory as appliedShard } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -15,7 +18,15 @@ import { listAll } from '#kube/list-all.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
 import { isOpen } from '#defender/permit-phase.ts'
-import { type FullBudget, INVENTORY_FORM, type Inventory, trimmed, trimmedNode } from '#forecast/inventory.ts'
+import {
+  type FullBudget,
+  INVENTORY_FORM,
+  type Inventory,
+  appliedOf,
+  rulesOf,
+  trimmed,
+  trimmedNode,
+} from '#forecast/inventory.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { ServerVersion } from '#placement/server-version.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -53,6 +64,11 @@ export async function takeInventory(
     fullBudgetsIn(client),
     new ServerVersion(client, () => Date.parse(takenAt)).read(),
   ])
+  const [shards, canaries, sources] = await Promise.all([
+    listAll(client, appliedShard),
+    all(componentCanary),
+    listAll(client, fleetSource),
+  ])
   const owners = new Set(sets.map((s) => s.metadata.uid))
   return {
     form: INVENTORY_FORM,
@@ -71,6 +87,10 @@ export async function takeInventory(
     policies,
     ...(ledger !== undefined && { ledger: ledger.spec }),
     fullBudgets,
+    applied: appliedOf(shards),
+    canaries,
+    // A member has none.
+    ...(sources.length > 0 && { sources: sources.map(rulesOf) }),
   }
 }
 

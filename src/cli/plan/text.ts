@@ -2,9 +2,11 @@
 import { counted } from '#lib/counted.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import type { Prunes } from '#forecast/prunes.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
 import type { Outlook } from './outlook.ts'
+import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { minutesText, spanText, stepsText } from './spans.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
@@ -73,6 +75,19 @@ export function outlookText(outlook: Outlook): string {
     ...unknown.map((c) => `  ! unknown: no inventory of ${c} was given`),
   ]
   return lines.map((l) => shownLine(l)).join('')
+}
+
+/** Deletions that wait for an approval, each with its command; unknown ones share a line by cause. */
+export function prunesText({ promised, unknown }: Prunes): string {
+  const lines = [
+    ...promised.flatMap((p) => [
+      `  ! ${p.cluster}: ${guardText(p)}:`,
+      `      ${approveCommand(p)}`,
+      `      (${pruneDoubt(p)})`,
+    ]),
+    ...unknownTexts(unknown).map((text) => `  ! ${text}`),
+  ]
+  return lines.length === 0 ? '' : ['', ...lines].map((l) => shownLine(l)).join('')
 }
 
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */

@@ -1,0 +1,232 @@
+// Which deletions of a commit the prune guard stops, and the digest that an Approval must name: by the planner that sync applies with. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { HUB_TARGET } from '#api/names.ts'
+import { counted } from '#lib/counted.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { componentsInUse } from '#delivery/observe.ts'
+import { type ClusterConfig, type HeldPrune, type Live, planCluster } from '#delivery/plan.ts'
+import { otherTarget } from '#delivery/targets.ts'
+import { declaredRefs, splitByTrack } from '#sync/release/tracks.ts'
+import { type AppliedObjects, type Inventory, type SourceRules, rulesOf } from './inventory.ts'
+
+export interface PromisedPrune extends Pick<HeldPrune, 'digest' | 'count' | 'first' | 'machines'> {
+  readonly cluster: string
+  /** namespace/name of the FleetSource. */
+  readonly source: string
+  readonly track: string
+  /** Absent, with both limits: the source is in no inventory and not in git, so that its guard may allow these deletions. */
+  readonly guard?: ClusterConfig['prune']['guard']
+  readonly allowed?: number
+  readonly allowedMachines?: number
+  readonly takenAt: string
+  /** Why sync may ask for another digest; absent: it will ask for this one unless the cluster changes. */
+  readonly mayDiffer?: string
+}
+
+/** Deletions in a cluster whose digest is unknown. */
+export interface UnknownPrune {
+  readonly cluster: string
+  readonly why: string
+}
+
+export interface Prunes {
+  readonly promised: readonly PromisedPrune[]
+  readonly unknown: readonly UnknownPrune[]
+}
+
+export interface PrunesWish {
+  readonly inventories: readonly Inventory[]
+  readonly before: Targets
+  readonly after: Targets
+  /** Clusters from which the commit removes objects. */
+  readonly clusters: readonly string[]
+  /** The commit that is planned. */
+  readonly commit: string
+  readonly now: number
+}
+
+/** An inventory older than this describes a cluster that others may have changed. */
+const FRESH_MS = 3_600_000
+
+export function prunesOf(wish: PrunesWish): Prunes {
+  const promised: PromisedPrune[] = []
+  const unknown: UnknownPrune[] = []
+  for (const cluster of wish.clusters) {
+    const place = placeOf(cluster, wish.inventories)
+    if ('why' in place) unknown.push(place)
+    else promised.push(...place.applied.flatMap((a) => promisedOf(cluster, place.inventory, a, wish) ?? []))
+  }
+  return { promised, unknown }
+}
+
+interface Place {
+  readonly inventory: Inventory
+  readonly applied: readonly AppliedObjects[]
+}
+
+/** The hub may have no inventory of its own: where it is also a member, that one has both. */
+function placeOf(cluster: string, inventories: readonly Inventory[]): Place | UnknownPrune {
+  const isHub = cluster === HUB_TARGET
+  const target = isHub ? 'Hub' : 'Member'
+  const own = inventories.find((i) => i.cluster === cluster)
+  const inventory =
+    own ?? (isHub ? inventories.find((i) => i.applied?.some((a) => a.target === 'Hub') === true) : undefined)
+  if (inventory === undefined) return { cluster, why: 'no inventory of it was given' }
+  if (inventory.applied === undefined)
+    return { cluster, why: 'its inventory was made by an older release; export it again' }
+  if (inventory.applied.some((a) => a.target === undefined))
+    return { cluster, why: 'what was applied there was recorded by an older release; sync records it again' }
+  return { inventory, applied: inventory.applied.filter((a) => a.target === target) }
+}
+
+function promisedOf(
+  cluster: string,
+  inventory: Inventory,
+  applied: AppliedObjects,
+  { inventories, before, after, commit, now }: PrunesWish,
+): PromisedPrune | undefined {
+  const { source, track, refs } = applied
+  const old = before.get(cluster)
+  // Of another source, which declares its own.
+  const declared = refsIn(old)
+  if (!refs.some((ref) => declared.has(refText(ref)))) return undefined
+  // A cluster that leaves the fleet keeps what it has.
+  if (!after.has(cluster) && cluster !== HUB_TARGET && !isMember(cluster, after)) return undefined
+  const rules = rulesFor(source, inventories, after)
+  if (rules?.prune.enabled === false) return undefined
+  const tracks = rules === undefined ? undefined : splitByTrack(after, rules.tracks).tracks
+  const target = (tracks === undefined ? after : tracks.get(track))?.get(cluster) ?? NOTHING
+  const elsewhere =
+    tracks === undefined ? new Set<string>() : declaredRefs(new Map([...tracks].filter(([t]) => t !== track)), cluster)
+  const isHub = cluster === HUB_TARGET
+  const config: ClusterConfig = {
+    commit,
+    source,
+    target: isHub ? 'Hub' : 'Member',
+    prune: rules?.prune ?? { enabled: true, guard: 0 },
+    drift: 'Correct',
+  }
+  const owner = { source, track, target: config.target }
+  const shards = (inventory.applied ?? []).map((a) => ({ spec: { ...a, shard: 0, shards: 1, cluster } })) as never
+  const plan = planCluster(
+    {
+      desired: target.objects,
+      rejected: target.rejected,
+      inventory: refs,
+      live: liveIn(inventory, applied, target),
+      elsewhere,
+      other: otherTarget(shards, owner, (name) => refsIn(after.get(name ?? HUB_TARGET))),
+      referenced: componentsInUse(inventory.machines, inventory.canaries ?? []),
+      approved: new Set(),
+      machines: inventory.machines,
+    },
+    config,
+  )
+  const { blocked } = plan
+  if (blocked === undefined) return undefined
+  const { digest, count, first, machines, allowed, allowedMachines } = blocked
+  const recorded = new Set(
+    (inventory.applied ?? []).filter((a) => a.source === source).flatMap((a) => a.refs.map(refText)),
+  )
+  const mayDiffer = doubtOf({
+    own: refs.map(refText),
+    recorded,
+    declared,
+    stays: refsIn(after.get(cluster)),
+    age: now - Date.parse(inventory.takenAt),
+  })
+  return {
+    cluster,
+    source,
+    track,
+    digest,
+    count,
+    first,
+    ...(machines !== undefined && { machines }),
+    ...(rules !== undefined && { guard: rules.prune.guard, allowed }),
+    ...(rules !== undefined && allowedMachines !== undefined && { allowedMachines }),
+    takenAt: inventory.takenAt,
+    ...(mayDiffer !== undefined && { mayDiffer }),
+  }
+}
+
+const NOTHING: RenderedTarget = { objects: [], rejected: [] }
+
+const refsIn = (target: RenderedTarget | undefined): ReadonlySet<string> =>
+  new Set([...(target?.objects ?? []), ...(target?.rejected ?? [])].map(({ ref }) => refText(ref)))
+
+const isMember = (name: string, after: Targets): boolean =>
+  refsIn(after.get(HUB_TARGET)).size > 0 &&
+  (after.get(HUB_TARGET)?.objects ?? []).some(
+    ({ ref }) => ref.group === API_GROUP && ref.kind === clusterKind.kind && ref.name === name,
+  )
+
+/** As the commit declares it, where it does, and else as the hub has it. */
+function rulesFor(source: string, inventories: readonly Inventory[], after: Targets): SourceRules | undefined {
+  const declared = (after.get(HUB_TARGET)?.objects ?? [])
+    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === fleetSource.kind)
+    .map(({ object }) => rulesOf(applyDefaults(fleetSource.schema, object) as FleetSource))
+  return [...declared, ...inventories.flatMap((i) => i.sources ?? [])].find((r) => r.source === source)
+}
+
+/** Kinds of which an inventory has all objects; others are taken to be there, as sync applied them. */
+const listsOf = ({ machines, machineSets, sets, components }: Inventory) =>
+  [
+    [machine.kind, machines],
+    [machineSet.kind, machineSets],
+    [machineComponentSet.kind, sets],
+    [machineComponent.kind, components],
+  ] as const
+
+function liveIn(inventory: Inventory, { source, refs }: AppliedObjects, target: RenderedTarget): Map<string, Live> {
+  const live = new Map<string, Live>()
+  const there = (uid: string, isDeleting = false): Live => ({
+    uid,
+    resourceVersion: '',
+    commit: undefined,
+    source,
+    matches: true,
+    isDeleting,
+  })
+  for (const ref of refs) live.set(refText(ref), ref.uid === undefined ? 'Unknown' : there(ref.uid))
+  for (const [kind, list] of listsOf(inventory)) {
+    const found = new Map(list.map((o) => [o.metadata.name ?? '', o.metadata]))
+    for (const ref of [...refs, ...target.objects.map((o) => o.ref)]) {
+      if (ref.group !== API_GROUP || ref.kind !== kind) continue
+      const metadata = found.get(ref.name)
+      const isThere = metadata !== undefined
+      live.set(refText(ref), isThere ? there(metadata.uid ?? '', metadata.deletionTimestamp !== undefined) : 'Absent')
+    }
+  }
+  return live
+}
+
+interface Recorded {
+  /** Of this track, and of all tracks of the source: what sync recorded in the cluster. */
+  readonly own: readonly string[]
+  readonly recorded: ReadonlySet<string>
+  /** By the base of the plan, and by its commit. */
+  readonly declared: ReadonlySet<string>
+  readonly stays: ReadonlySet<string>
+  readonly age: number
+}
+
+/** The digest names each object: one more that is applied or deleted before the commit arrives makes it another. */
+function doubtOf({ own, recorded, declared, stays, age }: Recorded): string | undefined {
+  const more = own.filter((ref) => !declared.has(ref) && !stays.has(ref))
+  if (more[0] !== undefined)
+    return `the cluster has ${counted(more.length, 'object')} that the base of the plan does not declare, the first is ${more[0]}`
+  const missing = [...declared].filter((ref) => !recorded.has(ref) && !stays.has(ref))
+  if (missing[0] !== undefined)
+    return `the cluster does not have ${counted(missing.length, 'object')} yet that the base of the plan declares, the first is ${missing[0]}`
+  return age > FRESH_MS ? `the inventory is ${Math.floor(age / FRESH_MS)} h old` : undefined
+}

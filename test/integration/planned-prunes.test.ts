@@ -1,0 +1,203 @@
+// The digest of deletions that `kubenode plan` names is the one that the prune guard asks for once the commit is applied, and `kubenode approve` takes it as it is written.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { approval } from '#api/kinds/approval.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { takeInventory } from '#cli/plan/take-inventory.ts'
+import { run } from '#cli/program.ts'
+import type { Inventory } from '#forecast/inventory.ts'
+import type { Prunes } from '#forecast/prunes.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+
+let bench: SyncBench | undefined
+afterEach(async () => {
+  await bench?.close()
+  bench = undefined
+})
+
+interface Fleet {
+  readonly configs: readonly string[]
+  readonly sets: readonly string[]
+  readonly onHub: readonly string[]
+}
+
+const fleet = ({ configs, sets, onHub }: Fleet) => ({
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from 'kubenode/constructs'
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '0s', maxNewFailures: 100 }] } })
+new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
+const chart = new ClusterChart(app, 'test')
+const map = (on: ConstructorParameters<typeof ApiObject>[0], name: string) => new ApiObject(on, name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } })
+for (const name of ${JSON.stringify(configs)}) map(chart, name)
+for (const name of ${JSON.stringify(onHub)}) map(hub, name)
+for (const name of ${JSON.stringify(sets)})
+  new MachineSet(chart, name, { spec: { replicas: 0, selector: { matchLabels: { pool: name } }, template: { metadata: { labels: { pool: name } }, spec: { provider: { name: 'static', params: {} } } } } })
+app.synth()
+`,
+})
+
+const ALL: Fleet = { configs: ['a', 'b', 'c'], sets: ['workers', 'spare'], onHub: ['x', 'y', 'z'] }
+const LESS: Fleet = { configs: ['a'], sets: ['spare'], onHub: ['x'] }
+
+const releaseOf = async (b: SyncBench, commit: string, track: string) =>
+  (await b.releases()).find((r) => r.spec.commit === commit && r.spec.track === track)
+const pruneIn = (r: Release | undefined) => r?.status?.clusters?.find((c) => c.name === 'test')?.prune
+const onHub = (b: SyncBench) =>
+  b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }).then((s) => s?.status?.prunes ?? [])
+
+async function started(): Promise<SyncBench> {
+  const tracks = [
+    { name: 'machines', match: { kinds: ['MachineSet'] }, pipelineRef: { name: 'standard' } },
+    { name: 'rest', pipelineRef: { name: 'standard' } },
+  ]
+  const b = await syncBench(['test'], { prune: { enabled: true, guard: 1 }, drift: 'Detect', tracks })
+  bench = b
+  const first = b.repository.commit(fleet(ALL))
+  await b.start()
+  await eventually(
+    () => b.client('test').list(machineSet),
+    ({ items }) => items.length === ALL.sets.length,
+  )
+  await eventually(
+    () => releaseOf(b, first, 'rest'),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
+  return b
+}
+
+const exported = (b: SyncBench, cluster: string): Promise<Inventory> =>
+  takeInventory(cluster === 'hub' ? b.hub.client : b.client(cluster), { cluster, takenAt: new Date().toISOString() })
+
+interface Planned {
+  readonly prunes: Prunes
+  readonly markdown: string
+}
+
+async function planned(b: SyncBench, inventories: readonly Inventory[]): Promise<Planned> {
+  const files = inventories.map((inventory, i) => {
+    const file = join(b.repository.dir, '.git', `${i}.json`)
+    writeFileSync(file, JSON.stringify(inventory))
+    return ['--inventory', file]
+  })
+  const printed = async (output: string) => {
+    let out = ''
+    const io = { out: (text: string) => void (out += text), err: () => undefined, env: process.env, isTerminal: false }
+    const args = ['plan', '-o', output, '--weak-cage', 'allow', ...files.flat()]
+    expect(await run(args, { ...io, cwd: b.repository.dir })).toBe(0)
+    return out
+  }
+  const { prunes } = JSON.parse(await printed('json')) as { readonly prunes: Prunes }
+  return { prunes, markdown: await printed('markdown') }
+}
+
+const digestsOf = ({ prunes }: Planned) =>
+  Object.fromEntries(prunes.promised.map((p) => [`${p.cluster} ${p.track}`, p.digest]))
+
+test('the plan names the digest that the guard asks for, on the hub and in a cluster, track by track, and it is approved as the plan writes it', async () => {
+  const b = await started()
+  // Made by hand: no controller runs here.
+  const set = await b.client('test').get(machineSet, { name: 'workers' })
+  const owner = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineSet',
+    name: 'workers',
+    uid: set?.metadata.uid ?? '',
+  }
+  for (const name of ['m-1', 'm-2'])
+    await b.client('test').create(machine, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { name, labels: { pool: 'workers' }, ownerReferences: [{ ...owner, controller: true }] },
+      spec: { provider: { name: 'static', params: {} } },
+    } as never)
+  const inventories = [await exported(b, 'test'), await exported(b, 'hub')]
+  const commit = b.repository.commit(fleet(LESS))
+  const plan = await planned(b, inventories)
+  expect(plan.prunes.unknown).toEqual([])
+  expect(plan.prunes.promised.map(({ cluster, track, count, guard }) => [cluster, track, count, guard])).toEqual([
+    ['hub', 'rest', 2, 1],
+    ['test', 'machines', 1, 1],
+    ['test', 'rest', 2, 1],
+  ])
+  expect(plan.prunes.promised.find((p) => p.track === 'machines')).toMatchObject({ machines: 2, allowedMachines: 1 })
+  expect(plan.prunes.promised.filter((p) => p.mayDiffer !== undefined)).toEqual([])
+
+  const [machines, rest] = await eventually(
+    () => Promise.all([releaseOf(b, commit, 'machines'), releaseOf(b, commit, 'rest')]),
+    (all) => all.every((r) => pruneIn(r) !== undefined),
+  )
+  const hub = await eventually(
+    () => onHub(b),
+    (all) => all.length > 0,
+  )
+  const asked = {
+    'hub rest': hub[0]?.held.digest,
+    'test machines': pruneIn(machines)?.digest,
+    'test rest': pruneIn(rest)?.digest,
+  }
+  expect(digestsOf(plan)).toEqual(asked)
+
+  for (const digest of Object.values(asked)) expect(plan.markdown).toContain(`kubenode approve sha256:${digest}`)
+  // Nothing red is folded away.
+  expect(plan.markdown.indexOf('kubenode approve')).toBeLessThan(plan.markdown.indexOf('<details>'))
+  const kubeconfig = join(b.repository.dir, '.git', 'hub.kubeconfig')
+  writeFileSync(kubeconfig, b.hub.server.adminKubeconfig())
+  const approve = async (what: string) => {
+    let said = ''
+    const add = (text: string) => void (said += text)
+    const io = { out: add, err: add, env: {}, isTerminal: false, cwd: b.repository.dir }
+    return { code: await run(['approve', what, '--kubeconfig', kubeconfig], io), said }
+  }
+  expect(await approve(`sha256:${'0'.repeat(64)}`)).toMatchObject({ code: 2, said: expect.stringMatching(/KN1349/) })
+  expect(await approve(`sha256:${asked['test rest']?.slice(0, 12)}`)).toMatchObject({
+    code: 2,
+    said: expect.stringMatching(/KN1334/),
+  })
+  const done = await approve(`sha256:${asked['test rest']}`)
+  expect(done.code).toBe(0)
+  expect(done.said).toContain(`approved release/${rest?.metadata.name}, cluster test: 2 objects would be deleted`)
+  await eventually(
+    () => b.client('test').list(CONFIG_MAP, { namespace: 'default' }),
+    ({ items }) => items.every((o) => !['b', 'c'].includes(o.metadata.name ?? '')),
+  )
+  // Only that: the machines of the other track, and the hub, are still asked for.
+  expect((await b.hub.client.list(approval)).items.map((a) => a.spec.digest)).toEqual([asked['test rest']])
+  expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeDefined()
+  expect((await onHub(b)).map((p) => p.held.digest)).toEqual([asked['hub rest']])
+}, 300_000)
+
+test('an inventory of before another commit says that the digest may differ, and it does; one without what was applied says that it is unknown', async () => {
+  const b = await started()
+  const before = await exported(b, 'test')
+  const rules = await exported(b, 'hub')
+  const between = b.repository.commit(fleet({ ...ALL, configs: ['a', 'b', 'c', 'd'] }))
+  await eventually(
+    () => releaseOf(b, between, 'rest'),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
+  const commit = b.repository.commit(fleet({ ...ALL, configs: ['a'] }))
+  const plan = await planned(b, [before, rules])
+  const [promised] = plan.prunes.promised
+  expect(promised?.mayDiffer).toBe(
+    'the cluster does not have 1 object yet that the base of the plan declares, the first is ConfigMap/default/d',
+  )
+  expect(plan.markdown).toContain('the digest may differ')
+  const asked = await eventually(
+    () => releaseOf(b, commit, 'rest'),
+    (r) => pruneIn(r) !== undefined,
+  )
+  expect(pruneIn(asked)?.digest).not.toBe(promised?.digest)
+
+  const { applied: _, canaries: __, ...older } = before
+  const unknown = await planned(b, [older, rules])
+  expect(unknown.prunes).toMatchObject({ promised: [], unknown: [{ cluster: 'test' }] })
+  expect(unknown.markdown).toMatch(/older release; export it again/)
+}, 300_000)
