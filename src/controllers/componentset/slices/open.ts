@@ -289,8 +289,12 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
     return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }
+  const uids = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m.metadata.uid]))
+  // Not another machine that came under its name: no permit of this slice would be for it, and the slice could not end.
   const isDone = (name: string) =>
-    before?.spec.targets.some((t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded')
+    before?.spec.targets.some(
+      (t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded' && (uids.get(name) ?? t.uid) === t.uid,
+    )
   const machines = slice.machines.filter((name) => open.has(name) || isDone(name))
   const next = { ...slice, machines }
   const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep, isRecovery: slice.recovery !== undefined })
