@@ -89,6 +89,8 @@ const MACHINE_KEPT: Readonly<Record<string, string>> = {
   phase: `''`,
   nodeRef: '{}',
   commit: `''`,
+  inServiceSince: `''`,
+  provisioning: '{}',
   waitingFor: '{}',
 }
 /** Of a job an agent writes the steps, and nothing else. */

@@ -237,6 +237,11 @@ export const REASONS = {
     'infrastructure',
     'The provider rejected the request or failed; the message contains its answer.',
   ),
+  ProviderThrottled: because('infrastructure', 'The provider asks to be called less often.'),
+  OfferingsExhausted: because(
+    'infrastructure',
+    'The provider has no hosts left of any offering of the machine; the message names the time of the next request.',
+  ),
   MachineExists: because('infrastructure', 'The machine exists and runs.'),
   MachineGone: because('infrastructure', 'The provider no longer knows the machine.'),
   HostStopped: because('infrastructure', 'The machine is powered off.'),

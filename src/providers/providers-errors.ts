@@ -66,4 +66,12 @@ export const providersErrors = errorTable({
     text: 'cannot serve the provider {name} at {place}: {what}',
     next: 'correct the option; docs/reference/providers.md lists those of each provider',
   },
+  KN11080: {
+    text: 'cannot {what}: provider {name} did not answer within {seconds} s',
+    next: 'retried automatically; check the provider and the network to it',
+  },
+  KN11081: {
+    text: 'cannot {what}: provider {name} gave an answer that cannot be right: {why}',
+    next: 'retried automatically; nothing is concluded from the answer',
+  },
 })

@@ -282,6 +282,18 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: ({ ask, who }) => ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, phase('Ready')),
     refused: /an agent does not say .*phase/,
   },
+  {
+    name: 'S25 says which host was created for its Machine',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, {
+        body: {
+          status: {
+            provisioning: { attempt: 1, token: '0'.repeat(60), since: '2026-01-01T00:00:00Z', answer: 'Host' },
+          },
+        },
+      }),
+    refused: /an agent does not say .*provisioning/,
+  },
   ...[[], ['2026-01-01T00:00:00Z'], {}, 1].map((time): Attempt => ({
     name: `S24 stores ${JSON.stringify(time)} as a time`,
     attempt: thief('PATCH', `${OURS}/machines/m-a/status?dryRun=All`, condition(time)),

@@ -1,6 +1,8 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
+import { canonicalJson } from '#lib/json.ts'
 import { PHASE, READY, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
+import { check } from '../extras.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
@@ -13,12 +15,50 @@ export const MAX_HEALTHY_BEFORE = 3
 export const MAX_COMPONENTS = 64
 const MAX_JOBS = 16
 
+/** A host is asked for in one offering after the other; a longer list says nothing about preference any more. */
+export const MAX_OFFERINGS = 16
+
 const NO_SSH = 'machines are not managed over SSH'
+
+const offeringProps = {
+  zone: s.optional(s.str('Zone of the provider.', { min: 1, max: 63 })),
+  type: s.optional(s.str('Instance type of the provider.', { min: 1, max: 63 })),
+  market: s.optional(
+    s.choice(
+      'OnDemand hosts stay until they are deleted. Spot hosts cost less, and the provider may take them back at short notice. If absent: OnDemand.',
+      ['OnDemand', 'Spot'],
+    ),
+  ),
+}
+
+const offering = s.rule(s.obj('One way to get the host.', offeringProps), {
+  cel: 'has(self.zone) || has(self.type) || has(self.market)',
+  message: 'an offering must name a zone, a type or a market',
+  holds: (o) => o.zone !== undefined || o.type !== undefined || o.market !== undefined,
+})
+
+function twiceProblem(list: unknown): string | undefined {
+  if (!Array.isArray(list)) return undefined
+  const texts = list.map((o: unknown) => canonicalJson({ market: 'OnDemand', ...(o as object) }))
+  const at = texts.findIndex((text, i) => texts.indexOf(text) < i)
+  return at < 0 ? undefined : `lists offering ${at} twice; remove one of the two`
+}
 
 const provider = s.obj('The infrastructure provider that creates the machine, and its parameters.', {
   name: f.dnsLabel('Name of the provider, such as process, nspawn or static.'),
   params: s.optional(
     s.map('Parameters for the provider, which documents the keys.', s.str('A value.', { max: 1024 }), { max: 32 }),
+  ),
+  offerings: s.optional(
+    s.refine(
+      s.list(
+        'Ways to get the host, best first. The next one is tried when the provider has none left of the one before. If absent: as the parameters specify.',
+        offering,
+        { max: MAX_OFFERINGS },
+      ),
+      {},
+      { checks: [check('no offering twice', twiceProblem)] },
+    ),
   ),
 })
 
@@ -195,6 +235,35 @@ const spec = s.rule(
   },
 )
 
+const provisioning = s.obj(
+  'The latest attempt to get a host. It is written before the provider is called, so that a crash or a lost reply never leads to a second host.',
+  {
+    attempt: s.int('Number of the attempt. The next one starts only after the provider refused this one.', {
+      min: 1,
+      max: 1_000_000,
+    }),
+    offering: s.optional(s.obj('The offering of this attempt.', offeringProps)),
+    token: s.str('Identifies the attempt to the provider: the same token always means the same host.', {
+      min: 60,
+      max: 60,
+      pattern: '^[0-9a-f]{60}$',
+      says: '60 lower-case hexadecimal digits',
+    }),
+    since: s.time('When the attempt started.'),
+    answer: s.optional(
+      s.choice(
+        'What the provider answered last. Host: it created the host. Exhausted: it has none left of the offering. Refused: the request must change. Throttled and Unknown: the same request is repeated. Absent: no answer yet.',
+        ['Host', 'Exhausted', 'Refused', 'Throttled', 'Unknown'],
+      ),
+    ),
+    message: s.optional(f.sentence('The answer in the words of the provider.')),
+    providerID: s.optional(s.str('The host that this attempt created.', { min: 1, max: 253 })),
+    request: s.optional(s.str('Digest of the provider, its parameters and offerings that were refused.', { max: 64 })),
+    failures: s.optional(s.int('Number of calls in a row that did not lead to a host.', { min: 1, max: 1_000_000 })),
+    retryAt: s.optional(s.time('Not called again before this time.')),
+  },
+)
+
 const status = f.status('The observed state of the machine.', {
   phase: s.optional(f.phase('Machine')),
   nodeRef: s.optional(
@@ -234,6 +303,7 @@ const status = f.status('The observed state of the machine.', {
     s.mapList('Components as reported by the agent.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
   ),
   commit: s.optional(f.commitId('The commit of the current spec.')),
+  provisioning: s.optional(provisioning),
   waitingFor: s.optional(f.waitingFor()),
   foreignFiles: s.optional(
     s.list('Files of other owners where a component needs to write its own; truncated.', f.absolutePath('A path.'), {
@@ -307,4 +377,5 @@ export type MachineStatus = StatusOf<typeof machine>
 
 /** What the Machine says of one component, and what its agent reports of it. */
 export type ComponentEntry = NonNullable<Machine['spec']['components']>[number]
+export type Provisioning = NonNullable<MachineStatus['provisioning']>
 export type ComponentStatus = NonNullable<MachineStatus['components']>[number]

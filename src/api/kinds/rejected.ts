@@ -73,6 +73,7 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
+  rejected(machine, { '/spec/provider/offerings': [{}] }, 'an offering must name a zone, a type or a market'),
   rejected(machineSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(machineComponent, { '/spec/install': undefined }, 'types Package and Script require install'),
   rejected(machineComponent, { '/spec/artifacts': undefined }, 'install requires artifacts'),

@@ -11,18 +11,21 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
-import { certificateSeconds, handedOver, isAccountToken, tokenText } from '#identity/join-token.ts'
-import { type Node, nodeType, podType, secretType } from '#nodes/objects.ts'
+import { type Node, nodeType, podType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { SecretValues } from '#secrets/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
+import { deleteExactly, keyOf, preconditionsOf } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { SharedReads } from '#runtime/shared-reads.ts'
+import { provision } from './act-provision.ts'
 import type { MachineAction } from './actions.ts'
+import type { ExhaustedOfferings } from './exhausted-offerings.ts'
+import type { HostSightings } from './host-sightings.ts'
 import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
@@ -39,6 +42,10 @@ export interface MachineTools {
   readonly providers: Readonly<Record<string, Provider>>
   readonly cluster: string
   readonly join: JoinGround
+  /** Shows our own writes before the watch delivers them. */
+  readonly cache: Pick<SharedInformer<Machine>, 'assume'>
+  readonly exhausted: ExhaustedOfferings
+  readonly sightings: HostSightings
   readonly secretValues: SecretValues
   /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
@@ -71,7 +78,7 @@ export async function act(
     case 'AddFinalizer':
       return writeFinalizers(client, machine, (f) => [...f, FINALIZERS.machine], signal)
     case 'Provision':
-      return provision(tools, seen, signal)
+      return provision(tools, seen, action.attempt, signal)
     case 'Seal':
       return sealValues(tools, machine, action, signal)
     case 'DeleteSealed':
@@ -155,56 +162,6 @@ export async function act(
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
 const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
-
-/** The host first, then the mark that its token was handed over, then its name: after a crash in between the same steps run again, for the same host. */
-async function provision(
-  tools: MachineTools,
-  { machine, node, joinToken }: Seen,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
-  const { client, providers, join, cluster } = tools
-  const provider = providers[machine.spec.provider?.name ?? '']
-  if (provider === undefined) return outdated('its provider is not configured in these controllers')
-  const token = joinToken && tokenText(joinToken)
-  if (joinToken === undefined || token === undefined) return outdated('the join token cannot be read')
-  const { waitsFor, ...ground } = join
-  if (waitsFor !== undefined) return outdated(waitsFor)
-  const name = nameOf(machine)
-  const seconds = certificateSeconds(joinToken)
-  const isRegistered = provider.capabilities.isHostKept && node !== undefined
-  const bundle = {
-    ...ground,
-    cluster,
-    machine: name,
-    uid: uidOf(machine),
-    node: name,
-    ...(isRegistered && { registerNode: false }),
-    ...(seconds !== undefined && { certificateSeconds: seconds }),
-    ...(isAccountToken(joinToken) && { form: 'serviceAccount' as const }),
-  }
-  const made = await provider
-    .create(
-      {
-        clientToken: uidOf(machine),
-        machine: name,
-        machineUid: uidOf(machine),
-        params: machine.spec.provider?.params ?? {},
-        join: { ...bundle, token },
-      },
-      signal,
-    )
-    .catch((e: unknown) => ({ kind: 'Refused' as const, reason: messageOf(e) }))
-  if (made.kind === 'Refused') return outdated(`refused by the provider: ${made.reason}`.slice(0, 200))
-  if (made.kind === 'Throttled') return outdated('throttled by the provider')
-  if (made.kind === 'Exhausted') return outdated(`the provider has none now: ${made.reason}`.slice(0, 200))
-  if (made.kind === 'Unknown') return outdated(`the provider did not answer: ${made.message}`.slice(0, 200))
-  const next = handedOver(joinToken, provider.capabilities.isHostKept ? bundle : undefined)
-  const told = await updateExactly(client, secretType, next, { fieldManager, signal })
-  if (told.kind !== 'Applied') return told
-  const { providerID, address } = made.host
-  if (machine.spec.providerID === providerID) return applied
-  return applySpec(client, machine, { providerID, address, components: machine.spec.components }, signal)
-}
 
 /** The permit as the server has it now; `Ended` when it grants this machine nothing any more. */
 async function grantedNow(

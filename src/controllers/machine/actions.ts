@@ -1,7 +1,7 @@
 // What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
-import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
@@ -16,8 +16,8 @@ import type { Seen } from './seen.ts'
 
 export type MachineAction =
   | { readonly kind: 'AddFinalizer'; readonly reason: string }
-  /** Host, its join token, and providerID: each step may be repeated. */
-  | { readonly kind: 'Provision'; readonly reason: string }
+  /** The attempt on record, host, its join token, and providerID: each step may be repeated. */
+  | { readonly kind: 'Provision'; readonly attempt: Provisioning; readonly reason: string }
   /** All components at once; `given` are orders whose permits are read again first. */
   | {
       readonly kind: 'WriteComponents'
@@ -117,7 +117,6 @@ export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
 }
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
-  Provision: 'Provisioning',
   RequestPermit: 'PermitRequested',
   Drain: 'Draining',
   ReplacePods: 'ReplacingPods',

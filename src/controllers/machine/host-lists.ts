@@ -13,6 +13,7 @@ const STALE_AFTER_MS = 3 * LIST_EVERY_MS
 interface Listed {
   readonly at: number
   readonly hosts: ReadonlyMap<string, Host>
+  readonly tokens: ReadonlyMap<string, Host>
 }
 
 export type ListedHost = Extract<HostSeen, { readonly kind: 'Host' | 'NotAsked' }> | { readonly kind: 'Missing' }
@@ -40,7 +41,8 @@ export class HostLists {
   note(provider: string, hosts: readonly Host[]): readonly string[] {
     const before = this.#lists.get(provider)?.hosts ?? new Map<string, Host>()
     const now = new Map(hosts.map((h) => [h.providerID, h]))
-    this.#lists.set(provider, { at: this.#clock.monotonic(), hosts: now })
+    const tokens = new Map(hosts.filter((h) => h.state !== 'Deleting').map((h) => [h.clientToken, h]))
+    this.#lists.set(provider, { at: this.#clock.monotonic(), hosts: now, tokens })
     const changed = [...now.values()].filter((h) => isOther(before.get(h.providerID), h))
     const gone = [...before.values()].filter((h) => !now.has(h.providerID))
     return [...new Set([...changed, ...gone].map((h) => h.machine))]
@@ -52,6 +54,14 @@ export class HostLists {
     if (list === undefined || this.#clock.monotonic() - list.at > STALE_AFTER_MS) return { kind: 'NotAsked' }
     const host = list.hosts.get(providerID)
     return host?.machineUid === machineUid ? { kind: 'Host', host } : { kind: 'Missing' }
+  }
+
+  /** What an attempt made, if the latest list shows it already. */
+  ofMachine(provider: string, machineUid: string, token: string | undefined): Host | undefined {
+    if (token === undefined) return undefined
+    const list = this.#lists.get(provider)
+    if (list === undefined || this.#clock.monotonic() - list.at > STALE_AFTER_MS) return undefined
+    return list.tokens.get(token)?.machineUid === machineUid ? list.tokens.get(token) : undefined
   }
 }
 

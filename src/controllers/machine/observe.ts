@@ -8,7 +8,6 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
-import { messageOf } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
@@ -25,22 +24,14 @@ import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
 import type { Mark, OfferedVersion } from './desired-components.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats.ts'
+import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
+import { observeHost } from './observe-host.ts'
+import type { HostSightings } from './host-sightings.ts'
 import { observeWorkloads } from './observe-workloads.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './sealing.ts'
-import {
-  type HostSeen,
-  type Seen,
-  hadJoined,
-  hasJoined,
-  isDeleting,
-  isLost,
-  isInService,
-  isProvided,
-  nameOf,
-  uidOf,
-} from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
 import { earlierMachineOf, isAbandoned } from './strange-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
@@ -106,6 +97,8 @@ export interface ObserveTools {
   readonly providers: Readonly<Record<string, Provider>>
   /** What the providers last said of all their hosts. */
   readonly hostLists: HostLists
+  readonly exhausted: ExhaustedOfferings
+  readonly sightings: HostSightings
   readonly secretValues: SecretValues
   /** What of sets and canaries may be acted upon. */
   readonly contents: CommittedContents
@@ -146,7 +139,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   ])
   return {
     ...about,
-    host: await hostOf(tools, { ...about, definitions }, signal),
+    ...(await observeHost(tools, providerOf(tools, machine), { ...about, definitions }, signal)),
     hold: holdOn(tools, machine, node),
     joinToken: await joinTokenOf(tools, about, signal),
     claims,
@@ -289,35 +282,6 @@ type About = Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>
 function providerOf({ providers }: ObserveTools, { spec }: Machine): Provider | undefined {
   const name = spec.provider?.name ?? ''
   return Object.hasOwn(providers, name) ? providers[name] : undefined
-}
-
-/** A provider may charge and throttle: by name it is asked only about machines that come, go, or are missing in its list. */
-async function hostOf(
-  tools: ObserveTools,
-  about: About & Parameters<typeof isLost>[0],
-  signal: AbortSignal,
-): Promise<HostSeen> {
-  const { machine } = about
-  const { providerID } = machine.spec
-  if (!isProvided(machine)) return { kind: 'NotAsked' }
-  const provider = providerOf(tools, machine)
-  if (provider === undefined) return { kind: 'NoProvider' }
-  if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
-    const listed = tools.hostLists.read(provider.name, providerID, uidOf(machine))
-    // A list may be stale: ask for a missing host by name before drawing conclusions.
-    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
-  }
-  try {
-    const host =
-      providerID === undefined
-        ? // Made, but not written down yet: only its list tells whose it is.
-          (await provider.list(signal)).hosts.find((h) => h.machineUid === uidOf(machine))
-        : await provider.get(providerID, signal)
-    // Another machine of this name may have the host now; it is not ours to judge or to end.
-    return host === undefined || host.machineUid !== uidOf(machine) ? { kind: 'Gone' } : { kind: 'Host', host }
-  } catch (e) {
-    return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
-  }
 }
 
 function definitionsOf(

@@ -16,6 +16,8 @@ import { handedBackNode } from './node-sync.ts'
 import { type Orders, planOrders } from './orders.ts'
 import { planDelete, planHandBack } from './plan-delete.ts'
 import { hasAgent, hasLeft, planLeaving } from './plan-hand-back.ts'
+import { provisionPlan } from './plan-provision.ts'
+import { isInDoubt } from './provisioning.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './sealing.ts'
 import {
   type Seen,
@@ -84,7 +86,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   const provision = provisionReason(seen, now)
   if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
   if (provision !== undefined && !isTokenValid(seen, now)) return tokenWait()
-  if (provision !== undefined) return onlyThen({ kind: 'Provision', reason: provision })
+  if (provision !== undefined) return provisionPlan(seen, provision, now)
   const { components, orders } = componentsOf(seen)
   const workloads = workloadLooks(seen, now)
   const publicKey = sealingKeyOf(seen.machine)
@@ -247,16 +249,20 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
-/** Why it must be created; undefined when it need not be. */
+/** Why the provider is asked for its host; undefined when it need not be. */
 function provisionReason(seen: Seen, now: number): string | undefined {
-  const { machine, host, joinToken } = seen
+  const { machine, host, joinToken, isJoinFixed = false } = seen
   if (host.kind === 'NoProvider') return undefined
-  if (hadJoined(seen) && host.kind === 'Host' && joinToken !== undefined && !isHandedOver(joinToken))
+  const isFound = host.kind === 'Host'
+  if (hadJoined(seen) && isFound && !isJoinFixed && joinToken !== undefined && !isHandedOver(joinToken))
     return 'a person lets its host join again'
   if (hasJoined(seen)) return undefined
-  if (machine.spec.providerID === undefined) return 'the machine has no host'
+  // Found in the list after the reply was lost: it has its join token, and is only not written down yet.
+  if (machine.spec.providerID === undefined) return isFound && isJoinFixed ? undefined : 'the machine has no host'
   if (hadJoined(seen)) return undefined
   if (host.kind === 'Gone') return 'the host was deleted before it joined'
+  if (!isFound && isInDoubt(machine)) return 'it is unknown whether the provider created the host'
+  if (isJoinFixed) return undefined
   const isTold = isTokenValid(seen, now) && joinToken !== undefined && isHandedOver(joinToken)
   return isTold ? undefined : 'the host does not have a valid join token'
 }

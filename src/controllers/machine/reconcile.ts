@@ -1,11 +1,13 @@
 // The Machine controller: observe, plan, act, status, wired.
-import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
+import { guardedAll } from '#providers/guarded.ts'
+import type { Provider } from '#providers/port.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { requeueAfter } from '#runtime/outcome.ts'
@@ -21,12 +23,15 @@ import { Heartbeats } from './heartbeats.ts'
 import { HostLists, hostListParts } from './host-lists.ts'
 import { orphanGauge } from './metrics.ts'
 import { type MachineCaches, beatsOf, cachesOf, observe } from './observe.ts'
+import { ExhaustedOfferings } from './exhausted-offerings.ts'
+import { HostSightings } from './host-sightings.ts'
 import { OrphanWatch } from './orphans.ts'
+import { ownStatusOf } from './own-status.ts'
 import { QuietLooks } from './quiet-looks.ts'
 import { plan } from './plan.ts'
-import { type Seen, isObserved, nameOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isProvided, nameOf, uidOf } from './seen.ts'
 import { StatusPace, isPassing } from './status-pace.ts'
-import { type OwnStatus, ownConditions, statusOf } from './status.ts'
+import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
@@ -37,20 +42,29 @@ export const machineModule: ControllerModule = { name: 'machine', setup }
 
 function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, events, config } = context
-  const { providers, cluster, join } = config
+  const { cluster, join } = config
+  const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
   const beats = () => new Heartbeats(() => clock.monotonic())
   const hostLists = new HostLists(clock)
+  const exhausted = new ExhaustedOfferings(clock)
+  const sightings = new HostSightings(clock)
   const now = () => clock.now()
   const secretValues = new SecretValues({ client, clock })
   const contents = CommittedContents.of(context.informers)
   const behind = (name: string) => void clock.after(BEHIND_LOOK_MS, () => wake(name))
   const beating = { agentBeats: beats(), nodeBeats: beats() }
-  const observing = { client, caches, secretValues, contents, behind, ...beating, providers, hostLists, now }
+  const memory = { hostLists, exhausted, sightings }
+  const observing = { client, caches, secretValues, contents, behind, ...beating, providers, ...memory, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
-  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow }
+  const writing = { client, clock, random, cache: caches.machines, permitNow }
+  const tools: MachineTools = { ...writing, providers, cluster, join, exhausted, sightings, secretValues }
   const pace = new StatusPace(() => clock.monotonic())
-  caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
+  caches.machines.onChange((before, now) => {
+    if (now !== undefined || before === undefined) return
+    pace.over(nameOf(before))
+    sightings.forget(uidOf(before))
+  })
   const quietLooks = new QuietLooks(() => clock.monotonic())
   const look = reconcileWith<Seen, MachineAction, OwnStatus>({
     clock,
@@ -64,10 +78,13 @@ function setup(context: ControllerContext): RunningModule {
           seen.agentBeat,
           seen.nodeBeat,
         ])
-      const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
+      // After a Provision the status was written already, and what it says is seen in the next reconcile.
+      const isLast = (kind: MachineAction['kind']) => kind === 'RemoveFinalizer' || kind === 'Provision'
+      const isOver = results.some((r) => isLast(r.action.kind) && r.outcome.kind === 'Applied')
       return isOver ? undefined : statusOf(seen, planned, results, clock.now())
     },
-    writeStatus: async (status, { machine }, { signal }) => {
+    writeStatus: async (status, seen, { signal }) => {
+      const { machine } = seen
       const before = ownStatusOf(machine)
       const name = machine.metadata.name ?? ''
       const left = isPassing(machine, before, status) ? pace.left(name) : 0
@@ -86,7 +103,9 @@ function setup(context: ControllerContext): RunningModule {
           note: expiring.message,
         })
       // Its agent reports into the same status whenever something changes: a version would be lost to it all the time.
-      const shared = { before, over: 'Object' } as const
+      // Before it joins only we write, and a status from an older copy must not put a later attempt back.
+      const isJoining = isProvided(machine) && !hasJoined(seen) && !hadJoined(seen)
+      const shared = { before, over: isJoining ? 'Version' : 'Object' } as const
       const cache = caches.machines
       return writeStatus({ client, type: machineType, cache, object: machine, status, fieldManager, signal, shared })
     },
@@ -120,14 +139,22 @@ function setup(context: ControllerContext): RunningModule {
   wakeUp(caches, observing, wake)
   return {
     controllers: [controller],
-    parts: [...providerParts(context, wake), ...hostParts(context, caches, hostLists, wake)],
+    parts: [
+      ...providerParts(context, wake),
+      ...hostParts(context, { caches, hostLists, providers: Object.values(providers) }, wake),
+    ],
   }
 }
 
+interface HostTools {
+  readonly caches: MachineCaches
+  readonly hostLists: HostLists
+  readonly providers: readonly Provider[]
+}
+
 function hostParts(
-  { client, clock, random, log, metrics, config }: ControllerContext,
-  caches: MachineCaches,
-  hostLists: HostLists,
+  { client, clock, random, log, metrics }: ControllerContext,
+  { caches, hostLists, providers }: HostTools,
   wake: (machine: string) => void,
 ): readonly Part[] {
   const orphans = new OrphanWatch({
@@ -145,38 +172,10 @@ function hostParts(
     clock,
     random,
     log,
-    providers: Object.values(config.providers),
+    providers,
     onChange: wake,
     onList: (provider, hosts, signal) => orphans.look(provider, hosts, signal),
   })
-}
-
-function ownStatusOf(machine: Machine): OwnStatus {
-  const {
-    observedGeneration,
-    phase,
-    nodeRef,
-    inServiceSince,
-    commit,
-    waitingFor,
-    components = [],
-    bootID,
-    platform,
-  } = machine.status ?? {}
-  const isOurs = (name: string) => machine.spec.components?.some((c) => c.name === name && c.workload === true)
-  const reports = isObserved(machine) ? components : components.filter((c) => isOurs(c.name))
-  return {
-    ...(observedGeneration !== undefined && { observedGeneration }),
-    ...(phase !== undefined && { phase }),
-    ...(nodeRef !== undefined && { nodeRef }),
-    ...(inServiceSince !== undefined && { inServiceSince }),
-    ...(commit !== undefined && { commit }),
-    ...(waitingFor !== undefined && { waitingFor }),
-    ...(reports.length > 0 && { components: reports }),
-    ...(isObserved(machine) && bootID !== undefined && { bootID }),
-    ...(isObserved(machine) && platform !== undefined && { platform }),
-    conditions: ownConditions(machine),
-  }
 }
 
 /** The program that creates a provider runs it; this controller only listens to it. */

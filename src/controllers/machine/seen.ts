@@ -8,6 +8,7 @@ import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
 import { recordedKey } from '#identity/agent-key.ts'
+import type { ExhaustedUntil } from './exhausted-offerings.ts'
 import { type Claim, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -38,6 +39,10 @@ export interface Seen {
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean
+  /** A new host gets the text that it joins with when it is created, and never another one. */
+  readonly isJoinFixed?: boolean
+  /** For each offering of the machine, until when its provider has none left; not there while no host is needed. */
+  readonly exhausted?: readonly (ExhaustedUntil | undefined)[]
   /** Nothing new is begun while it is in force. */
   readonly hold: OperationalHold | undefined
   /** The token for its host; undefined when no host may join, or the approver has not created one. */

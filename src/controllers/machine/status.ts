@@ -26,8 +26,10 @@ import {
   isLost,
   isNodeDeleted,
   isObserved,
+  isProvided,
   isUpdating,
 } from './seen.ts'
+import { type Refusal, provisioningOf, refusalOf } from './status-provision.ts'
 import { rateWait, unservedWait, waitIn } from './waits.ts'
 
 type MachineStatus = NonNullable<Machine['status']>
@@ -39,6 +41,7 @@ export type OwnStatus = Pick<
   | 'nodeRef'
   | 'inServiceSince'
   | 'commit'
+  | 'provisioning'
   | 'conditions'
   | 'waitingFor'
   | 'components'
@@ -63,7 +66,7 @@ export function statusOf(
 ): OwnStatus {
   const { machine, node } = seen
   const { generation, annotations } = machine.metadata
-  const refusal = refusalOf(results)
+  const refusal = refusalOf(seen, results)
   const work = phaseOf(seen, plan, refusal)
   const ready = readyIn(seen, work)
   // One reading of its health serves both: the phase is never better than the condition.
@@ -88,9 +91,12 @@ export function statusOf(
     ...(nodeRef !== undefined && { nodeRef }),
     ...inServiceSince(seen, now),
     ...(commit !== undefined && { commit }),
+    ...provisioningOf(seen),
     ...waitingFor(
       seen,
-      plan.waiting ?? waitIn(phase, seen, { refusal, ready }) ?? rateWait(seen, machine.metadata.uid ?? ''),
+      plan.waiting ??
+        waitIn(phase, seen, { refusal: refusal?.message, ready }) ??
+        rateWait(seen, machine.metadata.uid ?? ''),
       now,
     ),
     ...(reports.length > 0 && { components: reports }),
@@ -118,13 +124,7 @@ function inServiceSince(seen: Seen, now: number): Pick<MachineStatus, 'inService
   return isInService(seen) ? { inServiceSince: timestamp(now) } : {}
 }
 
-/** Why the provider did not make the host just now. */
-function refusalOf(results: readonly ActionResult<MachineAction>[]): string | undefined {
-  const provision = results.find((r) => r.action.kind === 'Provision')
-  return provision?.outcome.kind === 'Outdated' ? provision.outcome.reason : undefined
-}
-
-function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): MachinePhase {
+function phaseOf(seen: Seen, plan: MachinePlan, refusal: Refusal | undefined): MachinePhase {
   const { machine, host } = seen
   if (plan.doing !== undefined) return plan.doing
   if (isDeleting(machine)) return 'Deleting'
@@ -133,7 +133,7 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): Ma
   if (!hasJoined(seen)) {
     if (hadJoined(seen)) return 'Lost'
     if (host.kind === 'NoProvider') return 'Failed'
-    if (machine.spec.providerID === undefined) return refusal === undefined ? 'Pending' : 'Failed'
+    if (machine.spec.providerID === undefined) return refusal?.isFinal === true ? 'Failed' : 'Pending'
     return host.kind === 'Host' && host.host.state === 'Creating' ? 'Provisioning' : 'Joining'
   }
   if (seen.node === undefined && !isNodeDeleted(seen)) return 'Joining'
@@ -154,7 +154,7 @@ const condition = (
 ): WantedCondition => ({ type, status, reason, message })
 
 interface Known {
-  readonly refusal: string | undefined
+  readonly refusal: Refusal | undefined
   readonly ready: WantedCondition
   readonly now: number
 }
@@ -335,11 +335,11 @@ function nodeReady({ node }: Seen): WantedCondition {
   return condition('NodeReady', ready.status, 'WaitingForOther', `${ready.reason}: ${ready.message}`)
 }
 
-function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | undefined): WantedCondition[] {
+function infrastructure({ machine, host, isHostKept }: Seen, refusal: Refusal | undefined): WantedCondition[] {
   const is = (status: WantedCondition['status'], reason: Reason, message: string) => [
     condition('InfrastructureReady', status, reason, message),
   ]
-  if (refusal !== undefined) return is('False', 'ProviderError', refusal)
+  if (refusal !== undefined) return is('False', refusal.reason, refusal.message)
   switch (host.kind) {
     case 'Host':
       if (host.host.state === 'Stopped')
@@ -360,7 +360,9 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | u
     case 'NoProvider':
       return is('False', 'ReferenceMissing', 'its provider is not configured in these controllers')
     case 'NotAsked':
-      return []
+      return isProvided(machine) && machine.spec.providerID === undefined
+        ? is('False', 'Progressing', 'the host is being created')
+        : []
     default:
       return host satisfies never
   }

@@ -1,0 +1,80 @@
+// Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+import type { Provider } from '#providers/port.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { ExhaustedOfferings } from './exhausted-offerings.ts'
+import type { HostLists } from './host-lists.ts'
+import type { HostSightings } from './host-sightings.ts'
+import { isInDoubt, offeringsOf } from './provisioning.ts'
+import { type HostSeen, type Seen, hasJoined, isDeleting, isLost, isProvided, uidOf } from './seen.ts'
+
+interface Tools {
+  readonly hostLists: HostLists
+  readonly exhausted: ExhaustedOfferings
+  readonly sightings: HostSightings
+  readonly now: () => number
+}
+
+type About = Parameters<typeof hasJoined>[0] & Parameters<typeof isLost>[0]
+type Found = Pick<Seen, 'host' | 'exhausted' | 'isJoinFixed'>
+
+export async function observeHost(
+  tools: Tools,
+  provider: Provider | undefined,
+  about: About,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { machine } = about
+  if (!isProvided(machine)) return { host: { kind: 'NotAsked' } }
+  if (provider === undefined) return { host: { kind: 'NoProvider' } }
+  const host = await hostOf(tools, provider, about, signal)
+  const isJoinFixed = provider.capabilities.userDataBytes !== undefined
+  if (hasJoined(about) || isDeleting(machine)) return { host, isJoinFixed }
+  tools.exhausted.recall(machine, tools.now())
+  return { host, isJoinFixed, exhausted: offeringsOf(machine).map((o) => tools.exhausted.of(machine, o)) }
+}
+
+/** A provider may charge and throttle: by name it is asked only about machines that come, go, or are missing in its list. */
+async function hostOf(tools: Tools, provider: Provider, about: About, signal: AbortSignal): Promise<HostSeen> {
+  const { hostLists, sightings } = tools
+  const { machine } = about
+  const { providerID } = machine.spec
+  const uid = uidOf(machine)
+  if (!isDeleting(machine) && providerID === undefined) {
+    const made = hostLists.ofMachine(provider.name, uid, machine.status?.provisioning?.token)
+    if (made !== undefined) return { kind: 'Host', host: made }
+    // The call that creates it tells, and may be repeated.
+    if (!hasJoined(about)) return { kind: 'NotAsked' }
+  }
+  if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
+    const listed = hostLists.read(provider.name, providerID, uid)
+    // A list may be stale: ask for a missing host by name before drawing conclusions.
+    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
+  }
+  try {
+    // What an attempt in doubt made has no name yet: only the list tells whose it is.
+    const isUnnamed = providerID === undefined || (isDeleting(machine) && isInDoubt(machine))
+    const host = isUnnamed
+      ? preferred((await provider.list(signal)).hosts, about.machine)
+      : await provider.get(providerID, signal)
+    if (host !== undefined) sightings.seen(host)
+    // Another machine of this name may have the host now; it is not ours to judge or to end.
+    if (host !== undefined) return host.machineUid === uid ? { kind: 'Host', host } : { kind: 'Gone' }
+    const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? undefined : providerID)
+    if (unsureMs === 0) return { kind: 'Gone' }
+    const seconds = Math.ceil(unsureMs / 1_000)
+    return { kind: 'Unknown', why: `the provider does not show the host, which may be new; certain in ${seconds} s` }
+  } catch (e) {
+    return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
+  }
+}
+
+type Machine = Seen['machine']
+
+/** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
+export function preferred<
+  H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
+>(hosts: readonly H[], machine: Machine): H | undefined {
+  const own = hosts.filter((h) => h.machineUid === uidOf(machine))
+  const token = machine.status?.provisioning?.token
+  return own.find((h) => h.providerID === machine.spec.providerID) ?? own.find((h) => h.clientToken === token) ?? own[0]
+}

@@ -1,0 +1,132 @@
+// The attempts to get a host for a machine: which offering is asked for next, under which token, and what an answer means for the next call. Pure.
+// A token always belongs to the same attempt. The next one is used only after the provider reported that it created nothing.
+import { createHash } from 'node:crypto'
+import type { Machine, Provisioning } from '#api/kinds/machine.ts'
+import { timestamp } from '#lib/clock.ts'
+import { canonicalJson } from '#lib/json.ts'
+import type { CreateResult, Offering } from '#providers/port.ts'
+import { fit } from '#runtime/waiting.ts'
+import { uidOf } from './seen.ts'
+
+/** The limit of both large clouds is 64 characters. */
+const TOKEN_CHARS = 60
+const REQUEST_CHARS = 32
+
+export const tokenOf = (machineUid: string, attempt: number, offering: Offering | undefined): string =>
+  createHash('sha256')
+    .update(canonicalJson([machineUid, attempt, offering ?? null]))
+    .digest('hex')
+    .slice(0, TOKEN_CHARS)
+
+/** What a provider is asked for; a refusal is about exactly this. */
+export const requestOf = ({ spec }: Pick<Machine, 'spec'>): string =>
+  createHash('sha256')
+    .update(canonicalJson(spec.provider ?? null))
+    .digest('hex')
+    .slice(0, REQUEST_CHARS)
+
+/** Without any, the parameters alone say what is asked for: one offering that names nothing. */
+export const offeringsOf = ({ spec }: Pick<Machine, 'spec'>): readonly (Offering | undefined)[] =>
+  spec.provider?.offerings === undefined || spec.provider.offerings.length === 0 ? [undefined] : spec.provider.offerings
+
+export function attemptAt(
+  machine: Machine,
+  attempt: number,
+  offering: Offering | undefined,
+  now: number,
+): Provisioning {
+  return {
+    attempt,
+    ...(offering !== undefined && { offering }),
+    token: tokenOf(uidOf(machine), attempt, offering),
+    since: timestamp(now),
+  }
+}
+
+/** The provider said that this attempt made nothing and will make nothing. */
+export const isOver = ({ answer }: Provisioning): boolean => answer === 'Refused' || answer === 'Exhausted'
+
+/** A host may exist, or come into existence, that no field of the Machine names. */
+export const isInDoubt = ({ status }: Pick<Machine, 'status'>): boolean => {
+  const attempt = status?.provisioning
+  return attempt !== undefined && attempt.providerID === undefined && !isOver(attempt)
+}
+
+/** The first repeat comes soon: most troubles of a provider are over in seconds. */
+const FIRST_RETRY_MS = 1_000
+/** Of an answer that never came. */
+const LONGEST_UNKNOWN_MS = 120_000
+/** Of a refusal: a quota is raised and a name becomes free without a change here. */
+const LONGEST_REFUSED_MS = 600_000
+
+const backoff = (failures: number, longestMs: number): number =>
+  Math.min(longestMs, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
+
+export const settled = ({ attempt, offering, token, since }: Provisioning, providerID: string): Provisioning => ({
+  attempt,
+  ...(offering !== undefined && { offering }),
+  token,
+  since,
+  answer: 'Host',
+  providerID,
+})
+
+/** What is recorded once the provider has answered. */
+export function answered(machine: Machine, attempt: Provisioning, result: CreateResult, now: number): Provisioning {
+  const { attempt: number, offering, token, since, failures: before = 0 } = attempt
+  const base = { attempt: number, ...(offering !== undefined && { offering }), token, since }
+  const failures = before + 1
+  const failed = (answer: Provisioning['answer'], message: string, afterMs: number): Provisioning => ({
+    ...base,
+    ...(answer !== undefined && { answer }),
+    message: fit(message),
+    failures,
+    retryAt: timestamp(now + Math.ceil(afterMs / 1_000) * 1_000),
+  })
+  switch (result.kind) {
+    case 'Host':
+      return settled(attempt, result.host.providerID)
+    case 'Refused': {
+      const refused = failed('Refused', result.reason, backoff(failures, LONGEST_REFUSED_MS))
+      return { ...refused, request: requestOf(machine) }
+    }
+    case 'Exhausted':
+      return failed('Exhausted', result.reason, result.retryAfterMs)
+    case 'Throttled':
+      return failed('Throttled', 'the provider asks to be called less often', result.retryAfterMs)
+    case 'Unknown':
+      return failed('Unknown', result.message, backoff(failures, LONGEST_UNKNOWN_MS))
+    default:
+      return result satisfies never
+  }
+}
+
+/** Longer than any wait that is written here; a time further away is of a clock that was wrong. */
+const LONGEST_WAIT_MS = 3_660_000
+
+/** Milliseconds until the provider may be called again for this machine; 0 when it may be called now. */
+export function untilRetry({ retryAt }: Pick<Provisioning, 'retryAt'>, now: number): number {
+  const left = Date.parse(retryAt ?? '') - now
+  return Number.isNaN(left) || left > LONGEST_WAIT_MS ? 0 : Math.max(0, left)
+}
+
+const PREFIX: Readonly<Record<NonNullable<Provisioning['answer']>, string>> = {
+  Host: '',
+  Refused: 'refused by the provider: ',
+  Exhausted: 'the provider has none left: ',
+  Throttled: 'throttled: ',
+  Unknown: 'the provider did not give a usable answer: ',
+}
+
+/** Why the latest attempt did not lead to a host. */
+export function troubleIn(attempt: Provisioning | undefined): string | undefined {
+  const { answer, message = '' } = attempt ?? {}
+  return answer === undefined || answer === 'Host' ? undefined : fit(`${PREFIX[answer]}${message}`)
+}
+
+/** `cn-1a, ecs.g7.large, Spot`: what an offering is called in sentences. */
+export function offeringText(offering: Offering | undefined): string {
+  const { zone, type, market } = offering ?? {}
+  const words = [zone, type, market].filter((w) => w !== undefined)
+  return words.length === 0 ? 'what the parameters ask for' : words.join(', ')
+}
