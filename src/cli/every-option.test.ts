@@ -59,7 +59,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--export': true,
   '-f, --follow': true,
   '-f, --output <file>': 'a.file',
-  '--fail-on <what>': ['risk=high,unknown', 'nonsense'],
+  '--fail-on <what>': ['risk=high,loosened', 'nonsense'],
   '--field-selector <fields>': 'metadata.name=a',
   '--file <file=target>': 'a=/b',
   '--file <file>': 'a.file',

@@ -12,6 +12,7 @@ import { takeInventory } from '#cli/plan/take-inventory.ts'
 import { run } from '#cli/program.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { Prunes } from '#forecast/prunes.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -24,15 +25,16 @@ interface Fleet {
   readonly configs: readonly string[]
   readonly sets: readonly string[]
   readonly onHub: readonly string[]
+  readonly soak: string
 }
 
-const fleet = ({ configs, sets, onHub }: Fleet) => ({
+const fleet = ({ configs, sets, onHub, soak }: Fleet) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from 'kubenode/constructs'
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
-new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '0s', maxNewFailures: 100 }] } })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '${soak}', maxNewFailures: 100 }] } })
 new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
 const chart = new ClusterChart(app, 'test')
 const map = (on: ConstructorParameters<typeof ApiObject>[0], name: string) => new ApiObject(on, name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } })
@@ -44,8 +46,8 @@ app.synth()
 `,
 })
 
-const ALL: Fleet = { configs: ['a', 'b', 'c'], sets: ['workers', 'spare'], onHub: ['x', 'y', 'z'] }
-const LESS: Fleet = { configs: ['a'], sets: ['spare'], onHub: ['x'] }
+const ALL: Fleet = { configs: ['a', 'b', 'c'], sets: ['workers', 'spare'], onHub: ['x', 'y', 'z'], soak: '1s' }
+const LESS: Fleet = { configs: ['a'], sets: ['spare'], onHub: ['x'], soak: '0s' }
 
 const releaseOf = async (b: SyncBench, commit: string, track: string) =>
   (await b.releases()).find((r) => r.spec.commit === commit && r.spec.track === track)
@@ -78,6 +80,7 @@ const exported = (b: SyncBench, cluster: string): Promise<Inventory> =>
 
 interface Planned {
   readonly prunes: Prunes
+  readonly loosened?: unknown
   readonly markdown: string
 }
 
@@ -94,8 +97,8 @@ async function planned(b: SyncBench, inventories: readonly Inventory[]): Promise
     expect(await run(args, { ...io, cwd: b.repository.dir })).toBe(0)
     return out
   }
-  const { prunes } = JSON.parse(await printed('json')) as { readonly prunes: Prunes }
-  return { prunes, markdown: await printed('markdown') }
+  const json = JSON.parse(await printed('json')) as Pick<Planned, 'prunes' | 'loosened'>
+  return { ...json, markdown: await printed('markdown') }
 }
 
 const digestsOf = ({ prunes }: Planned) =>
@@ -121,6 +124,14 @@ test('the plan names the digest that the guard asks for, on the hub and in a clu
   const inventories = [await exported(b, 'test'), await exported(b, 'hub')]
   const commit = b.repository.commit(fleet(LESS))
   const plan = await planned(b, inventories)
+  expect(plan.loosened).toEqual([
+    {
+      cluster: 'hub',
+      object: `ReleasePipeline.kubenode.io/${SYSTEM_NAMESPACE}/standard`,
+      what: ['stage test: minSuccessTime 1s → 0s'],
+    },
+  ])
+  expect(plan.markdown).toContain('🟠 **This loosens')
   expect(plan.prunes.unknown).toEqual([])
   expect(plan.prunes.promised.map(({ cluster, track, count, guard }) => [cluster, track, count, guard])).toEqual([
     ['hub', 'rest', 2, 1],
@@ -174,7 +185,8 @@ test('the plan names the digest that the guard asks for, on the hub and in a clu
   expect((await onHub(b)).map((p) => p.held.digest)).toEqual([asked['hub rest']])
 }, 300_000)
 
-test('an inventory of before another commit says that the digest may differ, and it does; one without what was applied says that it is unknown', async () => {
+test('an inventory of before another commit says that the digest may differ, and it does; one without what was applied says that it is unknown', async (context) => {
+  onlyInFull(context)
   const b = await started()
   const before = await exported(b, 'test')
   const rules = await exported(b, 'hub')

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Targets } from '#delivery/desired.ts'
 import type { Inventory } from '#forecast/inventory.ts'
+import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { Prunes, PrunesWish } from '#forecast/prunes.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
@@ -38,7 +39,7 @@ interface PlanOptions {
 }
 
 /** What a pull request may be stopped for. */
-const FAIL_ON = ['risk=medium', 'risk=high', 'unknown', 'uncovered-class', 'deletions', 'stuck'] as const
+const FAIL_ON = ['risk=medium', 'risk=high', 'unknown', 'uncovered-class', 'deletions', 'stuck', 'loosened'] as const
 type FailOn = (typeof FAIL_ON)[number]
 
 /** GitHub takes 65,536 characters; some are left for the job that posts it. */
@@ -116,9 +117,10 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
-    { outlookText, prunesText, textOf },
+    { loosenedText, outlookText, prunesText, textOf },
     { planDigest },
     { summaryText },
+    { loosenedBy },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -134,6 +136,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('../plan/text.ts'),
     import('#sync/plan-digest.ts'),
     import('../plan/spans.ts'),
+    import('#forecast/loosened/loosened.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
@@ -174,6 +177,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           'predicting what it does to machines',
           predicted(inventories, before?.targets ?? new Map(), after.targets, shown),
         )
+  const names = new Set(shown.map((d) => d.cluster))
+  const loosened = loosenedBy(before?.targets ?? new Map(), after.targets).filter((l) => names.has(l.cluster))
   const prunes = await prunesIn(shown, {
     inventories: inventories ?? [],
     before: before?.targets ?? new Map(),
@@ -191,7 +196,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         clusters: shown,
         problems,
         digest,
-        summary: summaryText(shown, outlook),
+        summary: summaryText(shown, outlook, loosened),
+        ...(loosened.length > 0 && { loosened }),
         ...(prunes !== undefined && { prunes }),
         ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
@@ -212,6 +218,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           outlook,
           digest,
           version: VERSION,
+          loosened,
           ...(prunes !== undefined && { prunes }),
         },
         { maxChars, marker },
@@ -224,6 +231,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         isCut: io.isTerminal,
       }) +
         (prunes === undefined ? '' : prunesText(prunes)) +
+        loosenedText(loosened) +
         (outlook === undefined ? '' : outlookText(outlook)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
@@ -237,7 +245,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
-  const reasons = (options.failOn ?? []).filter((what) => isFound(what, shown, outlook))
+  const reasons = (options.failOn ?? []).filter((what) => isFound(what, { all: shown, outlook, loosened }))
   if (reasons.length > 0) {
     showProblem(io, `--fail-on: ${reasons.join(', ')}\n`)
     throw new Exit(EXIT_DIFFERENT)
@@ -245,8 +253,14 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
 }
 
+interface Findings {
+  readonly all: readonly ClusterDifference[]
+  readonly outlook: Outlook | undefined
+  readonly loosened: readonly Loosened[]
+}
+
 /** Without an inventory nothing is known of machines, and that is what `unknown` is about. */
-function isFound(what: FailOn, all: readonly ClusterDifference[], outlook: Outlook | undefined): boolean {
+function isFound(what: FailOn, { all, outlook, loosened }: Findings): boolean {
   const { risk } = outlook ?? {}
   const isChanged = all.some((d) => d.changes.length > 0)
   switch (what) {
@@ -260,6 +274,8 @@ function isFound(what: FailOn, all: readonly ClusterDifference[], outlook: Outlo
       return (outlook?.uncovered.length ?? 0) > 0
     case 'deletions':
       return all.some((d) => d.machines.deleted > 0)
+    case 'loosened':
+      return loosened.length > 0
     case 'stuck':
       return outlook?.clusters.some((c) => c.prediction.stuck.length > 0) === true
     default:

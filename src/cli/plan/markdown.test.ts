@@ -122,9 +122,16 @@ const document: fc.Arbitrary<PlanDocument> = fc
     problems: fc.array(nasty, { maxLength: 50 }),
     predictions: fc.option(fc.array(prediction, { maxLength: 4 }), { nil: undefined }),
     prunes,
+    loosened: fc.array(
+      fc.record({ cluster: nasty, object: nasty, what: fc.array(nasty, { minLength: 1, maxLength: 3 }) }),
+      {
+        maxLength: 40,
+      },
+    ),
   })
-  .map(({ clusters, problems, predictions, prunes: held }) => ({
+  .map(({ clusters, problems, predictions, prunes: held, loosened }) => ({
     prunes: held,
+    loosened,
     commit: '3f2a91c0'.repeat(5),
     base: '8be1d070'.repeat(5),
     against: 'main',
@@ -171,6 +178,12 @@ describe('a plan in Markdown', () => {
         if (red > 0 && folded > 0) expect(red).toBeLessThan(folded)
         // The command to approve is above the fold, and whole, in every form.
         if (isHeld) expect(text.split('<details>')[0]).toContain(`\`kubenode approve sha256:${'d'.repeat(64)}\``)
+        if ((plan.loosened ?? []).length > 0) {
+          const warned = text.indexOf('🟠 **This loosens')
+          expect(warned).toBeGreaterThan(0)
+          if (folded > 0) expect(warned).toBeLessThan(folded)
+          if (red > 0) expect(red).toBeLessThan(warned)
+        }
         expect(text).toContain(plan.digest)
       }),
       { numRuns: 40 },

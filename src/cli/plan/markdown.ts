@@ -1,8 +1,10 @@
 // A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
 import { counted } from '#lib/counted.ts'
 import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
+import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
@@ -20,6 +22,7 @@ export interface PlanDocument {
   readonly version: string
   /** Deletions that wait for an approval. */
   readonly prunes?: Prunes
+  readonly loosened?: readonly Loosened[]
 }
 
 export interface MarkdownOptions {
@@ -54,6 +57,7 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
   const parts = [
     head(plan, marker),
     red(plan, MOST_NAMED),
+    loosenedBlock(plan, MOST_NAMED),
     summary(plan),
     rung === 'clusters' ? '' : table(plan),
     changes(plan),
@@ -68,14 +72,14 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
 /** The first lines and the red block, cut by whole lines: a fleet of a thousand clusters has that many names to lose. */
 function shortest(plan: PlanDocument, marker: string, maxChars: number): string {
   const end = foot(plan, 'all but the most important is left out')
-  const lines = [head(plan, marker), red(plan, 1), summary(plan)]
+  const lines = [head(plan, marker), red(plan, 1), loosenedBlock(plan, 1), summary(plan)]
     .filter((p) => p !== '')
     .join('\n\n')
     .split('\n')
   let text = ''
   for (const line of lines) {
-    if (text.length + line.length + end.length + 4 > maxChars) break
-    text += `${line}\n`
+    // A later line may still fit.
+    if (text.length + line.length + end.length + 4 <= maxChars) text += `${line}\n`
   }
   return `${text}\n${end}\n`
 }
@@ -109,7 +113,8 @@ const MOST_NAMED = 20
 function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: number): string {
   const named = (list: readonly string[]) =>
     `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
-  const lost = [...clusters.flatMap((d) => lossOf(d, named)), ...heldLines(prunes, most)]
+  const lossy = clusters.flatMap((d) => lossOf(d, named))
+  const lost = [...firstOf(lossy, most === 1 ? MOST_SHORTEST : lossy.length), ...heldLines(prunes, most)]
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
   const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
   const lines = [
@@ -120,6 +125,24 @@ function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: num
   ]
   return lines.join('\n')
 }
+
+/** In the shortest form: clusters whose loss is named. */
+const MOST_SHORTEST = 3
+
+const firstOf = (lines: readonly string[], most: number): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most), `- ✖ and ${lines.length - most} more`]
+
+/** Behind what is red, and as little folded away: the next commit meets less. */
+function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
+  if (loosened.length === 0) return ''
+  const lines = loosened.flatMap(({ cluster, object, what }) =>
+    what.map((text) => `- ⚠ ${code(object)} in ${code(cluster)}: ${escaped(shortened(text, MOST_LOOSENED_CHARS))}`),
+  )
+  return ['🟠 **This loosens what later commits must pass**', ...firstOf(lines, most)].join('\n')
+}
+
+/** Names of approvers may be many. */
+const MOST_LOOSENED_CHARS = 200
 
 const NO_PRUNES: Prunes = { promised: [], unknown: [] }
 

@@ -1,6 +1,7 @@
 // Times and steps of a prediction, in words. Never more exact than they are.
 import { counted } from '#lib/counted.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
+import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { Outlook } from './outlook.ts'
 
@@ -33,11 +34,18 @@ export function stepsText({ slices }: ClusterPrediction): string {
 }
 
 /** One line, for the status of a commit. */
-export function summaryText(all: readonly ClusterDifference[], outlook: Outlook | undefined): string {
+export function summaryText(
+  all: readonly ClusterDifference[],
+  outlook: Outlook | undefined,
+  loosened: readonly Loosened[] = [],
+): string {
   const changed = all.filter((d) => d.changes.length > 0)
   if (changed.length === 0) return 'nothing changes'
   const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
-  const loss = deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]
+  const loss = [
+    ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
+    ...(loosened.length === 0 ? [] : ['loosens gates or limits']),
+  ]
   if (outlook === undefined) return [counted(changed.length, 'cluster'), ...loss, 'machines unknown'].join(' · ')
   const { machines, drains, p50, risk, approvals, unknown } = outlook
   const missing = approvals.reduce((n, a) => n + a.count, 0)

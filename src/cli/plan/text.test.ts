@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
-import { textOf } from './text.ts'
+import { loosenedText, textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
 const COLORED = { isColored: true, isCut: true }
@@ -104,4 +104,11 @@ test('values are shortened on a terminal, and whole in a pipe', () => {
   expect(short).not.toContain(before)
   const whole = textOf('c0ffee', undefined, [one], { isColored: false, isCut: false })
   expect(whole.split(`"${before}" → "${after}"`)).toHaveLength(21)
+})
+
+test('what a commit loosens is listed by object, and where it loosens nothing there is no line', () => {
+  expect(loosenedText([])).toBe('')
+  expect(
+    loosenedText([{ cluster: 'hub', object: 'ReleasePipeline.kubenode.io/a/standard', what: ['it is removed'] }]),
+  ).toBe('\nloosens what later commits must pass:\n  ! hub: ReleasePipeline.kubenode.io/a/standard: it is removed\n')
 })

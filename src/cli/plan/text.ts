@@ -2,6 +2,7 @@
 import { counted } from '#lib/counted.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
@@ -89,6 +90,18 @@ export function prunesText({ promised, unknown }: Prunes): string {
   ]
   return lines.length === 0 ? '' : ['', ...lines].map((l) => shownLine(l)).join('')
 }
+
+/** What later commits no longer have to pass. */
+export const loosenedText = (all: readonly Loosened[]): string =>
+  all.length === 0
+    ? ''
+    : [
+        '',
+        'loosens what later commits must pass:',
+        ...all.flatMap(({ cluster, object, what }) => what.map((text) => `  ! ${cluster}: ${object}: ${text}`)),
+      ]
+        .map((l) => shownLine(l))
+        .join('')
 
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
 const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
