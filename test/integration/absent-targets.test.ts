@@ -148,11 +148,20 @@ describe('an object that is there', () => {
     ['thaw', [`machine/${THERE}`]],
     ['pause', [`set/${THERE}`, '--reason', 'x']],
     ['resume', [`set/${THERE}`]],
-    ['rollout retry', [THERE, '--reason', 'x']],
     ['canary abort', [THERE, '--reason', 'x']],
     ['repair', [`node/${THERE}`, '--reason', 'x', '--unprotect']],
   ])('is accepted: kubenode %s %j', async (path, argv) => {
     expect(await kubenode(...path.split(' '), ...argv)).toMatchObject({ code: 0 })
+  })
+
+  test('and of which nothing failed is not retried, and no hold is left', async () => {
+    const retries = async () =>
+      (await admin.list(operationalHold)).items.filter(({ spec }) => spec.effect === 'Retry').length
+    const before = await retries()
+    const { code, said } = await kubenode('rollout', 'retry', THERE, '--reason', 'x')
+    expect([code, said]).toEqual([2, expect.stringMatching(/^KN1398: nothing to retry: set\/worker-1 is Pending/)])
+    expect(await retries()).toBe(before)
+    expect((await kubenode('rollout', 'retry', THERE, '--reason', 'x', '--even-if-absent')).code).toBe(0)
   })
 
   test.each([[`node/${THERE}`], [`remedier/${THERE}`]])(

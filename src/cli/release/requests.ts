@@ -45,7 +45,8 @@ async function asked(word: string, effect: HoldEffect, options: RequestOptions, 
 export async function retryRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
   const { name, release, place } = await asked(word, 'Retry', options, io)
   const { status = {} } = release
-  if (!canBeRetried(status)) throw new KubeNodeError(rolloutErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
+  if (!canBeRetried(status))
+    throw new KubeNodeError(rolloutErrors.KN1398({ what: `release/${name}`, phase: status.phase ?? 'Pending' }))
   const hold = await place({ effect: 'Retry' })
   const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
   const failed = [...clusters, ...failedGates(status.stages ?? [])]

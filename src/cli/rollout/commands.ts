@@ -2,6 +2,7 @@
 import { listAll } from '#kube/list-all.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
@@ -187,8 +188,10 @@ export async function rolloutHistory(name: string, options: HistoryOptions, io: 
 }
 
 async function retry(name: string, options: HoldOptions, io: Io): Promise<void> {
+  const { refuseUnlessFailed } = await import('./status.ts')
   const target = { kind: 'MachineComponentSet', name } as const
-  const hold = await place(options, io, `set/${name}`, { target, effect: 'Retry', ...options })
+  const wish = { target, effect: 'Retry', ...options } as const
+  const hold = await place(options, io, `set/${name}`, wish, (set) => refuseUnlessFailed(set as MachineComponentSet))
   say(io, `retrying the failed revision of set/${name} (operationalhold/${hold.metadata.name})`)
 }
 

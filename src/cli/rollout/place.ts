@@ -2,6 +2,7 @@
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import type { EvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
@@ -9,18 +10,19 @@ import type { HoldWish } from './holds.ts'
 
 type Wish = Omit<HoldWish, 'author'>
 
-/** For an object that is looked for first. */
+/** For an object that is looked for first; `refuse` throws where it does not need the hold. */
 export async function place(
   options: ServerOptions & EvenIfAbsent,
   io: Io,
   what: string,
   wish: Wish,
+  refuse: (found: KubeObject) => void = () => undefined,
 ): Promise<OperationalHold> {
   const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../inspect/find-object.ts')])
   // A mistyped argument is reported before any request.
   holdFor({ ...wish, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
-  if (options.evenIfAbsent !== true) await findHeld(client, wish.target, what)
+  if (options.evenIfAbsent !== true) refuse(await findHeld(client, wish.target, what))
   return placeWith(client, io, wish)
 }
 

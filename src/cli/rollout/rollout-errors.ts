@@ -35,8 +35,8 @@ export const rolloutErrors = errorTable({
     next: 'revert its commit to take it back',
   },
   KN1398: {
-    text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
-    next: 'kubenode why release/{name}',
+    text: 'nothing to retry: {what} is {phase}, and nothing of it failed',
+    next: 'kubenode why {what} shows what it waits for',
   },
   KN1649: {
     text: 'cannot promote release/{name}: no stage of it soaks; {why}',

@@ -14,7 +14,7 @@ import { changeText, promotion, rollbackChange } from './commit.ts'
 import { placeHold } from '../hold/placing.ts'
 import { heldTarget, holdFor, liftHolds } from './holds.ts'
 import { revisionCalled, revisionsOf, warningsOf } from './revisions.ts'
-import { canaryLines, historyRows, setLines } from './status.ts'
+import { canaryLines, historyRows, refuseUnlessFailed, setLines } from './status.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
 const wish = { reason: 'a test', for: '4h', author: 'ada' }
@@ -333,6 +333,40 @@ describe('a canary', () => {
       'canary/try (beacon 1.3.0) is Observing: 1 of 1 machine is healthy, 0 failed',
       'observing until 2026-01-05T01:00:00Z',
     ])
+  })
+})
+
+describe('a retry of a set', () => {
+  const failed = { component: 'beacon', step: 0, number: 0, phase: 'Failed' as const, permit: 'p', machines: ['a'] }
+  const stalled = { type: 'Stalled', status: 'True', reason: 'RolledBackByAgent', message: '' } as const
+  const blocked = [{ revision: 'base-1', component: 'beacon', since: '2026-01-05T00:00:00Z', reason: 'it failed' }]
+  const counts = { total: 4, updated: 3, healthy: 3, failed: 1, skipped: 0 }
+  test.each([
+    ['a blocked revision', { revisions: { blocked } }],
+    ['a blocked revision while it is paused', { phase: 'Paused', revisions: { blocked } }],
+    ['failed machines, although it is complete', { phase: 'Complete', counts }],
+    ['a failed slice', { slices: [failed] }],
+    ['machines that rolled back', { conditions: [{ ...stalled, lastTransitionTime: '2026-01-05T00:00:00Z' }] }],
+  ] as const)('with %s is accepted', (_, status) => {
+    expect(() => refuseUnlessFailed({ ...set, status })).not.toThrow()
+  })
+
+  test.each([
+    ['is complete', { phase: 'Complete', counts: { ...counts, failed: 0 } }],
+    ['is in progress', { phase: 'Progressing', slices: [{ ...failed, phase: 'Switching' as const }] }],
+    [
+      'stalls for another cause',
+      {
+        phase: 'Progressing',
+        conditions: [{ ...stalled, reason: 'NoMachines', lastTransitionTime: '2026-01-05T00:00:00Z' }],
+      },
+    ],
+    ['was not observed yet', undefined],
+  ] as const)('that %s is refused', (_, status) => {
+    const { status: _before, ...bare } = set
+    expect(() => refuseUnlessFailed({ ...bare, ...(status && { status }) })).toThrow(
+      /^KN1398: nothing to retry: set\/base/,
+    )
   })
 })
 

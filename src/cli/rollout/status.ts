@@ -3,7 +3,9 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { counted } from '#lib/counted.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import type { Revision } from './revisions.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 
 type Rows = readonly (readonly string[])[]
 
@@ -45,6 +47,19 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
       ),
     ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
   ]
+}
+
+const FAILURES: ReadonlySet<string> = new Set(['RevisionFailed', 'RolledBackByAgent', 'TooManyFailures'])
+
+/** A retry of what did not fail would do nothing now, and retry a failure that comes later. */
+export function refuseUnlessFailed({ metadata, status = {} }: MachineComponentSet): void {
+  const { phase = 'Pending', revisions, counts, slices = [], conditions = [] } = status
+  const hasFailed =
+    (revisions?.blocked ?? []).length > 0 ||
+    (counts?.failed ?? 0) > 0 ||
+    slices.some((s) => s.phase === 'Failed') ||
+    conditions.some((c) => c.type === 'Stalled' && c.status === 'True' && FAILURES.has(c.reason))
+  if (!hasFailed) throw new KubeNodeError(rolloutErrors.KN1398({ what: `set/${metadata.name}`, phase }))
 }
 
 export function canaryLines(canary: ComponentCanary): readonly string[] {
