@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { layoutOf } from './layout.ts'
+import { isLocked } from './lock.ts'
 
 export const DATA_FOLDER = '.kubenode'
 
@@ -13,4 +14,12 @@ export function findData(from: string): string | undefined {
     const found = [dir, join(dir, DATA_FOLDER)].find(isData)
     if (found !== undefined || dirname(dir) === dir) return found
   }
+}
+
+/** The fleet of that folder, while it runs and its servers have been started once. */
+export function runningFleet(from: string): { readonly data: string; readonly kubeconfig: string } | undefined {
+  const data = findData(from)
+  if (data === undefined) return undefined
+  const { adminKubeconfig: kubeconfig, ...layout } = layoutOf(data)
+  return existsSync(kubeconfig) && isLocked(layout) ? { data, kubeconfig } : undefined
 }

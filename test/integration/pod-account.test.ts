@@ -109,7 +109,7 @@ beforeEach(() => {
 
 test('a command and a role use the account of their pod when no kubeconfig is named', async () => {
   mount(await tokenBoundTo('one'))
-  const { config: command } = await chosenConnection({ env: env(), root })
+  const { config: command } = await chosenConnection({ env: env(), root, cwd: root })
   expect(command.namespace).toBe(NAMESPACE)
   const client = clientOf(command, 'test')
   ends.push(() => client.close())
@@ -134,7 +134,7 @@ test('two roles do not share the account of a pod unless a user says so', async 
 
 test('F13 a token that was rotated and revoked is read again: requests and watches go on without a restart', async () => {
   mount(await tokenBoundTo('one'))
-  const { config: connection } = await chosenConnection({ env: env(), root })
+  const { config: connection } = await chosenConnection({ env: env(), root, cwd: root })
   const client = clientOf(connection, 'test')
   const stop = new AbortController()
   const informer = createInformer({ client, type: CONFIG_MAPS, clock: systemClock, random: seededRandom(1) })

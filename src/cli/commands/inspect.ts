@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
+import type { Connection } from '../run/connect.ts'
 import type { Related } from '../inspect/why.ts'
 import type { Named } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
@@ -15,7 +16,10 @@ export interface ServerOptions {
 
 export const withServer = (command: Command): Command =>
   command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out, in a pod its own account')
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder, in a pod its own account',
+    )
     .option('--context <name>', 'context of the kubeconfig')
 
 export interface NamespaceOptions {
@@ -37,12 +41,29 @@ export async function connectionTo(
   io: Io,
 ): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
   const { talkingClientOf, chosenConnection } = await import('../run/connect.ts')
-  const { config, warnings } = await chosenConnection({ file: kubeconfig, context, env: io.env })
-  for (const w of warnings) io.err(shownLine(w))
+  const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
+  const { config, warnings } = chosen
+  const say = (line: string): void => io.err(shownLine(line))
+  for (const w of warnings) say(w)
   return {
-    client: talkingClientOf(config, (line) => io.err(shownLine(line))),
+    client: talkingClientOf(config, say, await announcement(chosen, say)),
     server: config.server,
     namespace: config.namespace,
+  }
+}
+
+/** Who named no cluster is shown, before the first change, which one it goes to. */
+async function announcement(
+  { unnamed, context, config }: Connection,
+  say: (line: string) => void,
+): Promise<((method: string, path: string) => void) | undefined> {
+  if (unnamed === undefined) return undefined
+  const { isChange } = await import('../run/unnamed-cluster.ts')
+  let isSaid = false
+  return (method, path) => {
+    if (isSaid || !isChange(method, path)) return
+    isSaid = true
+    say(`changing context ${context} of ${unnamed} (${config.server})`)
   }
 }
 

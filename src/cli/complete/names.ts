@@ -1,7 +1,7 @@
 // Names for completion: asked of the server within a bound that a person does not notice, and kept for some seconds. Whatever fails is no name, and never a word on the prompt.
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock, systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -40,7 +40,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
   /** Names that are kept need no connection, and none of the code that makes one. */
   const keptOf = async (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> => {
     const asks = [what, optionOr(typed, io, '--context') ?? '', typed.options.get('--namespace') ?? '']
-    const key = [...asks, io.env['KUBERNETES_SERVICE_HOST'] ?? '', ...(await versionsOf(kubeconfigs(typed, io)))]
+    const key = [...asks, io.env['KUBERNETES_SERVICE_HOST'] ?? '', ...(await versionsOf(await kubeconfigs(typed, io)))]
     return kept(folderOf(io), { key: key.join('\n'), ask }, clock)
   }
   const asked = (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> =>
@@ -71,7 +71,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
     contexts: (typed) =>
       keptOf(typed, 'contexts', async () => {
         const { contextsIn } = await import('./contexts.ts')
-        return inTime(() => contextsIn(kubeconfigs(typed, io)))
+        return inTime(async () => contextsIn(await kubeconfigs(typed, io)))
       }),
   }
 }
@@ -98,12 +98,17 @@ async function connectionOf(typed: Typed, io: Io) {
     file: optionOr(typed, io, '--kubeconfig'),
     context: optionOr(typed, io, '--context'),
     env: io.env,
+    cwd: io.cwd,
   })
 }
 
-function kubeconfigs(typed: Typed, io: Io): readonly string[] {
+async function kubeconfigs(typed: Typed, io: Io): Promise<readonly string[]> {
   const one = optionOr(typed, io, '--kubeconfig')
-  return one === undefined ? (io.env['KUBECONFIG'] ?? '').split(':').filter((f) => f !== '') : [one]
+  if (one !== undefined) return [one]
+  const listed = (io.env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
+  if (listed.length > 0) return listed
+  const { unnamedKubeconfigs } = await import('../run/unnamed-cluster.ts')
+  return (await unnamedKubeconfigs({ env: io.env, cwd: io.cwd })).map(({ file }) => file)
 }
 
 type Config = Awaited<ReturnType<typeof connectionOf>>['config']

@@ -19,7 +19,7 @@ export async function clusterName(
   const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
   const named = namespace?.metadata.annotations?.[ANNOTATIONS.clusterName]
   if (named !== undefined && named !== '') return named
-  const { connectionOf } = await import('../run/connect.ts')
-  const connection = await connectionOf(kubeconfig ?? io.env['KUBECONFIG'] ?? '', context)
-  return connection.context
+  const { chosenConnection } = await import('../run/connect.ts')
+  const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
+  return chosen.context
 }

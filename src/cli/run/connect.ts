@@ -1,17 +1,20 @@
 // Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
 import { existsSync, readFileSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
 import { runErrors } from './run-errors.ts'
 
 export interface Connection {
   readonly config: ConnectionConfig
   readonly context: string
   readonly warnings: readonly string[]
+  /** Where it was found, when nobody named it. */
+  readonly unnamed?: string
 }
 
 /** The name of no context: a program in a pod gets the name of its cluster by an option. */
@@ -22,18 +25,31 @@ export interface Chosen {
   readonly file?: string | undefined
   readonly context?: string | undefined
   readonly env: Environment
+  readonly cwd: string
   /** Another root of the file system, in tests. */
   readonly root?: string
 }
 
-/** What the user named, else what KUBECONFIG names, else the account of our pod. */
-export async function chosenConnection({ file, context, env, root }: Chosen): Promise<Connection> {
-  if (file !== undefined) return connectionOf(file, context)
-  const named = (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
+const FLAG_VARIABLE = 'KUBENODE_KUBECONFIG'
+
+/** The files of KUBECONFIG. */
+export const listedFiles = (env: Environment): readonly string[] =>
+  (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
+
+/** What the user named, else what KUBECONFIG names, else ~/.kube/config or the local fleet around the current folder, else the account of our pod. */
+export async function chosenConnection({ file, context, env, cwd, root }: Chosen): Promise<Connection> {
+  if (file !== undefined) {
+    const isVariable = env[FLAG_VARIABLE] === file
+    return connectionOf(file, context, isVariable ? FLAG_VARIABLE : '--kubeconfig')
+  }
+  const named = listedFiles(env)
   const [first] = named
-  if (first !== undefined && named.length === 1) return connectionOf(first, context)
+  if (first !== undefined && named.length === 1) return connectionOf(first, context, 'KUBECONFIG')
   if (named.length > 1) return listedConnection(named, context)
-  if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312())
+  const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
+  const found = await unnamedCluster({ env, cwd }, context)
+  if (found !== undefined) return { ...(await connectionOf(found.file, context)), unnamed: found.called }
+  if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312({ home: homeKubeconfig(env) ?? '~/.kube/config' }))
   return podConnection(env, root)
 }
 
@@ -46,38 +62,70 @@ export const podConnection = (env: Environment, root?: string): Connection => ({
 /** As kubectl: files of a list that are not there are left out. */
 async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
   const there = files.filter((f) => existsSync(f))
-  if (there.length === 0)
-    throw new KubeNodeError(runErrors.KN1301({ file: files.join(', '), why: 'none of them exists' }))
+  if (there.length === 0) {
+    const file = files.map((f) => resolve(f)).join(' and ')
+    throw new KubeNodeError(runErrors.KN1301({ file, origin: namedBy('KUBECONFIG'), why: 'there is no such file' }))
+  }
   const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
   return loadKubeconfig({ files: there, ...(context !== undefined && { context }) })
 }
 
-export async function connectionOf(file: string, context?: string): Promise<Connection> {
+const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
+
+/** What the operating system says of a file, in words. */
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+const whyUnread = (e: unknown): string =>
+  (e instanceof Error && 'code' in e ? SAID[String(e.code)] : undefined) ?? messageOf(e)
+
+/** `origin`: the option or variable that names the file. */
+export async function connectionOf(file: string, context?: string, origin?: string): Promise<Connection> {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(runErrors.KN1301({ file, why: messageOf(cause) }), { cause })
+    const words = { file: resolve(file), origin: namedBy(origin), why: whyUnread(cause) }
+    throw new KubeNodeError(runErrors.KN1301(words), { cause })
   }
-  if (safeKubeconfigProblems(text).length === 0) {
-    return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
+  if (safeKubeconfigProblems(text).length > 0) {
+    const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
+    return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
   }
-  const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-  return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
+  if (context !== undefined) await requireContext(context, file, text)
+  return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
+}
+
+/** In the words that a list of files gets too, without the positions that only an author of the file needs. */
+async function requireContext(context: string, file: string, text: string): Promise<void> {
+  const { contextsInText } = await import('../complete/contexts.ts')
+  const known = contextsInText(text)
+  if (known.includes(context)) return
+  throw new KubeNodeError(
+    kubeErrors.KN2015({ context: JSON.stringify(context), files: file, known: known.join(', ') || 'none' }),
+  )
 }
 
 export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
   new HttpKubeClient(config, { userAgent })
 
 /** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
-export function talkingClientOf(config: ConnectionConfig, say: (line: string) => void): HttpKubeClient {
+export function talkingClientOf(
+  config: ConnectionConfig,
+  say: (line: string) => void,
+  onRequest?: (method: string, path: string) => void,
+): HttpKubeClient {
   let last = ''
   const onSlow = (method: string, path: string): void => {
     const line = `waiting for ${config.server}: ${method} ${path.split('?', 1)[0]}`
     if (line !== last) say(line)
     last = line
   }
-  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow })
+  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow, ...(onRequest && { onRequest }) })
 }
 
 /** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */

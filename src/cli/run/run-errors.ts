@@ -3,8 +3,8 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const runErrors = errorTable({
   KN1301: {
-    text: 'cannot read the kubeconfig {file}: {why}',
-    next: 'name one with --kubeconfig',
+    text: 'cannot read the kubeconfig {file}{origin}: {why}',
+    next: 'correct the path, or name another file with --kubeconfig FILE',
   },
   KN1302: {
     text: 'cannot tell hosts how to trust {server}: the kubeconfig names no certificate authority',
@@ -39,8 +39,12 @@ export const runErrors = errorTable({
     next: '0 takes a free one',
   },
   KN1312: {
-    text: 'which cluster? No kubeconfig is given, and this process does not run in a pod',
-    next: 'name a kubeconfig with --kubeconfig or KUBECONFIG',
+    text: 'which cluster? no kubeconfig is named, there is none in {home}, and no local fleet runs around this folder',
+    next: 'name one with --kubeconfig FILE or KUBECONFIG; npm start makes a fleet on this machine',
+  },
+  KN1350: {
+    text: 'which cluster? {first} and {second} could both be meant',
+    next: 'name one: {option} or {other}',
   },
   KN1316: {
     text: 'cannot serve the webhook for --webhook-service {service}',

@@ -64,6 +64,8 @@ export interface HttpClientOptions {
   readonly patienceMs?: number
   /** A request has no answer after SLOW_MS, retries included. */
   readonly onSlow?: (method: string, path: string) => void
+  /** Before a request is sent. */
+  readonly onRequest?: (method: string, path: string) => void
 }
 
 /** How long a user waits without a message. */
@@ -86,11 +88,13 @@ export class HttpKubeClient implements KubeClient {
   readonly #clock: Clock
   readonly #random: Random
   readonly #onSlow: HttpClientOptions['onSlow']
+  readonly #onRequest: HttpClientOptions['onRequest']
 
   constructor(config: ConnectionConfig, options: HttpClientOptions = {}) {
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? systemRandom
     this.#onSlow = options.onSlow
+    this.#onRequest = options.onRequest
     this.#transport = new Transport(
       config,
       this.#clock,
@@ -272,6 +276,7 @@ export class HttpKubeClient implements KubeClient {
 
   async #answer(call: ApiCall, throwRefusals: boolean): Promise<Answer> {
     const request = this.#wire(call)
+    this.#onRequest?.(call.method, request.path)
     const slow = this.#onSlow && this.#clock.after(SLOW_MS, () => this.#onSlow?.(call.method, request.path))
     try {
       return await this.#answerTo(request, call, throwRefusals)
