@@ -141,7 +141,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--proxy <url>': 'https://example.org/a',
   '--proxy-api': true,
   '--proxy-except <hosts>': '10.0.0.0/8',
-  '--reason <text>': 'why',
+  '--reason <why>': 'why',
   '--recipe <name>': 'kubelet',
   '--record-rights': true,
   '--registry <prefix>': 'a',

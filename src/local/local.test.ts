@@ -235,7 +235,7 @@ describe('the summary', () => {
       ['b', 999],
     ])
     expect(summaryLines(fleet(cluster({ heard })), 1_000)[1]).toBe(
-      'test   1/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1   1 agent not heard from since the start',
+      'test   1/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1   1 agent has not reported since the start',
     )
   })
 
@@ -276,7 +276,7 @@ describe('the summary', () => {
           },
         ],
       }),
-      'release r is Progressing, waiting for ApplyFailed: test: KN4009',
+      'release r is Progressing: test: KN4009',
     ],
     [
       'a release that was deleted, when an older one succeeded',
@@ -321,7 +321,7 @@ describe('the summary', () => {
 
 test('after a start no machine is ready without a heartbeat since', () => {
   const seen = fleet(cluster({ heard: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
-  expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents were not heard of since the start'])
+  expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents have not reported since the start'])
   expect(unheard(seen, 1_999)).toEqual([])
 })
 
@@ -402,4 +402,38 @@ test('of several slices the one that waits for a rate limit is shown, with the t
   const seen = fleet(cluster({ sets: [{ metadata: { name: 'base' }, status }] }))
   expect(summaryLines(seen, 0).join('\n')).toContain(limit)
   expect(unmet(seen, COMMIT)).toEqual([`test: set base is not rolled out, ${limit}`])
+})
+
+describe('what the fleet waits for is shown in words, never as the name of a reason', () => {
+  const release = (status: object) => [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status }]
+  test.each([
+    [{ predicate: 'WaitingForOther', since: '' }, 'rollout  another object must be ready first'],
+    [{ predicate: 'NoMachines', since: '' }, 'rollout  the selector matches no machine'],
+    [
+      { predicate: 'WaitingForOther', seen: '1 of 3 machines is updated', since: '' },
+      'rollout  1 of 3 machines is updated',
+    ],
+  ])('a set that waits for %j', (waitingFor, words) => {
+    const lines = summaryLines(fleet(cluster({ sets: [{ metadata: { name: 'base' }, status: { waitingFor } }] })), 0)
+    expect(lines.join('\n')).toContain(words)
+    expect(lines.join('\n')).not.toMatch(/waiting for|WaitingForOther|NoMachines/)
+  })
+
+  test.each([
+    [{ predicate: 'MinSuccessTime', seen: 'soaks until 02:03:10' }, 'soaks until 02:03:10'],
+    [{ predicate: 'Progressing' }, 'the change is in progress'],
+  ])('a release that waits for %j', (waitingFor, words) => {
+    const lines = summaryLines(fleet(cluster(), { releases: release({ phase: 'Progressing', waitingFor }) }), 0)
+    expect(lines[0]).toBe(`hub    commit aaaaaaaa: Progressing   ${words}`)
+  })
+
+  test('a stage that failed is named once', () => {
+    const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 clusters failed' }
+    const stages = [{ name: 'test', phase: 'Failed', waitingFor }]
+    const releases = release({ phase: 'Paused', stages, waitingFor })
+    expect(summaryLines(fleet(cluster(), { releases }), 0).slice(0, 2)).toEqual([
+      'hub    commit aaaaaaaa: Paused (test Failed)',
+      'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
+    ])
+  })
 })

@@ -1,4 +1,5 @@
 // The current state of the local fleet, in a few lines that a person can watch. Pure: objects in, lines out.
+import { isReason, REASONS } from '#api/catalogue.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -76,6 +77,13 @@ export function componentsLine(machines: readonly Machine[]): string {
 const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } | undefined): string =>
   waiting?.predicate === 'RateExceeded' && waiting.seen !== undefined ? `, ${waiting.seen}` : ''
 
+/** What was observed, else what the reason means: the reason alone is a word for programs. */
+function waitText({ predicate, seen = '' }: { readonly predicate: string; readonly seen?: string }): string {
+  if (seen !== '') return seen
+  const [meaning = ''] = (isReason(predicate) ? REASONS[predicate].doc : predicate).split(';')
+  return `${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`.replace(/\.$/, '')
+}
+
 function rolloutLine(set: MachineComponentSet): string | undefined {
   const slices = (set.status?.slices ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
   const slice = slices.find((w) => w.waitingFor?.predicate === 'RateExceeded') ?? slices[0]
@@ -84,9 +92,7 @@ function rolloutLine(set: MachineComponentSet): string | undefined {
   }
   const blocked = set.status?.revisions?.blocked ?? []
   if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
-  return set.status?.waitingFor === undefined
-    ? undefined
-    : `waiting for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
+  return set.status?.waitingFor === undefined ? undefined : waitText(set.status.waitingFor)
 }
 
 /** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
@@ -116,7 +122,7 @@ const programLines = (name: string, stopped: readonly StoppedProgram[] = []): re
   stopped.map((p) => `${name.padEnd(6)}   stopped  ${p.name}: no lease renewal for ${formatDuration(p.forMs)}`)
 
 const silentNote = (silent: number): string =>
-  silent === 0 ? '' : `   ${silent} agent${silent === 1 ? '' : 's'} not heard from since the start`
+  silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
 
 function clusterLines(c: ClusterSeen, since: number): string[] {
   if (!c.isReachable) return [`${c.name.padEnd(6)} does not answer`]
@@ -148,7 +154,10 @@ function releaseLine(hub: HubSeen): string {
   const release = newest(hub.releases)
   if (release === undefined) return 'hub    no release yet'
   const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
-  const waits = release.status?.waitingFor === undefined ? '' : `   waiting for ${release.status.waitingFor.predicate}`
+  const { waitingFor } = release.status ?? {}
+  // A stage that failed has a line of its own.
+  const hasFailed = release.status?.stages?.some((s) => s.phase === 'Failed') === true
+  const waits = waitingFor === undefined || hasFailed ? '' : `   ${waitText(waitingFor)}`
   return `hub    commit ${release.spec.commit.slice(0, 8)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
@@ -199,7 +208,7 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   if (deleted !== undefined) return [`release ${deleted.release ?? ''} was deleted; sync creates it again`]
   if (release.status?.phase === 'Succeeded') return []
   const waits = release.status?.waitingFor
-  const why = waits === undefined ? '' : `, waiting for ${[waits.predicate, waits.seen ?? []].flat().join(': ')}`
+  const why = waits === undefined ? '' : `: ${waitText(waits)}`
   return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
 
@@ -207,7 +216,7 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
 export const unheard = ({ clusters }: FleetSeen, since: number): readonly string[] =>
   clusters.flatMap((c) => {
     const silent = c.machines.filter((m) => !isHeard(c, m, since)).length
-    return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents were not heard of since the start`]
+    return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
   })
 
 const editOf = (o: MachineComponentSet | MachineSet): string =>

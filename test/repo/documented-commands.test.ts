@@ -103,7 +103,7 @@ test('the check finds commands, and would find a wrong one', () => {
   expect(commandsOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).length).toBeGreaterThan(5)
   expect(problemOf(wordsOf('why set/NAME --nonsense'))).toBe('kubenode why has no option --nonsense')
   expect(problemOf(wordsOf('rollout nonsense NAME'))).toBe('rollout has no command nonsense')
-  expect(problemOf(wordsOf('allow-edit set/NAME --reason TEXT'))).toBe('kubenode allow-edit needs --digest')
+  expect(problemOf(wordsOf('allow-edit set/NAME --reason WHY'))).toBe('kubenode allow-edit needs --digest')
   expect(problemOf(wordsOf('nonsense'))).toBe('kubenode has no command nonsense')
 })
 

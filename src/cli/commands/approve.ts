@@ -27,7 +27,7 @@ export function register(program: Command, io: Io): void {
       '<what>',
       'operationpermit/NAME, or release/NAME and source/NAME on the hub; or the digest that a plan names, if anything asks for it',
     )
-    .option('--reason <text>', 'why, for the audit trail')
+    .option('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
     const [{ approvalOf, approvedFor }, { whoAmI }] = await Promise.all([

@@ -40,7 +40,7 @@ export function register(program: Command, io: Io): void {
       .description(`let an edit of ${WHAT} take effect for a while although git declares something else`)
       .argument('<what>', 'the edited object')
       .requiredOption('--digest <digest>', 'the edited content, as kubenode why shows it; another edit is not allowed')
-      .requiredOption('--reason <text>', 'why, for the audit trail')
+      .requiredOption('--reason <why>', 'why, for the audit trail')
       .option('--for <duration>', 'how long; expires automatically', '8h'),
   ).action(async (what: string, options: AllowOptions) => {
     const [{ allowHold, checkDigest }, { placeHold }, { authorOf }] = await Promise.all([

@@ -33,7 +33,7 @@ export function register(program: Command, io: Io): void {
       'stop every disruption: in the whole cluster, or of machine/NAME, node/NAME, set/NAME, remedier/NAME, cluster/NAME',
     )
     .argument('[what]', 'what to freeze; the whole cluster when left out')
-    .requiredOption('--reason <text>', 'why, shown to everyone who meets the freeze')
+    .requiredOption('--reason <why>', 'why, shown to everyone who meets the freeze')
     .option('--for <duration>', 'how long; expires automatically', '4h')
     .option('--node-folder <folder>', 'freeze only the node with this agent folder, by a file in it; needs no server')
   withEvenIfAbsent(withServer(freezing)).action((what: string | undefined, options: FreezeOptions) =>

@@ -80,7 +80,7 @@ export function register(program: Command, io: Io): void {
     .action((names: string[], options: ReadmitOptions) => readmitMachines(names, options, io))
   withMachines(machine.command('revoke'))
     .description('refuse the keys of the agents of these machines from now on, for example because one was stolen')
-    .option('--reason <text>', 'why; shown on the Machine')
+    .option('--reason <why>', 'why; shown on the Machine')
     .action((names: string[], options: RevokeOptions) => revokeKeys(names, options, io))
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')

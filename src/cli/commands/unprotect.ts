@@ -14,7 +14,7 @@ export function register(program: Command, io: Io): void {
   const command = program
     .command('unprotect')
     .description('lift protection and the deletion guard in the whole cluster, for a short time')
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .requiredOption('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long; expires automatically', '10m')
   withServer(command).action(async (options: Options) => {
     const [{ unprotectHold }, { placeHold }, { authorOf }] = await Promise.all([

@@ -32,7 +32,7 @@ export function register(program: Command, io: Io): void {
       'repair a node from the first rung, even if its ladder is exhausted, the repair was aborted, or the node cools down',
     )
     .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .requiredOption('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the request is valid; expires automatically', '1h')
     .option('--unprotect', 'only lift its protection for this time')
     .action((what: string, options: RepairOptions) => repair(what, options, io))

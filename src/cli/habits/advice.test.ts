@@ -16,8 +16,8 @@ async function told(line: string): Promise<string> {
 test.each([
   // kubectl
   ['rollout undo set/base --to-revision=1', '(type kubenode rollback set/NAME; '],
-  ['rollout pause set/base', '(type kubenode pause set/NAME --reason TEXT; '],
-  ['rollout restart set/base', '(type kubenode rollout retry set/NAME --reason TEXT; '],
+  ['rollout pause set/base', '(type kubenode pause set/NAME --reason WHY; '],
+  ['rollout restart set/base', '(type kubenode rollout retry set/NAME --reason WHY; '],
   ['rollout status set base', '(type kubenode rollout status set/base)'],
   ['explain machine.spec', '(type kubectl explain machines --api-version kubenode.io/v1alpha1; '],
   ['apply -f a.yaml', '(type kubenode plan --dirty; '],

@@ -17,7 +17,7 @@ const READ_NOW: Advice = [
   'kubenode reconcile source/NAME',
   'on the hub; without it a commit is applied at the next interval',
 ]
-const UNDO: Advice = ['git revert COMMIT', 'to stop it first: kubenode release abort NAME --reason TEXT']
+const UNDO: Advice = ['git revert COMMIT', 'to stop it first: kubenode release abort NAME --reason WHY']
 const MACHINES: Advice = ['kubenode get machines', 'one of them in full: kubenode describe machine/NAME']
 const ONE: Advice = ['kubenode describe KIND/NAME', 'as YAML: kubenode get KIND/NAME -o yaml']
 const CLUSTERS: Advice = ['kubenode get clusters', 'on the hub; each command takes --context NAME']
@@ -27,7 +27,7 @@ const HISTORY: Advice = [
   'kubenode release history',
   'commits, on the hub; revisions of a set: kubenode rollout history NAME',
 ]
-const REPAIR: Advice = ['kubenode repair node/NAME --reason TEXT', 'what blocks it: kubenode why-not node/NAME']
+const REPAIR: Advice = ['kubenode repair node/NAME --reason WHY', 'what blocks it: kubenode why-not node/NAME']
 const WHO: Advice = [
   'kubectl auth whoami',
   'there is no login; the identity is that of --kubeconfig FILE and --context NAME',
@@ -56,7 +56,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   'cluster-info': ['kubenode check', 'it shows the server and what does not work there'],
   config: ['kubectl config get-contexts', 'here each command takes --context NAME'],
   context: ['kubectl config get-contexts', 'here each command takes --context NAME'],
-  cordon: ['kubectl cordon NAME', 'to keep KubeNode away from a node: kubenode freeze node/NAME --reason TEXT'],
+  cordon: ['kubectl cordon NAME', 'to keep KubeNode away from a node: kubenode freeze node/NAME --reason WHY'],
   create: DECLARED,
   debug: NO_SHELL,
   delete: [
@@ -71,17 +71,17 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   options: ['kubenode --help', 'options of a command: kubenode help COMMAND'],
   patch: DECLARED,
   'port-forward': ['kubectl port-forward', 'KubeNode opens no port on a host'],
-  'rollout pause': ['kubenode pause set/NAME --reason TEXT', 'it ends by itself after four hours, or with --for'],
-  'rollout restart': ['kubenode rollout retry set/NAME --reason TEXT', 'it tries a failed revision again'],
+  'rollout pause': ['kubenode pause set/NAME --reason WHY', 'it ends by itself after four hours, or with --for'],
+  'rollout restart': ['kubenode rollout retry set/NAME --reason WHY', 'it tries a failed revision again'],
   'rollout resume': ['kubenode resume set/NAME', ''],
   'rollout undo': [
     'kubenode rollback set/NAME',
-    'it prints the git command; at once: kubenode rollback set/NAME --now --reason TEXT',
+    'it prints the git command; at once: kubenode rollback set/NAME --now --reason WHY',
   ],
   scale: DECLARED,
   set: DECLARED,
   ssh: NO_SHELL,
-  taint: ['kubenode repair node/NAME --reason TEXT', 'for a taint of Kubernetes: kubectl taint node NAME KEY:EFFECT'],
+  taint: ['kubenode repair node/NAME --reason WHY', 'for a taint of Kubernetes: kubectl taint node NAME KEY:EFFECT'],
   top: ['kubenode watch', 'it follows rollouts; use of CPU and memory: kubectl top nodes'],
   uncordon: ['kubectl uncordon NAME', 'to lift a freeze: kubenode thaw node/NAME'],
   wait: WAIT,
@@ -105,16 +105,16 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   'app rollback': UNDO,
   'app set': DECLARED,
   'app sync': READ_NOW,
-  'app terminate-op': ['kubenode release abort NAME --reason TEXT', 'on the hub'],
+  'app terminate-op': ['kubenode release abort NAME --reason WHY', 'on the hub'],
   'app wait': WAIT,
   cluster: CLUSTERS,
   'cluster add': ['kubenode install --dry-run', 'then register it: docs/how-to/new-cluster.md'],
   login: WHO,
   proj: ['kubenode get pipelines', 'on the hub'],
-  'release cancel': ['kubenode release abort NAME --reason TEXT', ''],
+  'release cancel': ['kubenode release abort NAME --reason WHY', ''],
   'release get': ['kubenode release status NAME', ''],
   'release list': ['kubenode release history', 'or kubenode get releases'],
-  'release pause': ['kubenode pause release/NAME --reason TEXT', ''],
+  'release pause': ['kubenode pause release/NAME --reason WHY', ''],
   'release resume': ['kubenode resume release/NAME', ''],
   'release rollback': UNDO,
   'release sync': READ_NOW,

@@ -34,7 +34,7 @@ const failed = [
   'set/base is Progressing',
   'Waiting for 4m: RolledBackByAgent',
   '  observed: 0 of 2 machines updated; 2 failed',
-  '  unblocks when: run kubenode rollout retry base --reason WHY',
+  '  to unblock: kubenode rollout retry base --reason WHY',
   'Ready is False for 4m: RolledBackByAgent: 0 of 2 machines updated',
   '  The agent rolled back to the previous version. See docs/runbooks/components.md.',
 ]
@@ -47,7 +47,7 @@ const edited = [
   'set/base is Complete',
   'Waiting for 2s: UncommittedChange',
   '  observed: edited: content f230 differs from git (492f); the edit has no effect',
-  '  unblocks when: kubenode put-back set/base; or to allow the edit: kubenode allow-edit set/base --digest f230',
+  '  to unblock: kubenode put-back set/base; or to allow the edit: kubenode allow-edit set/base --digest f230',
 ]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 

@@ -1,6 +1,7 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
 import { FREEZE_OF_CLUSTER } from '../hold/freeze.ts'
 import { shortWord } from './target.ts'
+import { unblockIn } from './unblock-line.ts'
 
 interface Step {
   readonly object: string
@@ -19,9 +20,7 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
   [/^In progress\b|: in progress\b/, 3],
 ]
 
-const UNBLOCKS = /^\s+unblocks when: (.*)$/
 const COMMAND = /^\s*(kubenode [a-z].*)$/
-const RUN = /^(?:run )?(kubenode [a-z].*)$/
 const NAMED_HOLD = /\bhold \S+:/
 const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 
@@ -38,9 +37,10 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
     const own = end < 0 ? below : below.slice(0, end)
     const command =
       own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], lines, object)
-    const unblocks = own.map((l) => UNBLOCKS.exec(l)?.[1]).find((c) => c !== undefined)
+    const unblocks = own.map(unblockIn).find((c) => c !== undefined)
     const action =
-      command ?? (unblocks === undefined ? undefined : (RUN.exec(unblocks)?.[1] ?? `wait until ${unblocks}`))
+      command ??
+      (unblocks === undefined ? undefined : unblocks.isCommand ? unblocks.text : `wait until ${unblocks.text}`)
     const runbook = own.map((l) => RUNBOOK.exec(l)?.[1]).find((p) => p !== undefined)
     const finding = runbook === undefined ? line.trim() : `read ${runbook}: ${line.trim()}`
     return [{ object, rank, text: action ?? finding, isAction: action !== undefined }]

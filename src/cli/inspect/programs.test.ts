@@ -54,11 +54,7 @@ test('a kind that no program moves on needs none', async () => {
 })
 
 test('why a program is stopped comes before what an object waits for', () => {
-  const waits = [
-    'set/base is Progressing',
-    'Blocked for 4m: PermitPending',
-    '  unblocks when: run kubenode thaw set/base',
-  ]
+  const waits = ['set/base is Progressing', 'Blocked for 4m: PermitPending', '  to unblock: kubenode thaw set/base']
   const stories = stoppedStories([{ program: 'defender', since: NOW - 240_000 }], NOW)
   expect(stories).toEqual([
     [

@@ -7,6 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
+import { unblockLine } from './unblock-line.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -34,7 +35,7 @@ function waitLines(waiting: unknown, now: number, what?: string): string[] {
   return [
     `${head}${since(w['since'], now)}: ${predicate}`,
     ...(text(w['seen']) === '' ? [] : [`  observed: ${text(w['seen'])}`]),
-    ...(text(w['unblock']) === '' ? [] : [`  unblocks when: ${text(w['unblock'])}`]),
+    ...(text(w['unblock']) === '' ? [] : [`  ${unblockLine(text(w['unblock']))}`]),
   ]
 }
 

@@ -20,7 +20,7 @@ const withRelease = (command: Command): Command => withServer(command).argument(
 /** What a person asks of a release, kept for some time. */
 const withRequest = (command: Command): Command =>
   withRelease(command)
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .requiredOption('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the request is kept', '4h')
 
 interface FormOptions extends ServerOptions {
@@ -71,7 +71,7 @@ export function register(program: Command, io: Io): void {
     .description(
       'stop a release where it is, and print the commit to revert; to continue, kubenode resume release/NAME',
     )
-    .requiredOption('--reason <text>', 'why, shown to everyone who meets the hold')
+    .requiredOption('--reason <why>', 'why, shown to everyone who meets the hold')
     .option('--for <duration>', 'how long; expires automatically', '24h')
     .action(async (name: string, options: RequestOptions) =>
       (await import('./requests.ts')).abortRelease(name, options, io),

@@ -2,6 +2,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
+import { unblockLine } from '../inspect/unblock-line.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -49,7 +50,7 @@ function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readon
   const { predicate, seen, unblock } = waitingFor
   return [
     `  ${predicate}${since(waitingFor.since, now)}${seen === undefined ? '' : `: ${seen}`}`,
-    ...(unblock === undefined ? [] : [`  unblocks when: ${unblock}`]),
+    ...(unblock === undefined ? [] : [`  ${unblockLine(unblock)}`]),
   ]
 }
 

@@ -49,7 +49,7 @@ const ofCanary = (command: Command, name = 'name of the canary'): Command =>
 
 const withReason = (command: Command, length: string): Command =>
   withEvenIfAbsent(withServer(command))
-    .requiredOption('--reason <text>', 'why, shown to everyone who meets the hold')
+    .requiredOption('--reason <why>', 'why, shown to everyone who meets the hold')
     .option('--for <duration>', 'how long; expires automatically', length)
 
 function registerHolds(program: Command, io: Io): void {
@@ -92,7 +92,7 @@ function registerRollback(program: Command, io: Io): void {
       .addOption(weakCageOption())
       .option('--cluster <name>', 'name of the cluster in the fleet; where the set declares the same when left out')
       .option('--now', 'pin the set to that revision until the commit is there')
-      .option('--reason <text>', 'why; needed with --now')
+      .option('--reason <why>', 'why; needed with --now')
       .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
   ).action((name: string, options: RollbackOptions) => rollback(name, options, io))
 

@@ -336,6 +336,12 @@ describe('a canary', () => {
   })
 })
 
+test('a retry that was asked for is shown with its time: until when its hold lasts matters to no one', () => {
+  const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Retry' }, NOW)
+  const made = { ...hold, metadata: { ...hold.metadata, creationTimestamp: '2026-01-05T00:00:00Z' } }
+  expect(setLines(set, [made])).toContain('Retry at 2026-01-05T00:00:00Z by ada: a test')
+})
+
 describe('a retry of a set', () => {
   const failed = { component: 'beacon', step: 0, number: 0, phase: 'Failed' as const, permit: 'p', machines: ['a'] }
   const stalled = { type: 'Stalled', status: 'True', reason: 'RolledBackByAgent', message: '' } as const

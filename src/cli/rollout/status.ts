@@ -4,6 +4,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { unblockLine } from '../inspect/unblock-line.ts'
 import type { Revision } from './revisions.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 
@@ -33,12 +34,12 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
       ? []
       : [
           `waiting since ${waitingFor.since}: ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
-          `  unblocks when: ${waitingFor.unblock ?? ''}`,
+          `  ${unblockLine(waitingFor.unblock ?? '')}`,
         ]),
     ...(revisions?.blocked ?? [])
       .map((b) => ({ since: b.since, text: `${b.component}: ${b.reason}` }))
       .map(({ since, text }) => `blocked since ${since}${waitingFor?.seen === text ? '' : `: ${text}`}`),
-    ...holds.map((h) => `${h.spec.effect} until ${h.spec.until} by ${h.spec.author}: ${h.spec.reason}`),
+    ...holds.map(holdLine),
     ...slices
       .filter((w) => w.phase !== 'Passed')
       .map(
@@ -48,6 +49,10 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
     ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
   ]
 }
+
+/** A retry is of the failures before it: that it stays until it expires says nothing. */
+const holdLine = ({ metadata, spec }: OperationalHold): string =>
+  `${spec.effect === 'Retry' ? `Retry at ${metadata.creationTimestamp ?? 'an unknown time'}` : `${spec.effect} until ${spec.until}`} by ${spec.author}: ${spec.reason}`
 
 const FAILURES: ReadonlySet<string> = new Set(['RevisionFailed', 'RolledBackByAgent', 'TooManyFailures'])
 
@@ -71,7 +76,7 @@ export function canaryLines(canary: ComponentCanary): readonly string[] {
     ...(observeUntil === undefined ? [] : [`observing until ${observeUntil}`]),
     ...(waitingFor === undefined
       ? []
-      : [`waiting: ${waitingFor.seen ?? ''}`, `  unblocks when: ${waitingFor.unblock ?? ''}`]),
+      : [`waiting: ${waitingFor.seen ?? ''}`, `  ${unblockLine(waitingFor.unblock ?? '')}`]),
   ]
 }
 

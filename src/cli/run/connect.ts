@@ -13,7 +13,7 @@ export interface Connection {
   readonly config: ConnectionConfig
   readonly context: string
   readonly warnings: readonly string[]
-  /** Where it was found, when nobody named it. */
+  /** Where it was found, when the user named none. */
   readonly unnamed?: string
 }
 

@@ -45,7 +45,7 @@ describe('deletions by others', () => {
   test('of three Nodes of a small cluster pass, the fourth within a minute is held and told when to come back', () => {
     expect(deleteMany({ present: 10 }, 1_000, 10)).toMatchObject({
       passed: 3,
-      why: '3 of kind Node were deleted in 1m, the limit is 3; wait until 00:01:00 UTC, or to lift the guard for ten minutes, run kubenode unprotect --reason TEXT',
+      why: '3 of kind Node were deleted in 1m, the limit is 3; wait until 00:01:00 UTC, or to lift the guard for ten minutes, run kubenode unprotect --reason WHY',
     })
   })
   test('of a large cluster may be a share of it', () => {

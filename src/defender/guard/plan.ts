@@ -53,7 +53,7 @@ const seriesOf = ({ kind }: GuardedKind, { window }: DeletionLimit): Series => (
 const limitOf = ({ share, least }: DeletionLimit, present: number): number =>
   Math.max(least, Math.floor(share * present))
 
-const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason TEXT'
+const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason WHY'
 
 export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const { guarded, name, holds, wall } = seen

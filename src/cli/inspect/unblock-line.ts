@@ -1,0 +1,16 @@
+// The line that says what ends a wait: a state that has to come, or a command that a user can type. Pure.
+
+const COMMAND = /^(?:run )?(kubenode .*)$/s
+
+export function unblockLine(unblock: string): string {
+  const command = COMMAND.exec(unblock)?.[1]
+  return command === undefined ? `unblocks when: ${unblock}` : `to unblock: ${command}`
+}
+
+const LINE = /^\s*(?:unblocks when|to unblock): (.*)$/s
+
+/** What such a line names, and whether it is a command. */
+export function unblockIn(line: string): { readonly text: string; readonly isCommand: boolean } | undefined {
+  const text = LINE.exec(line)?.[1]
+  return text === undefined ? undefined : { text, isCommand: line.trimStart().startsWith('to unblock') }
+}
