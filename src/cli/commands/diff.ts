@@ -6,7 +6,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf } from '../paint.ts'
-import { rangeEnds } from '../plan/range.ts'
+import { commitCalled, rangeEnds } from '../plan/range.ts'
 import { withProgress } from '../progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
@@ -51,8 +51,8 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     import('../plan/content.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
-  const after = await repository.resolve(head)
-  const before = base === undefined ? (await repository.commit(after)).parents[0] : await repository.resolve(base)
+  const after = await commitCalled(repository, head)
+  const before = base === undefined ? (await repository.commit(after)).parents[0] : await commitCalled(repository, base)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   const renderer = processRenderer(cage)

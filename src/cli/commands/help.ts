@@ -10,11 +10,11 @@ export function register(program: Command, io: Io): void {
     .command('help')
     .description('show what a command does')
     .argument('[command...]', 'the words of the command')
-    .action((words: readonly string[]) => {
+    .action(async (words: readonly string[]) => {
       let command = program
-      for (const word of words) {
+      for (const [i, word] of words.entries()) {
         const found = command.commands.filter(isShown).find((c) => c.name() === word || c.aliases().includes(word))
-        if (found === undefined) refuse(command, word)
+        if (found === undefined) return refuse(command, words.slice(0, i), word)
         command = found
       }
       io.out(command.helpInformation())
@@ -22,11 +22,15 @@ export function register(program: Command, io: Io): void {
 }
 
 /** In the words of an unknown command. */
-function refuse(command: Command, word: string): never {
+async function refuse(command: Command, path: readonly string[], word: string): Promise<never> {
+  const { helpAdvice } = await import('../habits/advice.ts')
+  const advice = helpAdvice(path, word)
   const near = didYouMean(
     word,
     command.commands.filter(isShown).map((c) => c.name()),
   )
-  const hint = near === undefined ? '' : `\n(Did you mean ${near}?)`
-  return command.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' })
+  const hint = advice === undefined ? near && `Did you mean ${near}?` : advice
+  return command.error(`error: unknown command '${word}'${hint === undefined ? '' : `\n(${hint})`}`, {
+    code: 'commander.unknownCommand',
+  })
 }

@@ -13,7 +13,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { LEAST_CHARS } from '../plan/markdown.ts'
-import { noRange, rangeEnds } from '../plan/range.ts'
+import { commitCalled, noRange, rangeEnds } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { hasColors } from '../paint.ts'
@@ -53,7 +53,7 @@ export function register(program: Command, io: Io): void {
     .option('--commit <rev>', 'the commit to plan', 'HEAD')
     .option(
       '--base <rev>',
-      'the commit or branch to compare with, such as main; its first parent when left out, with --dirty the commit itself',
+      'the commit or branch to compare with, such as main or HEAD~2; its first parent when left out, with --dirty the commit itself',
     )
     .option('--dirty', 'plan the edits of the work tree as if they were committed')
     .option('--cluster <name>', 'only this cluster')
@@ -140,11 +140,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
-  const commit = await repository.resolve(options.commit)
+  const commit = await commitCalled(repository, options.commit)
   const { parents } = await repository.commit(commit)
   const [parent] = parents
   const isDirty = options.dirty === true
-  const base = options.base === undefined ? (isDirty ? commit : parent) : await repository.resolve(options.base)
+  const base = options.base === undefined ? (isDirty ? commit : parent) : await commitCalled(repository, options.base)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   const folders = ['fleet', 'rules'].map((folder) => (options.path === '.' ? folder : `${options.path}/${folder}`))

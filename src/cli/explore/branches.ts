@@ -10,6 +10,7 @@ import { isInForce, readable } from '#holds/in-force.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { matchesLabels } from '#kube/selector.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { isObject } from '#lib/json.ts'
 import { nodes } from '../inspect/target.ts'
@@ -21,7 +22,7 @@ const MOST = 50
 const bounded = (branches: readonly Branch[], noun: string): readonly Branch[] =>
   branches.length <= MOST
     ? branches
-    : [...branches.slice(0, MOST), { text: `and ${counted(branches.length - MOST, `more ${noun}`)}` }]
+    : [...branches.slice(0, MOST), { text: `… and ${counted(branches.length - MOST, `more ${noun}`)}` }]
 
 export async function branchesOf(client: KubeClient, object: KubeObject, now: number): Promise<Branch> {
   if (object.kind === 'Release') return releaseBranch(client, object as Release, now)
@@ -88,19 +89,36 @@ async function machineBranch(client: KubeClient, own: Machine, now: number): Pro
   }
 }
 
+/** A machine of a set, with what it runs of the components that the set declares. */
+function memberOf({ spec }: MachineComponentSet, { metadata, status }: Machine): Branch {
+  const own = spec.components.map(({ name }) => {
+    const found = status?.components?.find((c) => c.name === name)
+    return found === undefined
+      ? `${name} none`
+      : `${name} ${found.version ?? 'none'}${found.state === 'Healthy' ? '' : ` ${found.state}`}`
+  })
+  return { text: `machine/${metadata.name ?? ''}${ofStatus(status?.phase)}: ${own.join(', ')}` }
+}
+
 async function setBranch(client: KubeClient, set: MachineComponentSet, now: number): Promise<Branch> {
   const slices = (set.status?.slices ?? []).map((s) => ({
-    text: `${s.component} ${s.version ?? 'leaves'}, step ${s.step + 1}, slice ${s.number + 1}: ${s.phase}${s.waitingFor === undefined ? '' : `, waits for ${s.waitingFor.predicate}`}`,
+    text: `${s.component} ${s.version ?? 'leaves'}, step ${s.step + 1}, slice ${s.number + 1}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${s.waitingFor.seen ?? s.waitingFor.predicate}`}`,
     below: bounded(
       s.machines.map((m) => ({ text: `machine/${m}` })),
       'machine',
     ),
   }))
   const components = set.spec.components.map((c) => ({ text: `declares ${c.name} ${c.version}` }))
-  const holds = await holdsOf(client, { ...set, kind: machineComponentSet.kind }, now)
+  const [holds, machines] = await Promise.all([
+    holdsOf(client, { ...set, kind: machineComponentSet.kind }, now),
+    listAll(client, machine),
+  ])
+  const selected = machines
+    .filter((m) => matchesLabels(set.spec.selector, m.metadata.labels))
+    .map((m) => memberOf(set, m))
   return {
     text: `set/${set.metadata.name ?? ''}${ofStatus(set.status?.phase)}`,
-    below: [...holds, ...components, ...bounded(slices, 'slice')],
+    below: [...holds, ...components, ...bounded(slices, 'slice'), ...bounded(selected, 'machine')],
   }
 }
 

@@ -1,5 +1,6 @@
 // What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
 import type { Command } from 'commander'
+import type { ResourceType } from '#schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { COMMAND_HABITS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
@@ -20,6 +21,16 @@ function adviceFor(command: Command, complaint: string): Advice | undefined {
   if (complaint.includes('too many arguments')) return oneWord(wordsOf(command), command.args)
   const short = /option '-(\w), .*' argument '([^']+)' is invalid/.exec(complaint)
   return short === null ? undefined : longOption(command, `-${short[1]}${short[2]}`)
+}
+
+/** What `kubenode help WORDS` means that names no command: a kind, or a command of another tool. */
+export function helpAdvice(path: readonly string[], word: string): string | undefined {
+  const type = path.length === 0 ? kindOf(word) : undefined
+  const advice: Advice | undefined =
+    type === undefined
+      ? commandAdvice(path, [word])
+      : [`kubenode get ${type.plural}`, `${word} is a kind; its fields: kubectl explain ${type.plural}`]
+  return advice && said(advice)
 }
 
 /** A word may be that of a method that every object has, such as `constructor`. */
@@ -44,15 +55,15 @@ function oneWord(path: readonly string[], args: readonly string[]): Advice | und
   const [kind, ...rest] = args
   const name = rest.at(-1)
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
-  if (!isKind(kind) || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
+  if (kindOf(kind) === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
 }
 
-const isKind = (word: string): boolean => {
+const kindOf = (word: string): ResourceType | undefined => {
   try {
-    return kindCalled(word) !== undefined
+    return kindCalled(word)
   } catch {
-    return false
+    return undefined
   }
 }
 

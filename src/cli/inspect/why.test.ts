@@ -87,3 +87,20 @@ test('a cluster in which a release failed is not up to date', () => {
   ])
   expect(why('prod')).toEqual(['cluster/prod', 'Up to date; nothing pending.'])
 })
+
+test('an object is not called up to date above another that blocks', () => {
+  const node = { kind: 'Node', metadata: { name: 'n-1' }, status: { conditions: [] } } as unknown as KubeObject
+  const waitingFor = { predicate: 'RevisionFailed', seen: '1 machine failed', since: '2026-01-31T11:59:00Z' }
+  const set = { kind: 'MachineComponentSet', metadata: { name: 'base' }, status: { phase: 'Blocked', waitingFor } }
+  const machine = { kind: 'Machine', metadata: { name: 'n-1' }, status: { phase: 'Ready' } }
+  const related = (object: object, label: string) => ({ label, object: object as unknown as KubeObject })
+  expect(whyLines(node, [related(machine, 'Machine:'), related(set, 'In a slice of')], NOW)).toEqual([
+    'node/n-1',
+    'Nothing of its own is pending.',
+    'Machine: machine/n-1 (Ready)',
+    'In a slice of machinecomponentset/base (Blocked)',
+    '  Blocked for 1m: RevisionFailed',
+    '    observed: 1 machine failed',
+  ])
+  expect(whyLines(node, [related(machine, 'Machine:')], NOW)[1]).toBe('Up to date; nothing pending.')
+})

@@ -165,6 +165,9 @@ function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
 }
 
+/** Related objects that report nothing but their heads. */
+const isQuiet = (others: readonly string[]): boolean => !others.some((line) => line.startsWith('  '))
+
 /** Lines for users. `related` are objects that block this one or change it, `more` what other objects report of it. */
 export function whyLines(
   object: KubeObject,
@@ -190,5 +193,7 @@ export function whyLines(
     return [head, ...lines.map((l) => `  ${l}`)]
   })
   const head = `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}${phase === '' ? '' : ` is ${phase}`}`
-  return [head, ...(own.length === 0 ? ['Up to date; nothing pending.'] : own), ...others]
+  const rest =
+    own.length > 0 ? own : [isQuiet(others) ? 'Up to date; nothing pending.' : 'Nothing of its own is pending.']
+  return [head, ...rest, ...others]
 }

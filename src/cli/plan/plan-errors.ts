@@ -18,4 +18,8 @@ export const planErrors = errorTable({
     text: 'cannot tell which cluster of the fleet this is: sync recorded {seen} in it',
     next: 'name it with --cluster',
   },
+  KN1664: {
+    text: 'cannot find {revision} in {repository}: {why}',
+    next: 'see git branch -a and git log; a branch that only the remote has is called origin/NAME',
+  },
 })

@@ -1,5 +1,6 @@
-// Reads a range of commits as it is typed: BASE..HEAD.
-import { KubeNodeError } from '#lib/errors.ts'
+// Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD.
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import { gitErrors } from '#sync/git/git-errors.ts'
 import { planErrors } from './plan-errors.ts'
 
 export const noRange = (range: string): KubeNodeError =>
@@ -10,4 +11,44 @@ export function rangeEnds(range: string): readonly [base: string, head: string] 
   const [, base, head] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
   if (base === undefined || head === undefined) throw noRange(range)
   return [base, head]
+}
+
+/** Further back than anyone counts. */
+const MOST_BACK = 1_000
+
+interface Commits {
+  resolve(name: string): Promise<string>
+  commit(id: string): Promise<{ readonly parents: readonly string[] }>
+  readonly name: string
+}
+
+/** A branch, a tag or a commit, also as git counts from one: HEAD~2, main^. */
+export async function commitCalled(repository: Commits, revision: string): Promise<string> {
+  const missing = (why: string) =>
+    new KubeNodeError(planErrors.KN1664({ revision: JSON.stringify(revision), repository: repository.name, why }))
+  const [, name = revision, back = ''] = /^([^~^]+)((?:~\d{0,4}|\^\d?)*)$/.exec(revision) ?? []
+  let id: string
+  try {
+    id = await repository.resolve(name)
+  } catch (e) {
+    if (isKubeNodeError(e) && e.code === gitErrors.KN7002.code) throw missing('no branch, tag or commit has this name')
+    throw e
+  }
+  for (const parent of stepsBack(back)) {
+    const next = (await repository.commit(id)).parents[parent]
+    if (next === undefined) throw missing(`commit ${id.slice(0, 12)} has no such parent`)
+    id = next
+  }
+  return id
+}
+
+/** Which parent to take at each step: `~2` is the first twice, `^2` the second. */
+function stepsBack(back: string): readonly number[] {
+  return [...back.matchAll(/([~^])(\d*)/g)]
+    .flatMap(([, sign, digits = '']) => {
+      const n = digits === '' ? 1 : Number(digits)
+      if (sign === '~') return Array.from({ length: n }, () => 0)
+      return n === 0 ? [] : [n - 1]
+    })
+    .slice(0, MOST_BACK)
 }

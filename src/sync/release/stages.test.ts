@@ -197,7 +197,11 @@ describe('a Release', () => {
     story.steps(n, { a: look, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
     expect(story.status?.clusters?.[0]?.message).toBe(message)
-    expect(story.status?.waitingFor?.predicate).toBe('StageFailed')
+    const wait = story.status?.waitingFor
+    expect(wait).toMatchObject({ predicate: 'StageFailed', seen: `1 of 1 clusters failed: a: ${message}` })
+    expect(wait?.unblock).toMatch(
+      /^the failed clusters become healthy, .*; to retry now, run kubenode release retry \S+ --reason WHY$/,
+    )
   })
 
   test('goes on when what failed is mended after all', () => {

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { KubeNodeError } from '#lib/errors.ts'
+import { gitErrors } from '#sync/git/git-errors.ts'
+import { commitCalled, rangeEnds } from './range.ts'
+
+/** main is d, after c, after the merge of b into a. */
+const PARENTS: Readonly<Record<string, readonly string[]>> = { d: ['c'], c: ['a', 'b'], a: [], b: ['a'] }
+const repository = {
+  name: '/fleet',
+  resolve: async (name: string) => {
+    if (name === 'main' || name === 'HEAD') return 'd'
+    throw new KubeNodeError(gitErrors.KN7002({ revision: JSON.stringify(name), repository: '/fleet' }))
+  },
+  commit: async (id: string) => ({ parents: PARENTS[id] ?? [] }),
+}
+
+test.each([
+  ['main', 'd'],
+  ['HEAD~1', 'c'],
+  ['HEAD^', 'c'],
+  ['main~2', 'a'],
+  ['main^^', 'a'],
+  ['main~1^2', 'b'],
+  ['main^^2~1', 'a'],
+  ['main^0', 'd'],
+  ['main~', 'c'],
+])('%s is counted as git counts', async (revision, commit) => {
+  expect(await commitCalled(repository, revision)).toBe(commit)
+})
+
+test.each([
+  ['nope', 'cannot find "nope" in /fleet: no branch, tag or commit has this name'],
+  ['main~9', 'cannot find "main~9" in /fleet: commit a has no such parent'],
+  ['main^3', 'cannot find "main^3" in /fleet: commit d has no such parent'],
+  ['main~999999', 'cannot find "main~999999" in /fleet: no branch, tag or commit has this name'],
+])('%s is refused, and nothing is said of what stays in force', async (revision, words) => {
+  const refused = await commitCalled(repository, revision).catch((e: Error) => e.message)
+  expect(refused).toContain(`KN1664: ${words}`)
+  expect(refused).not.toContain('in force')
+})
+
+test('a range may count from names', () => expect(rangeEnds('HEAD~3..main')).toEqual(['HEAD~3', 'main']))
