@@ -2,9 +2,7 @@
 import { InvalidArgumentError, type Command, type Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
-
-/** Options that mean the same for every command. */
-const SHARED: ReadonlySet<string> = new Set(['kubeconfig', 'context'])
+import { SHARED_OPTIONS, sharedVariable } from './shared-variables.ts'
 
 /**
  * Long-running programs are configured by their environment, as in a container. Options of one-time actions (a reason, --all, --reset)
@@ -27,11 +25,10 @@ const FALSE = ['0', 'false', 'no']
 export function variableOf(path: string, option: Option): string | undefined {
   const name = option.long?.replace(/^--(no-)?/, '')
   if (name === undefined) return undefined
-  const word = name.replaceAll('-', '_').toUpperCase()
-  if (SHARED.has(name)) return `KUBENODE_${word}`
+  if (SHARED_OPTIONS.has(name)) return sharedVariable(name)
   const program = PROGRAMS[path]
   if (program === undefined || program.only?.includes(name) === false) return undefined
-  return `KUBENODE_${program.prefix}_${word}`
+  return `KUBENODE_${program.prefix}_${name.replaceAll('-', '_').toUpperCase()}`
 }
 
 /** Names the variables in the help, and reads them before the command line of each command is parsed. */

@@ -7,6 +7,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { kubeErrors } from '#kube/kube-errors.ts'
+import { sharedVariable } from '../shared-variables.ts'
 import { runErrors } from './run-errors.ts'
 
 export interface Connection {
@@ -30,7 +31,7 @@ export interface Chosen {
   readonly root?: string
 }
 
-const FLAG_VARIABLE = 'KUBENODE_KUBECONFIG'
+const FLAG_VARIABLE = sharedVariable('kubeconfig')
 
 /** The files of KUBECONFIG. */
 export const listedFiles = (env: Environment): readonly string[] =>
