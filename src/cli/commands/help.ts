@@ -14,7 +14,7 @@ export function register(program: Command, io: Io): void {
       let command = program
       for (const [i, word] of words.entries()) {
         const found = command.commands.filter(isShown).find((c) => c.name() === word || c.aliases().includes(word))
-        if (found === undefined) return refuse(command, words.slice(0, i), word)
+        if (found === undefined) throw await refuse(command, words.slice(0, i), word)
         command = found
       }
       io.out(command.helpInformation())
