@@ -56,7 +56,9 @@ const itemDefaults = (schema: Schema): Record<string, unknown> =>
 /** RFC 3339 in UTC or with an offset; the server reads the same. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
-interface ListMap {
+export const isDateTime = (text: string): boolean => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text))
+
+export interface ListMap {
   readonly keys: readonly string[]
   readonly defaults: Readonly<Record<string, unknown>>
 }
@@ -93,6 +95,6 @@ export function createAjv(): Ajv {
     errors: false,
     validate: (listMap: ListMap, items: readonly unknown[]) => duplicateIndex(listMap, items) === -1,
   })
-  ajv.addFormat('date-time', (text) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)))
+  ajv.addFormat('date-time', isDateTime)
   return ajv
 }

@@ -16,9 +16,9 @@ function walk(schema: ApiSchema, value: unknown, pointer: string, visitor: Visit
     const { items } = schema
     if (visitor.wants(items)) value.forEach((v, i) => walk(items, v, pointerTo(pointer, i), visitor))
   } else if (isObject(value)) {
-    for (const [k, v] of Object.entries(value)) {
+    for (const k of Object.keys(value)) {
       const below = propertySchema(schema, k)
-      if (below !== undefined && visitor.wants(below)) walk(below, v, pointerTo(pointer, k), visitor)
+      if (below !== undefined && visitor.wants(below)) walk(below, value[k], pointerTo(pointer, k), visitor)
     }
   }
   visitor.visit(schema, value, pointer)

@@ -51,4 +51,8 @@ export function formatProblem({ code, pointer, message, seen, allowed, suggestio
 }
 
 export const pointerTo = (pointer: string, ...keys: readonly (string | number)[]): string =>
-  keys.reduce<string>((p, k) => `${p}/${String(k).replaceAll('~', '~0').replaceAll('/', '~1')}`, pointer)
+  keys.reduce<string>((p, k) => `${p}/${typeof k === 'number' ? k : escaped(k)}`, pointer)
+
+/** Few names need it, and every field of every object asks. */
+const escaped = (key: string): string =>
+  key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key

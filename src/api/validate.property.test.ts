@@ -10,11 +10,13 @@ import { applyDefaults } from '#schema/default.ts'
 import { prune } from '#schema/prune.ts'
 import type { Schema } from '#schema/schema.ts'
 import { createValidator as createSchemaValidator } from '#schema/validate.ts'
+import { ajvSchemaOf, createAjv } from './ajv-schema.ts'
 import { crdOf } from './crd.ts'
 import { API_GROUP_VERSION, type ApiKind } from './kind.ts'
 import { KINDS } from './kinds.ts'
 import { PROBLEM_CODES } from './problem.ts'
-import { createValidator } from './validate.ts'
+import { shapeOf } from './shape.ts'
+import { createValidator, objectSchema } from './validate.ts'
 
 const JUNK: readonly Json[] = [
   '',
@@ -120,6 +122,19 @@ describe.each(KINDS.map((k) => [k.kind, k] as const))('%s', (_, kind) => {
   const server = createSchemaValidator(schema)
   const { tree } = compileSchemaRules(schema)
   const known = new Set(messages(schema))
+
+  test('has a quick answer about its shape that is the one of ajv', () => {
+    const whole = ajvSchemaOf(objectSchema(kind))
+    const [fits, validate] = [shapeOf(whole), createAjv().compile(whole)]
+    fc.assert(
+      fc.property(object({ ...schema, required: ['spec'] }), fc.constantFrom(...JUNK), (parts, junk) => {
+        const named = { apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata: { name: 'x' }, ...(parts as object) }
+        for (const value of [named, { ...named, unknown: junk }, { ...named, metadata: junk }])
+          expect(fits(value)).toBe(validate(value))
+      }),
+      { numRuns: 40 },
+    )
+  })
 
   test('is judged by us as by a server', () => {
     fc.assert(

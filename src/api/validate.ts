@@ -1,6 +1,6 @@
 // Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Each kind is
-// compiled on first use, once in a process.
-import type { ValidateFunction } from 'ajv'
+// prepared on first use, once in a process.
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
@@ -12,6 +12,7 @@ import type { ApiSchema } from './extras.ts'
 import { API_GROUP_VERSION, type ApiKind, type InputOf, type ObjectOf } from './kind.ts'
 import { metadataSchema } from './metadata.ts'
 import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
+import { shapeOf, type ShapeCheck } from './shape.ts'
 import { apiErrors } from './api-errors.ts'
 
 /** Our objects nest a dozen levels; rule trees a few more. */
@@ -29,32 +30,41 @@ export interface Validator {
   parse<K extends ApiKind>(kind: K, value: unknown): InputOf<K>
 }
 
-interface Compiled {
+interface Prepared {
   readonly schema: ApiSchema
-  readonly validate: ValidateFunction
+  readonly fits: ShapeCheck
+  /** Compiled for the first value that does not fit. */
+  validate?: ValidateFunction
 }
 
-/** Of a kind the same is always compiled, and it takes longer than everything else here: all validators of a process share it. */
-const COMPILED = new WeakMap<ApiKind, Compiled>()
+/** Of a kind the same is always made: all validators of a process share it. */
+const PREPARED = new WeakMap<ApiKind, Prepared>()
 
-function compile(kind: ApiKind): Compiled {
-  const known = COMPILED.get(kind)
+function prepare(kind: ApiKind): Prepared {
+  const known = PREPARED.get(kind)
   if (known !== undefined) return known
   const schema = objectSchema(kind)
-  const made = { schema, validate: createAjv().compile(ajvSchemaOf(schema)) }
-  COMPILED.set(kind, made)
+  const made = { schema, fits: shapeOf(ajvSchemaOf(schema)) }
+  PREPARED.set(kind, made)
   return made
+}
+
+function shapeErrors(prepared: Prepared, value: unknown): readonly ErrorObject[] {
+  if (prepared.fits(value)) return []
+  prepared.validate ??= createAjv().compile(ajvSchemaOf(prepared.schema))
+  prepared.validate(value)
+  return prepared.validate.errors ?? []
 }
 
 export function createValidator(): Validator {
   const problems = (kind: ApiKind, value: unknown): readonly Problem[] => {
     const blunt = bluntProblem(kind, value)
     if (blunt !== undefined) return [blunt]
-    const { schema, validate } = compile(kind)
-    validate(value)
+    const prepared = prepare(kind)
+    const { schema } = prepared
     const scope = scopeProblems(kind, value as Record<string, unknown>)
     const said = new Set(scope.map((p) => p.pointer))
-    const errors = validate.errors ?? []
+    const errors = shapeErrors(prepared, value)
     // Each problem shows what was seen around it: a hostile object has thousands, and only the first are ever read.
     const told = errors.slice(0, MAX_PROBLEMS).map(problemOf)
     const shape = [...scope, ...told.filter((p) => !said.has(p.pointer))]

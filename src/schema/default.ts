@@ -1,6 +1,6 @@
 // Fills in the defaults of a schema: absent fields, and nulls where none may be. The input is never changed; what stays is shared.
 import { isObject } from '#lib/json.ts'
-import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, plainObject, propertyOf } from './prune.ts'
+import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, propertyOf, putField } from './prune.ts'
 import type { Schema } from './schema.ts'
 
 /** Defaults inside of a default apply too; a field below an absent field stays absent. */
@@ -59,10 +59,14 @@ function withDefault(schema: Schema): Named {
 }
 
 function withAbsent(schema: Schema, value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const added: (readonly [string, unknown])[] = []
+  let out: Record<string, unknown> | undefined
   for (const [name, property] of withDefault(schema)) {
     if (Object.hasOwn(value, name) && value[name] !== undefined) continue
-    added.push([name, freshDefault(property)])
+    if (out === undefined) {
+      out = {}
+      for (const n of Object.keys(value)) putField(out, n, value[n])
+    }
+    putField(out, name, freshDefault(property))
   }
-  return added.length === 0 ? value : plainObject([...Object.entries(value), ...added])
+  return out ?? value
 }

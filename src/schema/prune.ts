@@ -139,18 +139,23 @@ export function mapFields(
   change: (value: unknown, name: string) => unknown,
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(from)
-  let out: (readonly [string, unknown])[] | undefined
+  let out: Record<string, unknown> | undefined
   for (let i = 0; i < names.length; i++) {
     const name = names[i] ?? ''
     const before = from[name]
     const after = before === undefined ? undefined : change(before, name)
-    if (after !== before)
-      out ??= names.slice(0, i).flatMap((n) => (from[n] === undefined ? [] : [[n, from[n]] as const]))
-    if (after !== undefined) out?.push([name, after])
+    if (after !== before && out === undefined) {
+      out = {}
+      for (let j = 0; j < i; j++) putField(out, names[j] ?? '', from[names[j] ?? ''])
+    }
+    if (out !== undefined) putField(out, name, after)
   }
-  return out === undefined ? from : plainObject(out)
+  return out ?? from
 }
 
-/** Defines its fields instead of assigning them: `__proto__` is data, and a frozen Object.prototype is no obstacle. */
-export const plainObject = (entries: Iterable<readonly [string, unknown]>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(entries)
+/** Defines a field instead of assigning it where the name means something to every object: `__proto__` is data, and a frozen Object.prototype is no obstacle. */
+export function putField(to: Record<string, unknown>, name: string, value: unknown): void {
+  if (value === undefined) return
+  if (name in to) Object.defineProperty(to, name, { value, writable: true, enumerable: true, configurable: true })
+  else to[name] = value
+}
