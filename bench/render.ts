@@ -9,7 +9,9 @@ import { createValidator } from '#api/validate.ts'
 import { systemClock } from '#lib/clock.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
-import { findCage } from '#sync/render/cage.ts'
+import { bundleCage } from '#local/bundle-cage.ts'
+import { bundleIn } from '#sync/render/bundle.ts'
+import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
 import { renderCommit, type Rendered } from '#sync/render/render.ts'
 import { processRenderer } from '#sync/render/renderer.ts'
 import { commitFleet, initFleet } from './sync/fleet-repository.ts'
@@ -65,7 +67,10 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   try {
     const commit = (round: number) => commitFleet(dir, fleet(objects, clusters, round))
     initFleet(dir)
-    const renderer = processRenderer(await findCage('allow'))
+    // As in a program that was built.
+    const built = join(dir, 'caged')
+    await bundleCage(releaseRoot(), built)
+    const renderer = processRenderer(await findCage('allow', CAGE_LEVELS, bundleIn(built)))
     const validator = createValidator()
     const rows: Round[] = []
     let made = 0

@@ -15,6 +15,7 @@ import {
 import { basename, join } from 'node:path'
 import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
+import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import {
   buildsIn,
   builtOf,
@@ -29,6 +30,7 @@ import {
   type EntryName,
   type Place,
 } from './built.ts'
+import { bundleCage } from './bundle-cage.ts'
 import { manifestsOf, type Manifests } from './install.ts'
 
 export interface BuildOptions extends Place {
@@ -92,6 +94,7 @@ export async function build(options: BuildOptions): Promise<Entries> {
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const others = ENTRIES.filter((name) => name !== AGENT)
   for (const names of [others, [AGENT] as const]) await bundleTogether(names, root, folder)
+  await bundleCage(root, join(folder, BUNDLE_FOLDER))
   writeFileSync(join(folder, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
 }
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { isTrustedBuild } from '#lib/trusted-cache.ts'
+import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
 
 export interface Place {
   /** The checkout. */
@@ -63,6 +64,8 @@ export function builtOf({ root, cache }: Place): Entries | undefined {
 export function isWhole(root: string, folder: string): boolean {
   // What another user could have written is built again.
   const names = existsSync(folder) && isTrustedBuild(root, folder) ? readdirSync(folder) : []
+  const caged = join(folder, BUNDLE_FOLDER)
+  if (bundleIn(caged) === undefined || !isTrustedBuild(root, caged)) return false
   const isThere = [...ENTRIES.map((name) => `${name}.mjs`), MANIFESTS].every((name) => names.includes(name))
   return isThere && names.every((name) => statSync(join(folder, name)).size > 0)
 }

@@ -7,6 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { releaseRoot } from '#lib/release-root.ts'
+import { bundleCage } from '#local/bundle-cage.ts'
+import { bundleIn } from '#sync/render/bundle.ts'
 import { FLEET_PROCESS, GLOBALS, IMPORT_META, NODE_PROCESS } from '#sync/render/inside/allowed.ts'
 import { BUILTIN_NAMES } from '#sync/render/inside/builtins.ts'
 import { BUILTIN_EXPORTS } from '#test/support/tools/builtin-exports.ts'
@@ -36,13 +39,18 @@ const leak = (v: unknown) => new ApiObject(chart, 'x', { apiVersion: 'v1', kind:
 `
 
 let strong: Cage
+let unbuilt: Cage
 let weak: Cage
+let built = ''
 let outside = ''
 let server = createServer()
 let calls = 0
 
 beforeAll(async () => {
-  strong = await findCage('allow')
+  built = mkdtempSync(join(tmpdir(), 'kubenode-built-'))
+  await bundleCage(releaseRoot(), built)
+  strong = await findCage('allow', CAGE_LEVELS, bundleIn(built))
+  unbuilt = await findCage('allow')
   weak = await findCage(
     'allow',
     CAGE_LEVELS.filter((l) => l.name === 'LimitsOnly'),
@@ -58,7 +66,7 @@ beforeAll(async () => {
 })
 afterAll(() => {
   server.close()
-  rmSync(outside, { recursive: true, force: true })
+  for (const folder of [outside, built]) rmSync(folder, { recursive: true, force: true })
 })
 
 /** For code that ends by itself, however busy the machine is. */
@@ -87,7 +95,8 @@ async function outcome(
 }
 
 const CAGES = [
-  ['the strongest cage of this machine', () => strong],
+  ['the strongest cage of this machine, with built files', () => strong],
+  ['the strongest cage, with the sources', () => unbuilt],
   ['the weakest cage', () => weak],
 ] as const
 
@@ -239,7 +248,7 @@ test('the strongest cage shows nothing of this machine', async ({ skip }) => {
   skip(strong.isWeak, 'this machine gives no namespaces')
   // Past all import rules, as if a hole in Node had been found: the room itself holds.
   const { file, args, cwd, cleanUp } = strong.command(5)
-  const look = `const fs = require('fs'); const r = {}; for (const p of ['/', '/etc', '/proc', '/root', '/tmp', '/home']) { try { r[p] = fs.readdirSync(p) } catch (e) { r[p] = e.code } } try { fs.writeFileSync('/release/src/x', 'x') } catch (e) { r.write = e.code } r.uid = process.getuid(); r.net = Object.keys(require('os').networkInterfaces()); console.log(JSON.stringify(r))`
+  const look = `const fs = require('fs'); const r = {}; for (const p of ['/', '/etc', '/proc', '/root', '/tmp', '/home']) { try { r[p] = fs.readdirSync(p) } catch (e) { r[p] = e.code } } try { fs.writeFileSync('/release/package.json', 'x') } catch (e) { r.write = e.code } r.uid = process.getuid(); r.net = Object.keys(require('os').networkInterfaces()); console.log(JSON.stringify(r))`
   const without = args.slice(0, -1).filter((a) => !a.startsWith('--permission') && !a.startsWith('--allow-'))
   const { stdout } = spawnSync(file, [...without, '-e', look], {
     cwd,

@@ -1,5 +1,5 @@
 // Collects the objects of a fleet's App by target, instead of writing files. For programs that render a fleet in-process.
-import { ApiObject, App, type Chart } from 'cdk8s'
+import { ApiObject, App, Chart } from 'cdk8s'
 import { type IConstruct, Node } from 'constructs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
@@ -78,10 +78,14 @@ export function objectsByTarget({ apps, placeOf }: Synthesis): ReadonlyMap<strin
       objects.push({ object: written(object, at), at })
     }
     // A target whose last object was removed is still a target, with nothing in it.
-    for (const chart of app.charts) if (!targets.has(targetOf(chart))) targets.set(targetOf(chart), [])
+    for (const chart of chartsOf(app, all)) if (!targets.has(targetOf(chart))) targets.set(targetOf(chart), [])
   }
   return targets
 }
+
+/** cdk8s sorts them by their dependencies, which takes long and matters only where there are some: a circle of them is refused. */
+const chartsOf = (app: App, all: readonly IConstruct[]): readonly Chart[] =>
+  all.some(({ node }) => node.dependencies.length > 0) ? app.charts : all.filter((c) => c instanceof Chart)
 
 function written(object: ApiObject, at: string | undefined): unknown {
   try {

@@ -9,16 +9,24 @@ const MAX_OPEN_FILES = 256
 /** Where there are no namespaces: no files, bounded memory. */
 export const CAGE_LIMITS = { openFiles: MAX_OPEN_FILES, fileBytes: 0, dataBytes: MAX_DATA_KB * 1024 }
 
-/** Arguments: empty folder for the root, folder of the release, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
+/** Path of the release inside. */
+export const INSIDE_RELEASE = '/release'
+/** In it, the built files. */
+export const INSIDE_BUILT = 'built'
+
+/** Arguments: empty folder for the root, folder of the release, folder of its built files or nothing, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
 export const ROOT_SCRIPT = `set -eu
-root=$1; release=$2; node=$3; enter=$4; cpu=$5; shift 5
+root=$1; release=$2; built=$3; node=$4; enter=$5; cpu=$6; shift 6
 mount -t tmpfs -o size=1m,mode=755,nosuid,nodev tmpfs "$root"
 lock() { mount -o remount,bind,ro,nosuid,nodev "$1"; }
 show() { mkdir -p "$root$2"; mount --bind "$1" "$root$2"; lock "$root$2"; }
-show "$release/src" /release/src
-show "$release/node_modules" /release/node_modules
+if [ -n "$built" ]; then show "$built" ${INSIDE_RELEASE}/${INSIDE_BUILT}
+else
+  show "$release/src" ${INSIDE_RELEASE}/src
+  show "$release/node_modules" ${INSIDE_RELEASE}/node_modules
+fi
 show_file() { : > "$root$2"; mount --bind "$1" "$root$2"; lock "$root$2"; }
-show_file "$release/package.json" /release/package.json
+show_file "$release/package.json" ${INSIDE_RELEASE}/package.json
 show_file "$node" /node
 mkdir -p "$root/usr"
 for dir in usr/lib usr/lib64 lib lib64; do
@@ -32,6 +40,3 @@ ulimit -c 0; ulimit -f 0; ulimit -n ${MAX_OPEN_FILES}; ulimit -t "$cpu"; ulimit 
 if [ "$enter" = userns ]; then exec setpriv --no-new-privs unshare --user --root="$root" --wd=/ /node "$@"; fi
 exec setpriv --no-new-privs chroot --userspec="$enter:$enter" "$root" /node "$@"
 `
-
-/** Path of the release inside. */
-export const INSIDE_RELEASE = '/release'

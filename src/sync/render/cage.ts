@@ -6,7 +6,8 @@ import { join, relative } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { modulePath, releaseRoot } from '#lib/release-root.ts'
-import { CAGE_LIMITS, INSIDE_RELEASE, ROOT_SCRIPT } from './cage-script.ts'
+import { BUNDLE_FOLDER, BUNDLE_MAIN, bundleIn, type Bundle } from './bundle.ts'
+import { CAGE_LIMITS, INSIDE_BUILT, INSIDE_RELEASE, ROOT_SCRIPT } from './cage-script.ts'
 import { limited } from '../limited.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -50,6 +51,8 @@ export interface CageCommand {
   readonly uid?: number
   /** URL of a file at the root of the release, as it is seen from inside. */
   readonly release: string
+  /** URLs of built files inside, by the names of their modules. */
+  readonly built: Readonly<Record<string, string>>
   /** Takes away what was made on disk for this run. */
   readonly cleanUp: () => void
 }
@@ -90,10 +93,12 @@ const NODE_FLAGS: readonly string[] = [
 
 export class Cage {
   readonly level: CageLevel
+  readonly #bundle: Bundle | undefined
   readonly #node = realpathSync(process.execPath)
 
-  constructor(level: CageLevel) {
+  constructor(level: CageLevel, bundle?: Bundle) {
     this.level = level
+    this.#bundle = bundle
   }
 
   /** The user that the code runs as, if not ours. */
@@ -111,9 +116,9 @@ export class Cage {
     const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
     const cpu = String(cpuSeconds)
     if (this.level.name === 'LimitsOnly' || this.level.name === 'Pod') {
-      const args = [...node, ...readable(RELEASE_ROOT), join(RELEASE_ROOT, ENTRY)]
-      const release = `file://${encodeURI(RELEASE_ROOT)}/package.json`
-      const rest = { cwd, cleanUp, release, ...(this.user !== undefined && { uid: this.user }) }
+      const { program, release, built } = filesOf(RELEASE_ROOT, this.#bundle, this.#bundle?.folder)
+      const args = [...node, ...program]
+      const rest = { cwd, cleanUp, release, built, ...(this.user !== undefined && { uid: this.user }) }
       // The limits of a pod are its own.
       return this.level.name === 'Pod'
         ? { file: this.#node, args, ...rest }
@@ -121,6 +126,7 @@ export class Cage {
     }
     const isRoot = this.level.name === 'Root'
     const enter = isRoot ? String(strangerUid()) : 'userns'
+    const { program, release, built } = filesOf(INSIDE_RELEASE, this.#bundle, `${INSIDE_RELEASE}/${INSIDE_BUILT}`)
     const args = [
       ...(isRoot ? [] : ['--user', '--map-root-user']),
       ...NAMESPACES,
@@ -131,14 +137,14 @@ export class Cage {
       'cage',
       cwd,
       RELEASE_ROOT,
+      this.#bundle?.folder ?? '',
       this.#node,
       enter,
       cpu,
       ...node,
-      ...readable(INSIDE_RELEASE),
-      `${INSIDE_RELEASE}/${ENTRY}`,
+      ...program,
     ]
-    return { file: 'unshare', args, cwd, cleanUp, release: `file://${INSIDE_RELEASE}/package.json` }
+    return { file: 'unshare', args, cwd, cleanUp, release, built }
   }
 }
 
@@ -154,37 +160,58 @@ const NAMESPACES = [
   'private',
 ] as const
 
-const readable = (root: string): readonly string[] =>
-  [`${root}/src/*`, `${root}/node_modules/*`, `${root}/package.json`].map((path) => `--allow-fs-read=${path}`)
+/** What the program of the cage is, may read and finds, with the release and the built files at these paths. */
+function filesOf(root: string, bundle: Bundle | undefined, builtAt: string | undefined) {
+  const readable = bundle === undefined ? [`${root}/src/*`, `${root}/node_modules/*`] : [`${builtAt}/*`]
+  const entry = bundle === undefined ? join(root, ENTRY) : `${builtAt}/${BUNDLE_MAIN}`
+  const built = Object.entries(bundle?.names ?? {}).map(([name, file]) => [name, fileUrl(`${builtAt}/${file}`)])
+  return {
+    program: [...[...readable, `${root}/package.json`].map((path) => `--allow-fs-read=${path}`), entry],
+    release: fileUrl(`${root}/package.json`),
+    built: Object.fromEntries(built) as Readonly<Record<string, string>>,
+  }
+}
+
+const fileUrl = (path: string): string => `file://${encodeURI(path)}`
+
+/** A program that was built has them beside itself; one that runs from its sources has none. */
+export const ownBundle = (): Bundle | undefined => bundleIn(join(import.meta.dirname, BUNDLE_FOLDER))
 
 /** A machine under load may need some time for its first namespace. */
 const PROBE_DEADLINE_MS = 10_000
 
 /** Tries the levels until one works here. Every program that renders starts with this, so it also removes what killed ones left behind. */
-export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] = CAGE_LEVELS): Promise<Cage> {
+export async function findCage(
+  weakCage: WeakCage,
+  levels: readonly CageLevel[] = CAGE_LEVELS,
+  bundle = ownBundle(),
+): Promise<Cage> {
   sweepOwnedFolders(renderFolders())
   for (const level of levels) {
     const isRoot = process.getuid?.() === 0
     if ((level.name === 'Root') !== isRoot && level.name !== 'LimitsOnly') continue
-    const cage = new Cage(level)
+    const cage = new Cage(level, bundle)
     if (cage.isWeak && weakCage === 'refuse') break
     if (await works(cage)) return cage
+    // Another user may not reach the folder of a build.
+    const unbuilt = new Cage(level)
+    if (bundle !== undefined && (await works(unbuilt))) return unbuilt
     if (cage.isWeak)
       throw new KubeNodeError(syncErrors.KN7118({ uid: cage.user ?? 'of this process', release: RELEASE_ROOT }))
   }
   throw new KubeNodeError(syncErrors.KN7110())
 }
 
-/** Reads a file of the release as the entry will, and nothing else. */
-const probe = (release: string): string =>
-  `require('node:fs').readFileSync(new URL(${JSON.stringify(release)})); console.log('caged')`
+/** Reads the entry and a file of the release as a render will, and nothing else. */
+const probe = (release: string, entry: string): string =>
+  `for (const file of ${JSON.stringify([new URL(release).pathname, entry])}) require('node:fs').readFileSync(decodeURI(file)); console.log('caged')`
 
 /** The same command as a render, with nothing to render. */
 async function works(cage: Cage): Promise<boolean> {
   const { file, args, cwd, cleanUp, release, ...as } = cage.command(5)
   try {
     return await new Promise<boolean>((resolve) => {
-      const child = spawn(file, [...args.slice(0, -1), '-e', probe(release)], {
+      const child = spawn(file, [...args.slice(0, -1), '-e', probe(release, args.at(-1) ?? '')], {
         cwd,
         ...userOf(as),
         env: CAGE_ENV,

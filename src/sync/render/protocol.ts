@@ -10,6 +10,8 @@ export interface RenderRequest {
   readonly entry: string | readonly string[]
   /** URL of a file at the root of the release, from which packages and kubenode itself are found. */
   readonly release: string
+  /** URLs of the built files of modules, by the names that are imported; a name that is not among them is found in the release. */
+  readonly built?: Readonly<Record<string, string>>
   /** The frozen clock, milliseconds since 1970. */
   readonly now: number
   readonly seed: number

@@ -31,7 +31,7 @@ export type CagedEnd =
 
 export async function runCaged(cage: Cage, request: RenderRequest, limits: CageLimits = {}): Promise<CagedEnd> {
   const { deadlineMs = DEFAULT_DEADLINE_MS } = limits
-  const { file, args, cwd, release, cleanUp, ...as } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
+  const { file, args, cwd, release, built, cleanUp, ...as } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
   try {
     const child = spawn(file, args, {
       cwd,
@@ -56,7 +56,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
     if (limits.signal?.aborted === true) supersede()
     // It may end before it has read everything.
     child.stdin.on('error', () => undefined)
-    Readable.from(piecesOf({ ...request, release })).pipe(child.stdin)
+    Readable.from(piecesOf({ ...request, release, built })).pipe(child.stdin)
     const end = await new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
       child.once('error', (error) => resolve({ code: null, signal: null, error }))
       child.once('close', (code, signal) => resolve({ code, signal }))

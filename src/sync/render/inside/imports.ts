@@ -3,7 +3,8 @@ import { FLEET_ROOT } from '../protocol.ts'
 import { BUILTIN_NAMES } from './builtins.ts'
 
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES)
-const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
+/** Of others. */
+export const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
 
 /** What package.json exports. The package is always the release that runs, never one of the commit. */
 export const PUBLIC = /^kubenode\/[a-z][a-z0-9-]*(\/[a-z][a-z0-9-]*)?$/

@@ -128,7 +128,7 @@ listen('unhandledRejection', fail)
 // Node reads TypeScript with WebAssembly, which the fleet does not get. Without it a release of plain JavaScript would have read none so far.
 stripTypeScriptTypes('')
 const builtins = freeze(request.now, request.seed)
-const imports = openImports(request.files, request.release, builtins)
+const imports = openImports(request, builtins)
 const synthesis =
   typeof entry === 'string'
     ? await import('#api/constructs/synthesis.ts').then(({ catchSynth, objectsByTarget }) => ({

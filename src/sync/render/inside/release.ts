@@ -1,7 +1,7 @@
 // Decides where every import inside the cage leads. While our own release loads: anywhere below it, with copies for Node.js's modules. From the start
 // of the fleet: to files of the fleet, and to modules loaded before. The importing module makes no difference.
 import { builtinModules, registerHooks } from 'node:module'
-import { FLEET_ROOT } from '../protocol.ts'
+import { FLEET_ROOT, type RenderRequest } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
 import { fleetPath, judgeImport, PUBLIC } from './imports.ts'
 
@@ -29,8 +29,7 @@ export interface Imports {
 }
 
 export function openImports(
-  files: Readonly<Record<string, string>>,
-  release: string,
+  { files, release, built = {} }: Pick<RenderRequest, 'files' | 'release' | 'built'>,
   builtins: { readonly fleet: Builtins; readonly release: Builtins },
 ): Imports {
   const has = (path: string) => Object.hasOwn(files, path)
@@ -43,6 +42,7 @@ export function openImports(
     resolve(specifier, context, next) {
       if (isOpen && !specifier.startsWith(FLEET_ROOT)) {
         if (doors.has(specifier)) return { url: specifier, shortCircuit: true }
+        if (Object.hasOwn(built, specifier)) return { url: built[specifier] ?? '', shortCircuit: true }
         const name = builtinName(specifier)
         if (name === undefined) return next(specifier, { ...context, parentURL: realParent(context.parentURL) })
         if (!Object.hasOwn(builtins.release, name)) throw new Error(`the cage has no copy of node:${name}`)

@@ -2,7 +2,7 @@
 // program's output, and writes how that ended to the log.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Cage, POD_LEVEL } from '../cage.ts'
+import { Cage, ownBundle, POD_LEVEL } from '../cage.ts'
 import { runCaged, type CagedEnd } from '../run-caged.ts'
 import { MAX_RESULT_BYTES, linesOfResult } from './log-lines.ts'
 import { packEnd, unpackInput } from './packed.ts'
@@ -17,7 +17,7 @@ export async function renderInPod(folder: string, version: string, write: (text:
   const { run, limits, request } = await unpackInput(
     Buffer.concat(parts.map((name) => readFileSync(join(folder, name)))),
   )
-  const end = asInPod(await runCaged(new Cage(POD_LEVEL), request, limits))
+  const end = asInPod(await runCaged(new Cage(POD_LEVEL, ownBundle()), request, limits))
   const whole = await packEnd({ version, end })
   const tooLarge = { kind: 'PackedTooLarge', bytes: whole.length, limit: MAX_RESULT_BYTES, printed: '' } as const
   const packed = whole.length <= MAX_RESULT_BYTES ? whole : await packEnd({ version, end: tooLarge })

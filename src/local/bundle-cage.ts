@@ -1,0 +1,116 @@
+// What the cage of a render loads, in a few plain files: to load hundreds of small ones takes half of the time that a large fleet takes.
+// Its own program and what a fleet may import are built apart: the first gets Node.js's modules, the second gets copies of them.
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { builtinModules, createRequire, isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
+import { BUNDLE_INDEX, BUNDLE_MAIN, digestOfFile, type BundleIndex } from '#sync/render/bundle.ts'
+import { PACKAGES } from '#sync/render/inside/imports.ts'
+
+/** The program of the cage loads it when the copies are in place. */
+const SYNTHESIS = '#api/constructs/synthesis.ts'
+/** Virtual modules: a bundler does not hand on the names of a package of CommonJS. */
+const DOOR = '\0door:'
+/** A cage runs as a user of its own. */
+const [FOLDER_MODE, FILE_MODE] = [0o755, 0o644]
+
+const OURS_DO_NOTHING = { test: /\.ts$/, sideEffects: false }
+const TREESHAKE = { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects: true }, OURS_DO_NOTHING] }
+
+/** Equal sources make equal files. */
+export async function bundleCage(root: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  await bundleMain(root, folder)
+  const sources = sourcesIn(root)
+  await bundlePackages(root, folder, sources)
+  writeIndex(folder, [...PACKAGES, ...sources.keys()])
+}
+
+async function bundleMain(root: string, dir: string): Promise<void> {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({
+    cwd: root,
+    input: join(root, 'src/sync/render/inside/main.ts'),
+    platform: 'node',
+    external: [SYNTHESIS],
+    treeshake: TREESHAKE,
+    logLevel: 'silent',
+  })
+  await bundle.write({ dir, format: 'esm', entryFileNames: BUNDLE_MAIN, codeSplitting: false, comments: false })
+  await bundle.close()
+}
+
+async function bundlePackages(root: string, dir: string, sources: ReadonlyMap<string, string>): Promise<void> {
+  const { rolldown } = await import('rolldown')
+  const { esmExternalRequirePlugin } = await import('rolldown/plugins')
+  const doors = new Map([...PACKAGES].map((name) => [`${DOOR}${name}`, doorOf(root, name)]))
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries([
+      ...[...PACKAGES].map((name) => [fileOf(name), `${DOOR}${name}`]),
+      ...[...sources].map(([name, path]) => [fileOf(name), path]),
+    ]),
+    // For Node, each package would get its `require`.
+    platform: 'neutral',
+    resolve: { mainFields: ['main'], conditionNames: ['node', 'import'] },
+    plugins: [
+      esmExternalRequirePlugin({ external: [/^node:/, ...builtinModules] }),
+      {
+        name: 'doors',
+        resolveId: (id: string) => (doors.has(id) ? id : isBuiltin(id) ? { id, external: true } : null),
+        load: (id: string) => doors.get(id) ?? null,
+      },
+    ],
+    treeshake: TREESHAKE,
+    logLevel: 'silent',
+  })
+  await bundle.write({
+    dir,
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    comments: false,
+  })
+  await bundle.close()
+}
+
+const fileOf = (name: string): string => name.replaceAll(/[#/]/g, '-')
+
+function doorOf(root: string, name: string): string {
+  const exported = createRequire(join(root, 'package.json'))(name) as object
+  const names = Object.keys(exported).join(', ')
+  return `import all from ${JSON.stringify(name)}\nexport const { ${names} } = all\nexport default all\n`
+}
+
+/** Our modules by the names that code in the cage imports. */
+function sourcesIn(root: string): ReadonlyMap<string, string> {
+  const { name: own, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+  const found = new Map([[SYNTHESIS, join(root, 'src/api/constructs/synthesis.ts')]])
+  for (const [name, path] of Object.entries(exports)) {
+    if (!path.endsWith('.ts')) continue
+    const files = path.includes('*') ? modulesIn(join(root, dirname(path))) : ['']
+    for (const file of files)
+      found.set(`${own}${name.slice(1).replace('*', file)}`, join(root, path.replace('*', file)))
+  }
+  return found
+}
+
+interface Manifest {
+  readonly name: string
+  readonly exports: Readonly<Record<string, string>>
+}
+
+const modulesIn = (folder: string): readonly string[] =>
+  readdirSync(folder).flatMap((file) =>
+    file.endsWith('.ts') && !file.endsWith('.test.ts') ? [file.slice(0, -'.ts'.length)] : [],
+  )
+
+function writeIndex(folder: string, names: readonly string[]): void {
+  chmodSync(folder, FOLDER_MODE)
+  const files = readdirSync(folder).filter((file) => file !== BUNDLE_INDEX)
+  const index: BundleIndex = {
+    names: Object.fromEntries(names.map((name) => [name, `${fileOf(name)}.mjs`])),
+    digests: Object.fromEntries(files.toSorted().map((file) => [file, digestOfFile(join(folder, file))])),
+  }
+  writeFileSync(join(folder, BUNDLE_INDEX), JSON.stringify(index))
+  for (const file of [...files, BUNDLE_INDEX]) chmodSync(join(folder, file), FILE_MODE)
+}
