@@ -58,6 +58,8 @@ export interface HubParts {
   readonly pipelinesBefore: Map<string, PipelinesOf>
   /** By uid of a Release that succeeded and is open: when its settled clusters were last compared with it. */
   readonly driftLooks: Map<string, number>
+  /** By key of a Release: the clusters that its last pass had no time for. */
+  readonly passLeft: Map<string, readonly string[]>
   /** What gates ask other systems and clusters. */
   readonly gateReads: GateReads
   /** By source and track: the last completed state of the hub. */
@@ -87,6 +89,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
     locks: new ClusterLocks(),
     pipelinesBefore: new Map(),
     driftLooks: new Map(),
+    passLeft: new Map(),
     gateReads: new GateReads(context, wakeRelease),
     hubDone: new Map(),
     hub: new HubConnections(context),

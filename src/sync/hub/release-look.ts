@@ -4,7 +4,6 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { inParallel } from '#lib/pool.ts'
 import { printableLine } from '#lib/printable.ts'
 import { lookAtCluster, type LookOrder, type LookReport } from '../cluster/look.ts'
 import { unreachableReason } from '../cluster/unreachable.ts'
@@ -17,6 +16,7 @@ import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf, labelsOfCluster } from './parts.ts'
 import { prunePermits } from './prune-permit.ts'
 import { rest } from './connections.ts'
+import { inTime } from './in-time.ts'
 import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
 import { chainNow, type Work } from './release-work.ts'
@@ -32,7 +32,10 @@ export function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap
   return lookAtEach(work, clustersToLookAt(work.release), rendered, isOver(work.release))
 }
 
-/** `isSettled`: the clusters were judged before, and are only protected from drift. */
+/**
+ * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among the first
+ * of the next pass.
+ */
 export async function lookAtEach(
   work: Work,
   names: readonly string[],
@@ -42,10 +45,15 @@ export async function lookAtEach(
   const looks = new Map<string, LookReport>()
   const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
   const { clusters, requestsEach } = passShare(names.length, largest)
-  await inParallel(names, clusters, async (name) => {
-    const report = await lookAt(work, name, rendered, { isSettled, atOnce: requestsEach })
-    if (report !== undefined) looks.set(name, report)
+  const { parts, signal } = work
+  const key = keyOf(work.release)
+  const pass = { clock: parts.context.clock, atOnce: clusters, signal, first: parts.passLeft.get(key) ?? [] }
+  const left = await inTime(names, pass, async (name, own) => {
+    const report = await lookAt({ ...work, signal: own }, name, rendered, { isSettled, atOnce: requestsEach })
+    if (report !== undefined && !own.aborted) looks.set(name, report)
   })
+  if (left.length > 0) parts.passLeft.set(key, left)
+  else parts.passLeft.delete(key)
   return looks
 }
 

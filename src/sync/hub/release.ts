@@ -26,7 +26,10 @@ const DRIFT_MS = 60_000
 
 export async function reconcileRelease(parts: HubParts, key: string, context: ReconcileContext): Promise<Outcome> {
   const release = parts.releases.get(keyParts(key))
-  if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
+  if (release === undefined || release.metadata.deletionTimestamp !== undefined) {
+    parts.passLeft.delete(key)
+    return done
+  }
   const { namespace } = release.metadata
   const { source: sourceName, pipeline: pipelineName } = release.spec
   const source = parts.sources.get({ namespace, name: sourceName })
@@ -34,6 +37,7 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   const isNewest = newerThan(parts, release) === undefined
   if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) {
     forget(parts, release)
+    parts.passLeft.delete(key)
     return done
   }
   if (source === undefined || live === undefined) {
@@ -138,7 +142,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
-  return hasBegun ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+  return hasBegun || parts.passLeft.has(keyOf(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
 }
 
 /** The commit of the newest Release, if that reverts this one. */
@@ -161,7 +165,7 @@ async function keepFromDrifting(work: Work): Promise<Outcome> {
   const rendered = await rendering(work)
   if ('problem' in rendered) return requeueAfter(everyMs)
   await compareSettled(work, rendered)
-  return requeueAfter(everyMs)
+  return requeueAfter(parts.passLeft.has(keyOf(release)) ? 0 : everyMs)
 }
 
 /** One cluster that is offline for weeks, or has no stage, does not leave the others unprotected. */

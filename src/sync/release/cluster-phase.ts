@@ -110,6 +110,8 @@ function advance(input: AdvanceInput): ClusterStatus {
       return fromWaiting(input, { ...plain, stage: stage.name }, at.waitingFor)
     case 'Applying':
     case 'Verifying':
+      // The pass had no time for it: nothing new is known.
+      if (member.look === undefined && at.waitingFor !== undefined) return at
       return fromWork(input, plain, at.waitingFor)
     case 'Healthy':
     case 'Unchanged':
