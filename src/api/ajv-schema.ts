@@ -74,9 +74,9 @@ export function duplicateIndex({ keys, defaults }: ListMap, items: readonly unkn
   })
 }
 
-export function createAjv(): Ajv {
+export function createAjv({ allErrors = true }: { readonly allErrors?: boolean } = {}): Ajv {
   const ajv = new Ajv({
-    allErrors: true,
+    allErrors,
     strict: true,
     strictTypes: false,
     strictRequired: false,

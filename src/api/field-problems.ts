@@ -36,3 +36,24 @@ const problems = (found: readonly Problem[]): Extract<FieldValue<never>, { reado
   kind: 'Problems',
   problems: found as readonly [Problem, ...Problem[]],
 })
+
+export type Checked<O> =
+  | { readonly kind: 'Value'; readonly value: O }
+  | { readonly kind: 'Problem'; readonly problem: Problem }
+
+/**
+ * For values of strangers, which come often: compiled at the first one, ends at the first problem so that a large wrong value is not answered by a larger list,
+ * and without defaults.
+ */
+export function createStrictReader<O>(field: Field<O, unknown>): (value: unknown) => Checked<O> {
+  let validate: ReturnType<Ajv['compile']> | undefined
+  return (value) => {
+    if (isDeeperThan(value, MAX_DEPTH))
+      return { kind: 'Problem', problem: { code: PROBLEM_CODES.bound, pointer: '', message: 'is nested too deeply' } }
+    validate ??= createAjv({ allErrors: false }).compile(ajvSchemaOf(field.schema))
+    validate(value)
+    const [problem] = (validate.errors ?? []).map(problemOf)
+    const [found] = problem === undefined ? checkProblems(field.schema, value, []) : [problem]
+    return found === undefined ? { kind: 'Value', value: value as O } : { kind: 'Problem', problem: found }
+  }
+}

@@ -28,6 +28,8 @@ export interface ProviderDefinition<Options extends object = object, Path extend
   readonly paths: readonly Path[]
   /** Needs no options and touches nothing: served even when the configuration does not name it. */
   readonly isAlwaysServed?: boolean
+  /** Its real name, where one definition makes providers of different names. */
+  servedName?(options: Options): string
   /** What it writes is also for other users, such as those inside of machines. */
   readonly writesForOthers?: boolean
   create(options: Options, tools: ProviderTools): Promise<Provider>

@@ -120,7 +120,19 @@ describe('a provider that', () => {
     const capabilities = { ...provider.capabilities, visibleWithinMs: Number.NaN }
     const rest = Object.fromEntries(Object.entries(provider).filter(([method]) => method !== 'power'))
     const plain = guarded({ ...(rest as unknown as Provider), capabilities }, clock)
-    expect('power' in plain).toBe(false)
+    expect(plain.power).toBeUndefined()
     expect(plain.capabilities.visibleWithinMs).toBe(3_600_000)
   })
+})
+
+test('what becomes known of a provider while it runs is seen', async () => {
+  const provider: { -readonly [K in keyof Provider]: Provider[K] } = { ...lying({}).provider }
+  const { power } = provider
+  delete provider.power
+  const plain = guarded(provider, new VirtualClock())
+  expect(plain.power).toBeUndefined()
+  if (power !== undefined) provider.power = power
+  provider.capabilities = { ...provider.capabilities, isHostKept: true }
+  expect(plain.capabilities.isHostKept).toBe(true)
+  expect(await plain.power?.('cloud://none', 'Off')).toBe('Gone')
 })

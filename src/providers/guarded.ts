@@ -12,6 +12,7 @@ import type {
   HostRequest,
   HostState,
   Offering,
+  Ordered,
   Provider,
 } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
@@ -43,11 +44,14 @@ export function guarded(provider: Provider, clock: Pick<Clock, 'after'>): Provid
     if (!allowed.includes(answer)) throw wrong(what, 'the answer is none that a provider may give')
     return answer
   }
-  const power = provider.power?.bind(provider)
-  const { capabilities } = provider
-  return {
+  const power: NonNullable<Provider['power']> = async (id, to, how, signal) => {
+    const run = async (s: AbortSignal) => provider.power?.(id, to, how, s)
+    const answer = await call('switch a host', CALL_WITHIN_MS, signal, run)
+    return oneOf('switch a host', ['Ordered', 'Gone'], answer as Ordered)
+  }
+  const made: Provider = {
     name,
-    capabilities: believable(capabilities),
+    capabilities: provider.capabilities,
     async create(request, signal) {
       const answer = await call('create a host', CREATE_WITHIN_MS, signal, (s) => provider.create(request, s))
       return checkedResult(name, request, answer)
@@ -74,17 +78,17 @@ export function guarded(provider: Provider, clock: Pick<Clock, 'after'>): Provid
       return oneOf('restart a host', ['Ordered', 'Gone'], answer)
     },
     events: (heard, signal) => provider.events((event) => void (isEvent(event) && heard(event)), signal),
-    ...(power && {
-      async power(id: string, to: 'On' | 'Off', how?: { readonly hard: boolean }, signal?: AbortSignal) {
-        const answer = await call('switch a host', CALL_WITHIN_MS, signal, (s) => power(id, to, how, s))
-        return oneOf('switch a host', ['Ordered', 'Gone'], answer)
-      },
-    }),
-    ...(provider.maintenance && { maintenance: provider.maintenance.bind(provider) }),
-    ...(provider.respond && { respond: provider.respond.bind(provider) }),
-    ...(provider.reportFault && { reportFault: provider.reportFault.bind(provider) }),
     ...(provider.run && { run: provider.run.bind(provider) }),
   }
+  // Of a provider in another program all of these become known, and change, while we run.
+  const now = (get: () => unknown) => ({ get, enumerable: true })
+  return Object.defineProperties(made, {
+    capabilities: now(() => believable(provider.capabilities)),
+    power: now(() => provider.power && power),
+    maintenance: now(() => provider.maintenance?.bind(provider)),
+    respond: now(() => provider.respond?.bind(provider)),
+    reportFault: now(() => provider.reportFault?.bind(provider)),
+  })
 }
 
 export const guardedAll = (

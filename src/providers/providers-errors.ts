@@ -66,6 +66,30 @@ export const providersErrors = errorTable({
     text: 'cannot serve the provider {name} at {place}: {what}',
     next: 'correct the option; docs/reference/providers.md lists those of each provider',
   },
+  KN11060: {
+    text: 'the provider {name} at {place} does not answer: {why}',
+    next: 'retried automatically; start the program that serves it, or correct its place in the providers file',
+  },
+  KN11061: {
+    text: 'cannot use the answer of the provider {name} to {call}: {what}',
+    next: 'retried automatically; kubenode provider conformance shows what is wrong with the provider',
+  },
+  KN11062: {
+    text: 'cannot trust the socket {path}: {why}',
+    next: 'run the program that serves it as the same user, with a socket of mode 0600',
+  },
+  KN11063: {
+    text: 'the provider {name} cannot do {call} ({kind}): {message}',
+    next: 'retried automatically; see its own log',
+  },
+  KN11064: {
+    text: 'the provider {name} at {place} is another one than before: {what}',
+    next: 'correct the program that serves it; if the change is meant, restart the controllers',
+  },
+  KN11065: {
+    text: 'cannot serve the provider {name} at {place}: {why}',
+    next: 'correct the place, or end the program that uses it',
+  },
   KN11080: {
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',
     next: 'retried automatically; check the provider and the network to it',

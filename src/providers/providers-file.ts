@@ -65,10 +65,14 @@ export function parseProviders(
     const place = (pointer: string) => placeIn(file, document, `/providers/${i}${pointer}`)
     const definition = known.find((d) => d.name === name)
     if (definition === undefined) throw unknownProvider(name, place('/name'), known)
-    if (names.has(name)) throw new KubeNodeError(providersErrors.KN11033({ name, place: place('/name') }))
-    names.add(name)
     const checked = read(definition.optionsSchema, options)
-    if (checked.kind === 'Value') return servedProvider(definition, checked.value, dirname(file))
+    if (checked.kind === 'Value') {
+      const servedName = definition.servedName?.(checked.value) ?? name
+      if (names.has(servedName))
+        throw new KubeNodeError(providersErrors.KN11033({ name: servedName, place: place('/name') }))
+      names.add(servedName)
+      return servedProvider({ ...definition, name: servedName }, checked.value, dirname(file))
+    }
     const [problem] = checked.problems
     const what = whatIsWrong(problem, 'options')
     throw new KubeNodeError(providersErrors.KN11034({ name, what, place: place(`/options${problem.pointer}`) }))

@@ -3,6 +3,7 @@ import type { ProviderDefinition } from './definition.ts'
 import { hollowDefinition } from './hollow/definition.ts'
 import { nspawnDefinition } from './nspawn/definition.ts'
 import { processDefinition } from './process/definition.ts'
+import { remoteDefinition } from './remote/definition.ts'
 import { staticDefinition } from './static/definition.ts'
 
 export const PROVIDERS: readonly ProviderDefinition[] = [
@@ -10,4 +11,5 @@ export const PROVIDERS: readonly ProviderDefinition[] = [
   processDefinition,
   nspawnDefinition,
   hollowDefinition,
+  remoteDefinition,
 ]

@@ -1,0 +1,105 @@
+// What the answers of a provider that others wrote may mean. Pure. A host of another provider, of another machine or named twice is no answer at all, and texts
+// are one line that steers no terminal.
+import type { Checked } from '#api/field-problems.ts'
+import { assertNever } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { CreateResult, Host, HostEvent, HostMaintenance, HostRequest, MaintenanceList } from '../port.ts'
+import { BadAnswer } from './ask.ts'
+import type { AnswerOf, EventsPage, SaidCapabilities, WireHost } from './protocol.ts'
+
+/** Throws for what the schema refuses; the value itself is not repeated, since it may be long or a secret. */
+export function checked<T>(result: Checked<T>): T {
+  if (result.kind === 'Value') return result.value
+  const { pointer, message, allowed } = result.problem
+  const field = pointer === '' ? 'it' : pointer.slice(1).replaceAll('/', '.').slice(0, 100)
+  throw new BadAnswer(`${printableLine(field)} ${message}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`)
+}
+
+const ofProvider = (name: string, providerID: string): void => {
+  if (!providerID.startsWith(`${name}://`))
+    throw new BadAnswer(`the id ${providerID.slice(0, 100)} does not begin with ${name}://`)
+}
+
+export function hostIn(name: string, host: WireHost | undefined): Host {
+  if (host === undefined) throw new BadAnswer('kind Host without a host')
+  ofProvider(name, host.providerID)
+  return host
+}
+
+export function foundHost(
+  name: string,
+  providerID: string,
+  { kind, host }: Pick<AnswerOf<'get'>, 'kind' | 'host'>,
+): Host | undefined {
+  if (kind === 'Absent') return undefined
+  const found = hostIn(name, host)
+  if (found.providerID !== providerID) throw new BadAnswer(`another host than ${providerID}`)
+  return found
+}
+
+export function createResultOf(name: string, request: HostRequest, answer: AnswerOf<'create'>): CreateResult {
+  const { kind, zone, type, reason, retryAfterMs, message } = answer
+  switch (kind) {
+    case 'Host': {
+      const host = hostIn(name, answer.host)
+      if (host.machineUid !== request.machineUid || host.machine !== request.machine)
+        throw new BadAnswer(`a host of another machine than ${request.machine}`)
+      return { kind, host }
+    }
+    case 'Refused':
+      if (reason === undefined) throw new BadAnswer('kind Refused without a reason')
+      return { kind, reason: printableLine(reason) }
+    case 'Exhausted':
+      if (reason === undefined || retryAfterMs === undefined)
+        throw new BadAnswer('kind Exhausted without reason or retryAfterMs')
+      return {
+        kind,
+        reason: printableLine(reason),
+        retryAfterMs,
+        ...(zone !== undefined && { zone }),
+        ...(type !== undefined && { type }),
+      }
+    case 'Throttled':
+      if (retryAfterMs === undefined) throw new BadAnswer('kind Throttled without retryAfterMs')
+      return { kind, retryAfterMs }
+    case 'Unknown':
+      return { kind, message: printableLine(message ?? 'the provider does not know') }
+    default:
+      return assertNever(kind)
+  }
+}
+
+/** Adds a page; a host that was there already makes the whole list worthless. */
+export function addPage(name: string, hosts: Map<string, Host>, page: readonly WireHost[]): void {
+  for (const one of page) {
+    const host = hostIn(name, one)
+    if (hosts.has(host.providerID)) throw new BadAnswer(`the host ${host.providerID.slice(0, 100)} twice`)
+    hosts.set(host.providerID, host)
+  }
+}
+
+export function maintenanceOf(name: string, { events, asOf }: AnswerOf<'maintenance'>): MaintenanceList {
+  const ids = new Set<string>()
+  const cleaned = events.map((event): HostMaintenance => {
+    ofProvider(name, event.providerID)
+    if (ids.has(event.eventId)) throw new BadAnswer(`the event ${event.eventId.slice(0, 100)} twice`)
+    ids.add(event.eventId)
+    return { ...event, description: printableLine(event.description) }
+  })
+  return { events: cleaned, asOf }
+}
+
+export const eventsOf = (name: string, { events }: EventsPage): readonly HostEvent[] =>
+  events.map((event) => {
+    ofProvider(name, event.providerID)
+    return { ...event, message: printableLine(event.message) }
+  })
+
+/** What a provider says of itself now that cannot be true if what it said before was; undefined when both can be. */
+export function contradiction(name: string, before: SaidCapabilities | undefined, now: SaidCapabilities) {
+  if (now.name !== name) return `it is the provider ${now.name}`
+  if (before === undefined || before.capabilities.isHostKept === now.capabilities.isHostKept) return undefined
+  return now.capabilities.isHostKept
+    ? 'its hosts are kept now, and were made before'
+    : 'its hosts are made now, and were kept before'
+}

@@ -1,0 +1,142 @@
+// One request to a program that serves a provider, within a time and with bounded answers: whatever the other side does, this ends, and holds at most one body.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Clock } from '#lib/clock.ts'
+import { followSignal } from '#lib/follow-signal.ts'
+import type { Door } from './place.ts'
+import { DEADLINE_HEADER, MAX_BODY_BYTES } from './protocol.ts'
+
+export interface Question {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: string
+  readonly withinMs: number
+}
+
+export interface Said {
+  readonly status: number
+  readonly value: unknown
+}
+
+/** The other side answered, but with nothing that can be used. */
+export class BadAnswer extends Error {}
+/** It did not answer in time. */
+export class NoAnswer extends Error {}
+
+/** More wait in line; a provider that hangs must not take all descriptors. */
+const MOST_CONNECTIONS = 16
+const IDLE_MS = 30_000
+/** The other side gets a little less than we wait, so that its answer about the deadline still arrives. */
+const ON_THE_WAY_MS = 250
+
+export class Asker {
+  readonly #door: Door
+  readonly #clock: Pick<Clock, 'after'>
+  readonly #agent: HttpAgent
+
+  constructor(door: Door, clock: Pick<Clock, 'after'>) {
+    this.#door = door
+    this.#clock = clock
+    const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS, timeout: IDLE_MS }
+    this.#agent =
+      door.kind === 'Socket'
+        ? new HttpAgent(options)
+        : new HttpsAgent({ ...options, ca: door.ca, minVersion: 'TLSv1.2', rejectUnauthorized: true })
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async ask(question: Question, signal?: AbortSignal): Promise<Said> {
+    const ending = new AbortController()
+    const { withinMs } = question
+    const timer = this.#clock.after(withinMs, () =>
+      ending.abort(new NoAnswer(`no answer within ${withinMs / 1_000} s`)),
+    )
+    const unfollow = followSignal(ending, signal)
+    try {
+      return await this.#answerTo(question, ending.signal)
+    } catch (error) {
+      // An abort hides its reason in the error of the stream.
+      throw ending.signal.aborted ? ending.signal.reason : error
+    } finally {
+      timer.cancel()
+      unfollow()
+    }
+  }
+
+  async #answerTo(question: Question, signal: AbortSignal): Promise<Said> {
+    const response = await this.#send(question, signal)
+    const { statusCode: status = 0, headers } = response
+    try {
+      const type = headers['content-type'] ?? ''
+      if (!/^application\/json\b/i.test(type)) throw new BadAnswer(`status ${status} with content that is not JSON`)
+      if (headers['content-encoding'] !== undefined) throw new BadAnswer('a compressed answer')
+      if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
+      return { status, value: jsonOf(await textOf(response)) }
+    } catch (error) {
+      response.destroy()
+      throw error
+    }
+  }
+
+  /** A connection that was kept may have ended meanwhile. Every call may be repeated, so the request goes out once more. */
+  async #send(question: Question, signal: AbortSignal): Promise<IncomingMessage> {
+    const first = this.#sent(question, signal)
+    return first.answer.catch((error: unknown) => {
+      if (!first.request.reusedSocket || signal.aborted) throw error
+      return this.#sent(question, signal).answer
+    })
+  }
+
+  #sent({ method, path, body, withinMs }: Question, signal: AbortSignal) {
+    const door = this.#door
+    const options: RequestOptions = {
+      method,
+      agent: this.#agent,
+      signal,
+      headers: {
+        accept: 'application/json',
+        [DEADLINE_HEADER]: String(Math.max(1, withinMs - ON_THE_WAY_MS)),
+        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+        ...(door.kind === 'Https' && door.token !== undefined && { authorization: `Bearer ${door.token}` }),
+      },
+    }
+    const request =
+      door.kind === 'Socket'
+        ? httpRequest({ ...options, socketPath: door.path, path, host: 'localhost' })
+        : httpsRequest(below(door.url, path), options)
+    const answer = new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve)
+      // It can also fail after the answer began; the reader of the answer sees that.
+      request.on('error', reject)
+    })
+    request.end(body)
+    return { request, answer }
+  }
+}
+
+const below = (base: URL, path: string): URL => new URL(base.pathname.replace(/\/$/, '') + path, base)
+
+const tooLong = (): BadAnswer => new BadAnswer(`an answer of more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`)
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > MAX_BODY_BYTES) throw tooLong()
+    parts.push(part)
+  }
+  if (!response.complete) throw new BadAnswer('an answer that broke off')
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BadAnswer('an answer that is not whole JSON')
+  }
+}

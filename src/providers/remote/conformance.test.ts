@@ -1,0 +1,88 @@
+// Every provider conforms through a socket as it does in process. A new provider is one more entry here; nspawn needs root and has its own test.
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { overSocket } from '#test/support/servers/over-socket.ts'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { CONFORMANCE, type ConformanceTools, conformanceFor } from '../conformance.ts'
+import { createHollowProvider } from '../hollow/provider.ts'
+import type { Provider } from '../port.ts'
+import { createProcessProvider } from '../process/provider.ts'
+import { notesIn, StaticProvider } from '../static/provider.ts'
+
+const until: ConformanceTools['until'] = async (holds) => {
+  for (let i = 0; i < 3_000; i++) {
+    if (await holds()) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('it never happened')
+}
+
+let base: string
+beforeAll(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'served-')))
+  await writeFile(join(base, 'agent.sh'), 'while :; do sleep 60; done\n')
+})
+afterAll(() => rm(base, { recursive: true, force: true, maxRetries: 5 }))
+
+const clock = systemClock
+const log = silentLogger
+const memoryHosts = new Map()
+
+interface Served {
+  readonly start: () => Promise<Provider>
+  readonly cases?: typeof CONFORMANCE
+  readonly params?: Readonly<Record<string, string>>
+}
+
+const SERVED: Readonly<Record<string, Served>> = {
+  memory: { start: async () => new MemoryProvider({ clock, hosts: memoryHosts }) },
+  process: {
+    start: () =>
+      createProcessProvider({
+        dir: join(base, 'nodes'),
+        agent: () => ['/bin/sh', join(base, 'agent.sh')],
+        clock,
+        log,
+      }),
+  },
+  static: {
+    start: async () => new StaticProvider({ notes: await notesIn(join(base, 'static')), clock }),
+    cases: conformanceFor({ isHostKept: true }),
+  },
+  hollow: {
+    start: () =>
+      createHollowProvider({
+        dir: join(base, 'hollow'),
+        agents: () => ['/bin/sh', join(base, 'agent.sh')],
+        clock,
+        log,
+      }),
+  },
+}
+
+describe.each(Object.entries(SERVED))(
+  'the provider %s through a socket',
+  (_, { start, cases = CONFORMANCE, params }) => {
+    test.each(cases)('$name', async (c) => {
+      const first = await start()
+      const ending = new AbortController()
+      const running = first.run?.(ending.signal)
+      const over = await overSocket(first)
+      const restarted = async () => {
+        await over.replacedBy(await start())
+        return over.provider
+      }
+      try {
+        await c.run({ provider: over.provider, until, restarted, ...(params && { params }) })
+      } finally {
+        ending.abort()
+        await running
+        await over.close()
+      }
+    })
+  },
+)

@@ -1,0 +1,50 @@
+// Where a program that serves a provider is reached: a Unix socket of our own user, or an https address whose authority and token are in files. What is in
+// the files is read again for each connection, so that both can be replaced while we run.
+import { constants } from 'node:fs'
+import { lstat, readFile } from 'node:fs/promises'
+import { getuid } from 'node:process'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { providersErrors } from '../providers-errors.ts'
+
+export type RemotePlace =
+  | { readonly kind: 'Socket'; readonly path: string }
+  | { readonly kind: 'Https'; readonly url: string; readonly ca: string; readonly tokenFile?: string }
+
+/** How to connect, and the token to show. */
+export type Door =
+  | { readonly kind: 'Socket'; readonly path: string }
+  | { readonly kind: 'Https'; readonly url: URL; readonly ca: string; readonly token?: string }
+
+export const placeText = (place: RemotePlace): string => (place.kind === 'Socket' ? place.path : place.url)
+
+const ROOT = 0
+const OTHERS = 0o077
+const { S_IFMT, S_IFSOCK } = constants
+
+/** What makes a socket one of another user's, or undefined. */
+export function socketDoubt(seen: { readonly mode: number; readonly uid: number }, own: number): string | undefined {
+  if ((seen.mode & S_IFMT) !== S_IFSOCK) return 'it is not a socket'
+  if (seen.uid !== own && seen.uid !== ROOT) return `it belongs to uid ${seen.uid}, and this program runs as uid ${own}`
+  if ((seen.mode & OTHERS) !== 0) return `others can use it (mode 0${(seen.mode & 0o777).toString(8)}, wanted 0600)`
+  return undefined
+}
+
+/** Throws when nothing there can be trusted. */
+export async function doorAt(place: RemotePlace): Promise<Door> {
+  if (place.kind === 'Socket') {
+    const seen = await lstat(place.path)
+    const doubt = socketDoubt(seen, getuid?.() ?? ROOT)
+    if (doubt !== undefined) throw new KubeNodeError(providersErrors.KN11062({ path: place.path, why: doubt }))
+    return place
+  }
+  const { url, ca, tokenFile } = place
+  const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim()
+  return { kind: 'Https', url: new URL(url), ca: await readFile(ca, 'utf8'), ...(token !== undefined && { token }) }
+}
+
+/** The text of what failed while connecting, with the cause that Node's own message leaves out. */
+export const connectTrouble = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const said = messageOf(error)
+  return said === '' ? code || 'no reason given' : said
+}

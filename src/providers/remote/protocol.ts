@@ -1,0 +1,326 @@
+// kubenode-provider/v1: what a program that serves a provider and the one that asks it say to each other, as JSON over HTTP. Both sides check every body with
+// these schemas, which also make the reference page.
+import { bool, choice, type Field, freeform, int, list, map, obj, optional, type Out, str, time } from '#api/build.ts'
+import { type Checked, createStrictReader } from '#api/field-problems.ts'
+
+export const PROTOCOL = 'kubenode-provider/v1'
+
+/** No body is longer. A list of more hosts comes in pages. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
+/** Milliseconds that the caller waits, counted from when the request arrives: no two clocks are compared. */
+export const DEADLINE_HEADER = 'kubenode-deadline-ms'
+export const LONGEST_DEADLINE_MS = 300_000
+export const USUAL_DEADLINE_MS = 60_000
+/** How long a question for events is open while there are none. */
+export const EVENTS_WAIT_MS = 30_000
+/** Of one answer. A page of 5,000 hosts is about 2 MiB. */
+export const MOST_HOSTS_A_PAGE = 5_000
+export const MOST_EVENTS = 256
+export const MAX_TEXT = 1_024
+
+const VISIBLE = '^[!-~]+$'
+const word = (doc: string, max: number) =>
+  str(doc, { min: 1, max, pattern: VISIBLE, says: 'visible ASCII characters without spaces' })
+/** For people: what steers a terminal in it is replaced before it is shown or kept. */
+const text = (doc: string) => str(doc, { max: MAX_TEXT })
+
+export const PROVIDER_NAME = '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$'
+const providerName = str('Name of the provider: `Machine.spec.provider.name`, and the beginning of all its ids.', {
+  min: 1,
+  max: 32,
+  pattern: PROVIDER_NAME,
+  says: 'lower-case letters, digits and "-", starting with a letter',
+})
+const providerID = (doc: string) =>
+  str(doc, { min: 4, max: 253, pattern: '^[a-z][a-z0-9-]{0,31}://[!-~]+$', says: 'an id such as name://host-1' })
+const clientToken = word('The same token always means the same host.', 128)
+const machineName = str('Name of the Machine.', { min: 1, max: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' })
+const machineUid = word('Uid of the Machine: the owner of the host.', 64)
+const MARKETS = ['OnDemand', 'Spot'] as const
+const offering = obj('The way in which a host is had.', {
+  zone: optional(word('Zone.', 63)),
+  type: optional(word('Type of the host.', 63)),
+  market: optional(choice('How it is paid for.', MARKETS)),
+})
+const HOST_STATES = ['Creating', 'Running', 'Stopped', 'Deleting'] as const
+
+const host = obj('A host.', {
+  providerID: providerID('Id, which begins with the name of the provider and "://".'),
+  clientToken: word('The token of the create that made it.', 128),
+  machine: machineName,
+  machineUid,
+  state: choice('What it does.', HOST_STATES),
+  address: optional(
+    str('Address at which the cluster reaches it.', { min: 1, max: 253, pattern: '^[0-9A-Za-z.:%_-]+$' }),
+  ),
+  bootID: optional(word('Changes with every boot; left out where boots cannot be seen.', 128)),
+  createdAt: time('When it was made.'),
+  offering: optional(offering),
+  place: optional(
+    obj('Where it stands: hosts with equal values fail together.', {
+      hostId: optional(word('The machine under it.', 253)),
+      rack: optional(word('Its rack.', 253)),
+    }),
+  ),
+})
+
+/** Of a trust document, the largest part of a bundle; see MAX_TRUST_BYTES. */
+const MAX_TRUST = 1024 * 1024
+const MAX_PEM = 256 * 1024
+const joinBundle = obj('What the host needs to join, all of it for its user data. The token in it is a secret.', {
+  server: str('Address of the API server.', { min: 1, max: 2048 }),
+  caData: str('PEM of its authority, in base64.', { max: MAX_PEM }),
+  token: str('For this machine alone, valid for minutes.', { min: 1, max: 16_384 }),
+  form: optional(choice('What the agent becomes.', ['certificate', 'serviceAccount'])),
+  machine: machineName,
+  uid: optional(machineUid),
+  node: str('Name of the Node.', { min: 1, max: 253 }),
+  cluster: str('Name of the cluster.', { max: 253 }),
+  registerNode: optional(bool('False where a kubelet has registered the Node already.')),
+  certificateSeconds: optional(int('Longest life of its certificate.', { min: 1, max: 2 ** 31 - 1 })),
+  artifactBase: str('Where artifacts are.', { max: 2048 }),
+  artifactCaData: optional(str('PEM of the authorities to trust there, in base64.', { max: MAX_PEM })),
+  joinScript: optional(str('SHA-256 of the join.sh that is served there.', { min: 64, max: 64 })),
+  trust: freeform('Whose components may be installed.', { maxBytes: MAX_TRUST }),
+})
+
+const RETRY = { min: 0, max: 86_400_000 } as const
+const retryAfterMs = int('Milliseconds after which it may succeed.', RETRY)
+const done = <const K extends string>(doc: string, kinds: readonly K[]) =>
+  obj(doc, { kind: choice('What happened.', kinds) })
+
+const createAnswer = obj(
+  'The host, or why there is none: Refused takes another request, Exhausted another offering, Throttled another time, Unknown the same token again.',
+  {
+    kind: choice('What happened.', ['Host', 'Refused', 'Exhausted', 'Throttled', 'Unknown']),
+    host: optional(host),
+    zone: optional(word('With Exhausted: the zone that has none.', 63)),
+    type: optional(word('With Exhausted: the type of which there is none.', 63)),
+    reason: optional(text('With Refused and Exhausted: why.')),
+    retryAfterMs: optional(retryAfterMs),
+    message: optional(text('With Unknown: what was seen.')),
+  },
+)
+
+export const CAN = ['power', 'maintenance', 'respond', 'reportFault', 'events'] as const
+const capabilities = obj('What the provider is and can.', {
+  protocol: choice('The protocol.', [PROTOCOL]),
+  name: providerName,
+  capabilities: obj('What its hosts are like.', {
+    isHostKept: bool('Hosts are there before their machines and stay when those go.'),
+    visibleWithinMs: int('How long a new host may be missing in get and list.', { min: 0, max: 3_600_000 }),
+    markets: list('Ways to pay; none where hosts are not made.', choice('A way.', MARKETS), { max: 2 }),
+    userDataBytes: optional(int('Most text that a new host can be given.', { min: 0, max: 2 ** 31 - 1 })),
+  }),
+  can: list('Calls that it serves beside the required ones.', choice('A call.', CAN), { max: CAN.length }),
+})
+
+const maintenanceEvent = obj('Something announced, under way or ended.', {
+  eventId: word('The same event always has the same id.', 253),
+  providerID: providerID('The host.'),
+  kind: choice('What happens to the host.', [
+    'Reboot',
+    'Stop',
+    'Redeploy',
+    'Migrate',
+    'DiskRepair',
+    'Reclaim',
+    'Delete',
+    'Notice',
+  ]),
+  state: choice('How far it is.', [
+    'Scheduled',
+    'Inquiring',
+    'Executing',
+    'Executed',
+    'Avoided',
+    'Cancelled',
+    'Failed',
+  ]),
+  isUnplanned: bool('It was not announced: it happened.'),
+  losesData: bool('Data on the own disks of the host is lost by it.'),
+  notBefore: optional(time('It does not begin before.')),
+  notAfter: optional(time('It begins at the latest.')),
+  answers: list('Answers that it takes now.', choice('An answer.', ['Accept', 'Start', 'Postpone']), { max: 3 }),
+  description: text('In the words of the vendor.'),
+})
+
+const noted = obj('Nothing.', {})
+const oneHost = obj('A host.', { providerID: providerID('The host.') })
+const isHard = optional(bool('Without waiting for the system on the host.'))
+const cursor = str('Where the next question continues, from an earlier answer.', { min: 1, max: 128, pattern: VISIBLE })
+
+interface Call<Request, Answer> {
+  readonly doc: string
+  readonly request: Field<Request>
+  readonly answer: Field<Answer>
+}
+const call = <Request, Answer>(doc: string, request: Field<Request>, answer: Field<Answer>): Call<Request, Answer> => ({
+  doc,
+  request,
+  answer,
+})
+
+const MOST_PARAMS = 64
+
+/** Every call is a POST to /v1/NAME. All may be repeated. */
+export const CALLS = {
+  create: call(
+    'Makes a host, once for each token: repeated, it answers with the first host, whatever happened to the first answer.',
+    obj('The wanted host.', {
+      clientToken,
+      machine: machineName,
+      machineUid,
+      offering: optional(offering),
+      params: map('`Machine.spec.provider.params`.', str('A value.', { max: 4_096 }), { max: MOST_PARAMS }),
+      join: joinBundle,
+    }),
+    createAnswer,
+  ),
+  get: call(
+    'One host. Absent only when the provider is sure; when it is not, an error.',
+    oneHost,
+    obj('The host, or Absent.', { kind: choice('What was found.', ['Host', 'Absent']), host: optional(host) }),
+  ),
+  list: call(
+    'All hosts that the provider made for the cluster: complete, or an error. A host that is missing in it is missing.',
+    obj('Nothing for the first page.', { after: optional(cursor) }),
+    obj('A page of hosts.', {
+      hosts: list('Hosts, each once in all pages together.', host, { max: MOST_HOSTS_A_PAGE }),
+      asOf: time('When the reading began; a host made later may be missing.'),
+      next: optional(cursor),
+    }),
+  ),
+  delete: call(
+    'Ends everything on the host and gives it back. Repeated until it answers Gone.',
+    oneHost,
+    done('Gone: no such host exists.', ['Deleted', 'Deleting', 'Gone']),
+  ),
+  power: call(
+    'Switches a host. The state in get tells that it happened.',
+    obj('What is wanted.', {
+      providerID: providerID('The host.'),
+      to: choice('The wanted state.', ['On', 'Off']),
+      hard: isHard,
+    }),
+    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+  ),
+  reboot: call(
+    'Restarts a host. Another bootID in get tells that it happened.',
+    obj('What is wanted.', { providerID: providerID('The host.'), hard: isHard }),
+    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+  ),
+  maintenance: call(
+    'Everything announced or under way, and what ended in the last days: complete, or an error.',
+    noted,
+    obj('All of it.', {
+      events: list('Events, each once.', maintenanceEvent, { max: MOST_HOSTS_A_PAGE }),
+      asOf: time('When the reading began.'),
+    }),
+  ),
+  respond: call(
+    'Answers an event of maintenance.',
+    obj('The answer.', {
+      eventId: word('The event.', 253),
+      answer: obj('What to do.', {
+        kind: choice('Accept: as announced. Start: now. Postpone: not before `until`.', [
+          'Accept',
+          'Start',
+          'Postpone',
+        ]),
+        until: optional(time('With Postpone.')),
+      }),
+    }),
+    done('Refused when the event takes this answer no longer, Gone when there is no such event.', [
+      'Ordered',
+      'Gone',
+      'Refused',
+    ]),
+  ),
+  'report-fault': call(
+    'Tells the vendor of the host what was found on it.',
+    obj('The fault.', {
+      providerID: providerID('The host.'),
+      category: choice('What is broken.', [
+        'Cpu',
+        'Memory',
+        'Disk',
+        'Network',
+        'Power',
+        'Accelerator',
+        'Hang',
+        'Other',
+      ]),
+      text: text('What was found.'),
+    }),
+    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+  ),
+} as const
+export type CallName = keyof typeof CALLS
+export type RequestOf<K extends CallName> = Out<(typeof CALLS)[K]['request']>
+export type AnswerOf<K extends CallName> = Out<(typeof CALLS)[K]['answer']>
+export const CALL_NAMES = Object.keys(CALLS) as readonly CallName[]
+/** Not every provider serves these; `can` says which. */
+export const OPTIONAL_CALLS: Readonly<Partial<Record<CallName, (typeof CAN)[number]>>> = {
+  power: 'power',
+  maintenance: 'maintenance',
+  respond: 'respond',
+  'report-fault': 'reportFault',
+}
+
+const events = obj('What happened since the cursor.', {
+  events: list(
+    'Events, in their order.',
+    obj('What happened to a host without our asking.', {
+      providerID: providerID('The host.'),
+      machine: machineName,
+      kind: choice('What happened.', ['Started', 'Stopped', 'Rebooted', 'Deleted', 'Maintenance']),
+      message: text('In a sentence.'),
+    }),
+    { max: MOST_EVENTS },
+  ),
+  next: cursor,
+})
+
+/** Every way in which a call can fail, and the HTTP status that goes with it. */
+export const ERRORS = {
+  Invalid: { status: 400, doc: 'The request does not fit the protocol.' },
+  Unauthorized: { status: 401, doc: 'The token is missing or wrong.' },
+  NotServed: { status: 404, doc: 'There is no such call here.' },
+  TooLarge: { status: 413, doc: 'A body is larger than 4 MiB.' },
+  Busy: { status: 429, doc: 'Too many requests at once.' },
+  Failed: { status: 500, doc: 'The provider could not find out or could not do it.' },
+  TooSlow: { status: 504, doc: 'The deadline passed.' },
+} as const
+export type ErrorKind = keyof typeof ERRORS
+const ERROR_KINDS = Object.keys(ERRORS) as readonly ErrorKind[]
+const failure = obj('Why there is no answer.', {
+  error: obj('The error.', { kind: choice('What went wrong.', ERROR_KINDS), message: text('In a sentence.') }),
+})
+
+/** GET /v1/capabilities and GET /v1/events. */
+export const READS = { capabilities, events } as const
+export const FAILURE = failure
+export type SaidCapabilities = Out<typeof capabilities>
+export type EventsPage = Out<typeof events>
+export type WireHost = Out<typeof host>
+
+type Readers = {
+  readonly requests: { readonly [K in CallName]: (value: unknown) => Checked<RequestOf<K>> }
+  readonly answers: { readonly [K in CallName]: (value: unknown) => Checked<AnswerOf<K>> }
+  readonly capabilities: (value: unknown) => Checked<SaidCapabilities>
+  readonly events: (value: unknown) => Checked<EventsPage>
+  readonly failure: (value: unknown) => Checked<Out<typeof failure>>
+}
+
+const readersOf = (side: 'request' | 'answer') =>
+  Object.fromEntries(CALL_NAMES.map((name) => [name, createStrictReader(CALLS[name][side] as Field<unknown>)]))
+
+/** One for each side; each schema is compiled when it is first needed. */
+export const createReaders = (): Readers => ({
+  requests: readersOf('request') as Readers['requests'],
+  answers: readersOf('answer') as Readers['answers'],
+  capabilities: createStrictReader(capabilities),
+  events: createStrictReader(events),
+  failure: createStrictReader(failure),
+})
