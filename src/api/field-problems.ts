@@ -51,7 +51,7 @@ export function createStrictReader<O>(field: Field<O, unknown>): (value: unknown
     if (isDeeperThan(value, MAX_DEPTH))
       return { kind: 'Problem', problem: { code: PROBLEM_CODES.bound, pointer: '', message: 'is nested too deeply' } }
     validate ??= createAjv({ allErrors: false }).compile(ajvSchemaOf(field.schema))
-    validate(value)
+    void validate(value)
     const [problem] = (validate.errors ?? []).map(problemOf)
     const [found] = problem === undefined ? checkProblems(field.schema, value, []) : [problem]
     return found === undefined ? { kind: 'Value', value: value as O } : { kind: 'Problem', problem: found }
