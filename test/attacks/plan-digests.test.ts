@@ -289,3 +289,94 @@ describe('a source that requires plans', () => {
     expect(await w.followed()).toContain('KN7060')
   })
 })
+
+describe('several commits between two polls', () => {
+  let w: World
+  afterEach(() => w.remove())
+  const THREE = fleet('3', { test: [map('more', '1')] })
+
+  /** Commits one upon the other, each with the plan that `planOf` gives for its step; asked for the newest only. */
+  async function pushed(steps: readonly (readonly [Fleet, string])[], key?: string): Promise<string | undefined> {
+    const { back } = w.base()
+    for (const [of, message] of steps) w.repository.commit({ ...filesOf(VALUES), ...files(of) }, { key, message })
+    try {
+      return await w.followed()
+    } finally {
+      back()
+    }
+  }
+
+  /** The digest from one fleet to another, whatever is followed. */
+  async function step(from: Fleet, to: Fleet): Promise<string> {
+    const other = new World()
+    try {
+      await other.followFleet(from)
+      return await other.trailer(to)
+    } finally {
+      other.remove()
+    }
+  }
+
+  test('are followed when each is planned against the one before, as they would have been one by one', async () => {
+    w = new World({ requirePlan: true })
+    await w.followFleet(fleet('1'))
+    const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]
+    const first = [NEXT, `one\n\n${one}`] as const
+    expect(await pushed([first, [THREE, `two\n\n${two}`]])).toMatch(FOLLOWED)
+    // One that changes no object needs none, above or between them.
+    expect(await pushed([first, [NEXT, 'text'], [THREE, `two\n\n${two}`]])).toMatch(FOLLOWED)
+    expect(await pushed([first, [THREE, `two\n\n${two}`], [THREE, 'text']])).toMatch(FOLLOWED)
+  })
+
+  test('are refused when one of them is planned wrongly, not planned, does not render, or they are too many', async () => {
+    w = new World({ requirePlan: true })
+    await w.followFleet(fleet('1'))
+    const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]
+    const last = [THREE, `two\n\n${two}`] as const
+    const grown = GROWN[0]?.[1] ?? {}
+    expect(await pushed([[NEXT, 'no plan'], last])).toContain('KN7061')
+    expect(await pushed([[NEXT, `x\n\n${two}`], last])).toContain('KN7061')
+    // More than planned, put back by the next: it was never in force, and its plan is another.
+    expect(await pushed([[grown, `x\n\n${one}`], [NEXT, 'back'], last])).toContain('KN7061')
+    expect(await pushed([[NEXT, `x\n\n${one}\n${two}`], last])).toContain('KN7061')
+    const wrong = { ...NEXT, nowhere: [{ kind: 'ConfigMap' }] } as Fleet
+    expect(await pushed([[wrong, `x\n\n${one}`], last])).toContain('KN7061')
+    const texts = Array.from({ length: 8 }, () => [NEXT, 'text'] as const)
+    expect(await pushed([[NEXT, `x\n\n${one}`], ...texts, last])).toContain('KN7061')
+  })
+
+  test('are refused where only the newest is verified: another author could have planned the ones below', async () => {
+    w = new World({ requirePlan: true })
+    const anchor = await w.followFleet(fleet('1'))
+    const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]
+    const both = [
+      [NEXT, `one\n\n${one}`],
+      [THREE, `two\n\n${two}`],
+    ] as const
+    const signers = [{ principal: 'ada@example.org', keys: [w.repository.publicKey('ada')] }]
+    for (const [mode, expected] of [
+      ['Head', expect.stringContaining('KN7061')],
+      ['FirstParent', expect.stringMatching(FOLLOWED)],
+    ] as const) {
+      w.verify({ mode, anchor, signers })
+      expect(await pushed(both, 'ada'), mode).toEqual(expected)
+    }
+    // An unsigned one below is refused before plans count.
+    expect(await pushed([both[0]])).toContain('KN7030')
+  })
+
+  test('and the refusal has the command that mends it, on top of what is pushed', async () => {
+    w = new World({ requirePlan: true })
+    await w.followFleet(fleet('1'))
+    const { back } = w.base()
+    w.repository.commit(files(NEXT), { key: undefined, message: 'no plan' })
+    w.repository.commit(files(THREE), { key: undefined, message: `two\n\n${await step(NEXT, THREE)}` })
+    const refusal = (await w.followed()) ?? ''
+    const [, message = '', trailer = ''] =
+      /git commit --allow-empty -m "([^"]+)" --trailer "([^"]+)"/.exec(refusal) ?? []
+    w.repository.git('commit', '--quiet', '--allow-empty', '-m', message, '--trailer', trailer)
+    w.repository.push()
+    expect(await w.followed()).toMatch(FOLLOWED)
+    back()
+  })
+})

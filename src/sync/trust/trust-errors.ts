@@ -80,10 +80,10 @@ export const trustErrors = errorTable({
   },
   KN7060: {
     text: 'cannot follow {commit}: it changes objects and names no plan, which spec.requirePlan demands',
-    next: 'add the digest of kubenode plan --base {before} -o json to its message: git commit --amend --trailer "Kubenode-Plan: sha256:…"',
+    next: 'read kubenode plan --base {before}; if it is right, add its digest: git commit --allow-empty -m "as planned" --trailer "Kubenode-Plan: {actual}"',
   },
   KN7061: {
     text: 'cannot follow {commit}: its message names plan {named}, and from {before} on it is plan {actual}',
-    next: 'read kubenode plan --base {before} again: another commit came in between, or the fleet was changed after the plan; then name the new digest',
+    next: 'another commit came in between, or the fleet was changed after the plan: read kubenode plan --base {before} again; if it is right, name it: git commit --allow-empty -m "as planned" --trailer "Kubenode-Plan: {actual}"',
   },
 })

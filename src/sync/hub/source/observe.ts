@@ -1,13 +1,11 @@
 // Reads what a FleetSource is decided from: fetches and renders its commit, and finds the tracks that it no longer has.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
-import { isKubeNodeError, KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
-import type { Targets } from '#delivery/desired.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { placedText } from '#delivery/desired.ts'
 import type { LocalRepository } from '../../git/local-repository.ts'
 import { revertedCommit } from '../../git/revision.ts'
-import { isSameContent, planDigest, plansIn } from '../../plan-digest.ts'
 import { retiredTracks } from '../../release/retired-tracks.ts'
 import { HUB, splitByTrack } from '../../release/tracks.ts'
 import { versionNote } from '../../render/written-for.ts'
@@ -18,6 +16,7 @@ import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { isHubStaged } from '../pipeline-before.ts'
+import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
@@ -48,7 +47,7 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
   const judgedSeen = trust === undefined ? seen : { ...seen, trust }
   if (trust !== undefined && trust.kind !== 'Verified') return judgedSeen
   const { commit } = fetched
-  const declared = await render(parts, source, commit, signal)
+  const declared = await render(parts, source, fetched, signal)
   const staged = declared.kind === 'Declared' ? await stagedTracks(parts, source, declared) : undefined
   return { ...judgedSeen, commit, declared, ...(staged !== undefined && { staged }) }
 }
@@ -79,8 +78,6 @@ const FETCH_REASONS: Readonly<Record<string, string>> = {
   [syncErrors.KN7057.code]: 'RepositoryTooLarge',
 }
 
-/** Merges of more branches name their plan themselves. */
-const MAX_MERGED = 16
 /** Between two polls; a longer way from one commit to the next is not searched. */
 const MAX_BETWEEN = 5_000
 
@@ -111,16 +108,14 @@ interface FetchedCommit {
 async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
   try {
     const { repository, commit: id, note } = await parts.renders.fetch(source)
-    const { own, merged } = await messagesOf(repository, id, source.status?.rendered)
-    const revertOf = [own, ...merged].map(revertedCommit).find((reverted) => reverted !== undefined)
-    const ownPlans = plansIn(own)
-    const plans = ownPlans.length > 0 ? ownPlans : [...new Set(merged.flatMap(plansIn))]
+    const messages = await messagesOf(repository, id, source.status?.rendered)
+    const revertOf = [messages.own, ...messages.merged].map(revertedCommit).find((reverted) => reverted !== undefined)
     const rewritten = await rewrittenFrom(source, repository, id)
     return {
       repository,
       commit: {
         id,
-        plans,
+        plans: plansOf(messages),
         ...(revertOf !== undefined && { revertOf }),
         ...(rewritten !== undefined && { rewritten }),
         ...(note !== undefined && { note }),
@@ -130,22 +125,6 @@ async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommi
     if (!isKubeNodeError(error)) throw error
     return failure('Fetched', FETCH_REASONS[error.code] ?? 'FetchError', messageOf(error))
   }
-}
-
-interface Messages {
-  readonly own: string
-  /** Of a merge, those of the commits that it brings: forges write messages of their own. */
-  readonly merged: readonly string[]
-}
-
-/** A merge brings the parents that are not followed yet, in whatever order it names them. */
-async function messagesOf(repository: LocalRepository, id: string, followed: string | undefined): Promise<Messages> {
-  const { message: own, parents } = await repository.commit(id)
-  const [, ...others] = parents
-  const brought = others.includes(followed ?? '') ? parents.filter((p) => p !== followed) : others
-  const merged: string[] = []
-  for (const parent of brought.slice(0, MAX_MERGED)) merged.push((await repository.commit(parent)).message)
-  return { own, merged }
 }
 
 /** Undefined where commits are not verified. */
@@ -166,14 +145,14 @@ async function judged(
 async function render(
   parts: HubParts,
   source: FleetSource,
-  commit: Commit,
+  { repository, commit }: FetchedCommit,
   signal: AbortSignal,
 ): Promise<Declared | Failure> {
   try {
     const result = await parts.renders.renderNewest(source, commit.id)
     refuseImpossible(commit.id, result)
     const { targets: all, cage, writtenFor } = result
-    await refuseOtherPlan(parts, source, commit, all)
+    await refuseOtherPlan(parts, { source, repository, commit, targets: all })
     const own = parts.context.config.version
     const isOther = own !== undefined && writtenFor !== undefined && writtenFor !== own
     const targets = withinScope(all, source)
@@ -201,32 +180,6 @@ async function render(
     return failure('Rendered', isPlan ? 'PlanExceeded' : 'RenderFailed', messageOf(error))
   }
 }
-
-/** Judged against the commit that was followed before, until this one is. */
-async function refuseOtherPlan(
-  { renders }: HubParts,
-  source: FleetSource,
-  { id, plans = [] }: Commit,
-  targets: Targets,
-): Promise<void> {
-  const { requirePlan = false } = source.spec
-  const before = source.status?.rendered
-  if (before === undefined || before === id || (plans.length === 0 && !requirePlan)) return
-  const { targets: old } = await renders.render(source, before)
-  const values = { commit: `commit ${id.slice(0, 12)}`, before: before.slice(0, 12) }
-  if (plans.length === 0) {
-    if (!isSameContent(old, targets)) throw new KubeNodeError(syncErrors.KN7060(values))
-    return
-  }
-  const actual = planDigest(old, targets)
-  const [named = '', ...others] = plans
-  if (others.length > 0 || named !== actual)
-    throw new KubeNodeError(
-      syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200), actual }),
-    )
-}
-
-const planText = (named: string): string => (named === '' ? '(empty)' : named)
 
 /** The declared tracks do not wait for a hub that does not list what earlier tracks left. */
 async function retired(

@@ -1,0 +1,117 @@
+// Refuses a commit that renders something other than the plan that its message names, or none where the source requires one.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import type { Targets } from '#delivery/desired.ts'
+import type { LocalRepository } from '../../git/local-repository.ts'
+import { isSameContent, planDigest, plansIn } from '../../plan-digest.ts'
+import { refuseImpossible } from '../../render/problems.ts'
+import { syncErrors } from '../../sync-errors.ts'
+import { firstParentRange } from '../../trust/history.ts'
+import type { HubParts } from '../parts.ts'
+import type { Commit } from './seen.ts'
+
+/** Merges of more branches name their plan themselves. */
+const MAX_MERGED = 16
+interface Messages {
+  readonly own: string
+  /** Of a merge, those of the commits that it brings: forges write messages of their own. */
+  readonly merged: readonly string[]
+}
+
+/** A merge brings the parents that are not followed yet, in whatever order it names them. */
+export async function messagesOf(
+  repository: LocalRepository,
+  id: string,
+  followed: string | undefined,
+): Promise<Messages> {
+  const { message: own, parents } = await repository.commit(id)
+  const [, ...others] = parents
+  const brought = others.includes(followed ?? '') ? parents.filter((p) => p !== followed) : others
+  const merged: string[] = []
+  for (const parent of brought.slice(0, MAX_MERGED)) merged.push((await repository.commit(parent)).message)
+  return { own, merged }
+}
+
+/** A merge without a plan of its own has those of the commits that it brings. */
+export function plansOf({ own, merged }: Messages): readonly string[] {
+  const plans = plansIn(own)
+  return plans.length > 0 ? plans : [...new Set(merged.flatMap(plansIn))]
+}
+
+export interface Planned {
+  readonly source: FleetSource
+  readonly repository: LocalRepository
+  readonly commit: Commit
+  /** What it renders to. */
+  readonly targets: Targets
+}
+
+/** Judged against the commit that was followed before, until this one is. */
+export async function refuseOtherPlan(parts: HubParts, planned: Planned): Promise<void> {
+  const {
+    source,
+    commit: { id, plans = [] },
+    targets,
+  } = planned
+  const { requirePlan = false } = source.spec
+  const before = source.status?.rendered
+  if (before === undefined || before === id || (plans.length === 0 && !requirePlan)) return
+  const { targets: old } = await parts.renders.render(source, before)
+  const actual = planDigest(old, targets)
+  if (isStepPlanned({ plans, requirePlan }, old, targets)) return
+  if (await isPlannedByStep(parts, planned, before)) return
+  const values = { commit: `commit ${id.slice(0, 12)}`, before: before.slice(0, 12), actual }
+  if (plans.length === 0) throw new KubeNodeError(syncErrors.KN7060(values))
+  throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200) }))
+}
+
+const planText = (named: string): string => (named === '' ? '(empty)' : named)
+
+interface Step {
+  readonly plans: readonly string[]
+  readonly requirePlan: boolean
+}
+
+function isStepPlanned({ plans, requirePlan }: Step, old: Targets, now: Targets): boolean {
+  if (plans.length === 0) return !requirePlan || isSameContent(old, now)
+  return plans.length === 1 && plans[0] === planDigest(old, now)
+}
+
+/** Each is rendered; more between two polls are planned once more. */
+const MOST_STEPS = 6
+
+/**
+ * Commits that arrive in one poll and are each planned against their parent, or change no object: every one of them would have been followed had sync polled in between. Where only the newest is verified
+ * this is not so: the ones below it may be of an author who signs nothing.
+ */
+async function isPlannedByStep(
+  parts: HubParts,
+  { source, repository, commit, targets }: Planned,
+  before: string,
+): Promise<boolean> {
+  const { verify } = source.spec
+  if (verify?.mode === 'Head') return false
+  const range = await firstParentRange(before, commit.id, (each) => repository.commit(each), MOST_STEPS)
+  if (range.kind !== 'Range' || range.commits.length < 2) return false
+  let [from, old] = [before, (await parts.renders.render(source, before)).targets]
+  for (const id of range.commits) {
+    const now = id === commit.id ? targets : await targetsOf(parts, source, id)
+    if (now === undefined) return false
+    const plans = plansOf(await messagesOf(repository, id, from))
+    if (!isStepPlanned({ plans, requirePlan: true }, old, now)) return false
+    ;[from, old] = [id, now]
+  }
+  return true
+}
+
+/** Undefined for one that a poll would have refused. */
+async function targetsOf({ renders }: HubParts, source: FleetSource, id: string): Promise<Targets | undefined> {
+  try {
+    const rendered = await renders.render(source, id)
+    refuseImpossible(id, rendered)
+    return rendered.targets
+  } catch (error) {
+    if (isKubeNodeError(error)) return undefined
+    throw error
+  }
+}
