@@ -28,7 +28,7 @@ test.each([
   expect((await readFrozen(files, dir))?.why).toBe(why)
 })
 
-test('what cannot be told counts as frozen', async () => {
+test('an unreadable state counts as frozen', async () => {
   const files = new MemoryFiles()
   files.stat = () => Promise.reject(new Error('EIO: i/o error'))
   expect(await readFrozen(files, dir)).toEqual({
@@ -37,7 +37,7 @@ test('what cannot be told counts as frozen', async () => {
   })
 })
 
-test('a file that comes or goes is told within a second, once', async () => {
+test('a file that appears or disappears is reported within a second, once', async () => {
   const [files, clock] = [new MemoryFiles(), new VirtualClock()]
   let told = 0
   const watch = new FrozenWatch({ files, dir, clock, log: silentLogger, onChange: () => void told++ })

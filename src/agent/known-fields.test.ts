@@ -73,7 +73,7 @@ test('what an older server does not know is left out, and not said again', async
   expect([applied.length, tries() - before]).toEqual([2, 1])
 })
 
-test('another refusal is told as it is, at once', async () => {
+test('another refusal is reported unchanged, at once', async () => {
   const { client, tries } = olderServer()
   const wrong = object({ bootID: 7 })
   await expect(new KnownFields(silentLogger).apply(client, machineType, wrong, options)).rejects.toThrow(

@@ -202,7 +202,7 @@ test('an adoption that fails before anything was restarted puts the files back, 
 test.each<[string, (m: Machine) => void | Promise<void>, string]>([
   ['the version that was kept is revoked', ({ node }) => void (node.refusal = 'it is revoked'), 'kubelet 1.36.2'],
   [
-    'somebody changed a file since',
+    'a file was changed since',
     async ({ node }) => {
       await node.files.remove(`/node/root${CONFIG}`)
       await (await node.files.create(`/node/root${CONFIG}`, 0o600)).write(Buffer.from('by hand'))

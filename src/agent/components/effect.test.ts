@@ -46,7 +46,7 @@ test.each([
   ['nothing', '111', 'None'],
   ['what asks for a restart', '211', 'Restart'],
   ['what asks to be read again', '121', 'Reload'],
-  ['what is read anew each time', '112', 'None'],
+  ['a file that is read at each use', '112', 'None'],
   ['two', '122', 'Reload'],
 ] as const)('of one version, when %s has changed', async (_what, to, effect) => {
   if (one === undefined) throw new Error('no release')

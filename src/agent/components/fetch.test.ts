@@ -207,7 +207,7 @@ describe('F32 a place that', () => {
     expect([found.got, asked]).toEqual([true, ['/artifacts/a', '/artifacts/bad', '/artifacts/good']])
   })
 
-  test('need not be asked for what is here already, unless somebody changed it', async () => {
+  test('is not asked for content that is here already, unless it was modified', async () => {
     const files = new MemoryFiles()
     await bring(ranged, { files })
     expect((await bring((_q, r) => void r.writeHead(500).end(), { files })).got).toBe(true)

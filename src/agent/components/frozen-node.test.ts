@@ -54,7 +54,7 @@ test.each(['Restart', 'Reinstall'] as const)(
   },
 )
 
-test('a fresh copy that was fetched while somebody froze the node is not put to use', async () => {
+test('a fresh copy that was fetched while the node was being frozen is not put to use', async () => {
   const { clock, node, hooks, freeze } = await installed()
   const slot = node.worker.record?.current?.id
   const before = await node.linkInUse()

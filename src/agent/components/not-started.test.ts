@@ -55,7 +55,7 @@ test('once the reason is gone it runs again', async () => {
   await node.worker.close()
 })
 
-test('a switch whose stop takes long is told while it lasts', async () => {
+test('a switch whose stop takes long is reported while it lasts', async () => {
   const { clock, node } = await installed()
   node.processes.stopping = () => clock.sleep(70_000)
   node.obey(ORDERED)

@@ -238,7 +238,7 @@ const CASES: readonly [what: string, seen: SeenCase, says: string][] = [
     'Start',
   ],
   [
-    'cannot be started, and a new version is told',
+    'cannot be started, and a new version is ordered',
     { order: newVersion, process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } },
     'Stage',
   ],
@@ -254,7 +254,7 @@ const CASES: readonly [what: string, seen: SeenCase, says: string][] = [
     'Switch',
   ],
   ['crashed while a new version waits', { record: staged, order: newVersion, process: 'Crashed' }, 'Start'],
-  ['crashed while a new version is told', { order: newVersion, process: 'Crashed' }, 'Start'],
+  ['crashed while a new version is ordered', { order: newVersion, process: 'Crashed' }, 'Start'],
   ['frozen and left to repairs', { process: 'Frozen', brakeMs: 60_000 }, 'Degrade'],
   ['frozen for too long', { process: 'Frozen' }, 'Restart'],
   ['not running after a boot', { process: 'Stopped' }, 'Start'],
@@ -274,7 +274,7 @@ const CASES: readonly [what: string, seen: SeenCase, says: string][] = [
   ['frozen node: probing, settled', { record: opened('Probing'), order: ordered, ...onFrozen }, 'Commit'],
   ['frozen node: probing, crashed', { record: opened('Probing'), process: 'Crashed', ...onFrozen }, 'RollBack'],
   ['frozen node: crashed', { process: 'Crashed', ...onFrozen }, 'Start'],
-  ['frozen node: a process that somebody stopped', { process: 'Frozen', ...onFrozen }, 'Degrade'],
+  ['frozen node: a process that a user stopped', { process: 'Frozen', ...onFrozen }, 'Degrade'],
   ['frozen node: a repair asks for a restart', { asked: 'Restart', ...onFrozen }, 'up to date'],
   ['frozen node: not named any more', { order: undefined, ...onFrozen }, HELD],
 ]

@@ -17,7 +17,7 @@ test.each([
   ['nothing yet', [], 1_000, 'Unknown'],
   ['one pass', [PASS], 1_000, 'Passing'],
   ['passes for the settle time', [PASS, PASS, PASS], 1_000, 'Passing settled'],
-  ['a failure in between starts the settle time anew', [PASS, PASS, NO, PASS, PASS], 1_000, 'Passing'],
+  ['a failure in between restarts the settle window', [PASS, PASS, NO, PASS, PASS], 1_000, 'Passing'],
   ['one wrong answer', [NO], 1_000, 'Unknown'],
   ['three wrong answers', [NO, NO, NO], 1_000, 'Failing'],
   ['silence while it may still start', [SILENT, SILENT, SILENT, SILENT], 1_000, 'Unknown'],

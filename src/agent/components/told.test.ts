@@ -8,7 +8,7 @@ const publisher = newPublisher()
 const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }
 const releases = ['1.0.0', '1.1.0'].map((version) => release(publisher, { version, spec }))
 
-test('between the order and its switch nothing is told: a look at the permit is no news', async () => {
+test('between the order and its switch nothing is reported: reading the permit is no news', async () => {
   const clock = new VirtualClock()
   const node = new FakeNode({ publisher, releases, clock })
   await node.start()

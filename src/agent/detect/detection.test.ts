@@ -133,7 +133,7 @@ async function until(what: () => unknown, wanted: unknown): Promise<void> {
 const entry = (more: object = {}) => ({ config, ...more })
 
 describe('a condition that a log made true', () => {
-  test('stays over a restart of the agent, whose lines are told once, and ends with the boot', async () => {
+  test('stays over a restart of the agent, reports its lines once, and ends with the boot', async () => {
     writeFileSync(log, line('died old', Date.now() - 3_600_000))
     const first = await agent([entry()])
     await until(() => shown(first), 'false AppFine: app is fine')
@@ -162,7 +162,7 @@ describe('a condition that a log made true', () => {
     expect(second.board.problem('AppBroken')).toBeUndefined()
   })
 
-  test('keeps its first reason; the other is told once', async () => {
+  test('keeps its first reason; the other is reported once', async () => {
     const one = await agent([entry()])
     writeFileSync(log, ['died a', 'fell b', 'died c', 'fell d'].map((t) => line(t)).join(''))
     await until(() => shown(one), 'true AppDied: died a')
@@ -277,7 +277,7 @@ describe('our own detectors', () => {
     expect(third.events[0]).toMatch(/^EnoughRoom: Node condition DiskSpaceLow is now: False, reason: EnoughRoom, /)
   })
 
-  test('a condition that turns again and again is told within its budget, and nothing else is hidden by it', async () => {
+  test('a condition that flaps is reported within its budget and hides nothing else', async () => {
     const one = await agent([], 'boot-1', undefined, { disk: { everyMs: '1h', paths: ['/var'], minFreePercent: 101 } })
     await until(() => one.events.length, 1)
     const find = (type: string, status: 'True' | 'False', message: string): void =>

@@ -63,7 +63,7 @@ async function installed(watchFolder?: WatchFolder) {
   return { clock, files, node, running, read, replace, edit, programInSlot }
 }
 
-describe('what somebody changed', () => {
+describe('a file that another program changed', () => {
   test.each([
     ['a file in place of a link', 'replace'],
     ['the text behind a link', 'edit'],
@@ -119,7 +119,7 @@ describe('what somebody changed', () => {
     expect([await read(CONFIG), await read(PROGRAM)]).toEqual(['port = 1\n', 'beacon 1.0.0'])
   })
 
-  test('again and again is left to whoever wants it so, and reported without its content', async () => {
+  test('again and again is left as it is, and reported without its content', async () => {
     const { clock, node, read, replace } = await installed()
     for (let n = 0; n <= MAX_HEALS; n++) {
       await replace(CONFIG, `port = ${n}\n`)
@@ -194,7 +194,7 @@ describe('where the file system tells of touches', () => {
   test.each([
     ['by its name', 'beacon.conf'],
     ['without a name', undefined],
-  ])('what is told %s is put right within a second', async (_what, name) => {
+  ])('a change that is reported %s is undone within a second', async (_what, name) => {
     const { watchFolder, touch } = telling()
     const { clock, read, replace } = await installed(watchFolder)
     await clock.advance(10_000)

@@ -36,11 +36,11 @@ test.each([
     'a',
   ],
   ['removed with its folder', () => rmSync(folder, { recursive: true }), undefined],
-] as const)('a name that is %s is told', async (_what, change, name) => {
+] as const)('a name that is %s is reported', async (_what, change, name) => {
   expect(watcher).toBeDefined()
   change()
   await expect.poll(() => heard).toContain(name)
 })
 
-test('of a folder that is not there nothing will be told, which is said', () =>
+test('a folder that does not exist reports nothing, and the caller learns it', () =>
   expect(watchFolder(path('nowhere'), () => undefined)).toBeUndefined())

@@ -164,7 +164,7 @@ describe('a hollow node', () => {
     expect(bench.beacon('m')).toBe('1.1.0 Healthy')
   })
 
-  test('that is heard again says at once that its Node is Ready, though somebody called it Unknown', async () => {
+  test('that reports again sets its Node Ready at once, although another program set it Unknown', async () => {
     const bench = new Bench()
     await bench.machine('m')
     bench.fleet.node('m')?.silence()

@@ -133,22 +133,25 @@ test.each(MODES)('S21 a restart is done at most once and always ends with a word
   expect([...outcomes].sort()).toEqual(['Succeeded', 'Unknown'])
 })
 
-test.each(MODES)('F36 a reboot happens once and is told once, whenever the agent dies before it (%s)', async (mode) => {
-  const changes = await changesOf(reboot)
-  expect(changes).toBeGreaterThan(3)
-  for (let at = 0; at <= changes; at++) {
-    const world = new World(reboot)
-    let files = new MemoryFiles({ crashAt: at })
-    await runAgent(world, files)
-    files = files.afterCrash(mode)
-    for (let start = 0; start < 4; start++) {
-      // A step requested in this boot is completed by it.
-      if (world.rebootsAsked > world.boot - 1) world.boot++
+test.each(MODES)(
+  'F36 a reboot happens once and is reported once, whenever the agent dies before it (%s)',
+  async (mode) => {
+    const changes = await changesOf(reboot)
+    expect(changes).toBeGreaterThan(3)
+    for (let at = 0; at <= changes; at++) {
+      const world = new World(reboot)
+      let files = new MemoryFiles({ crashAt: at })
       await runAgent(world, files)
+      files = files.afterCrash(mode)
+      for (let start = 0; start < 4; start++) {
+        // A step requested in this boot is completed by it.
+        if (world.rebootsAsked > world.boot - 1) world.boot++
+        await runAgent(world, files)
+      }
+      expect([at, world.told, world.boot]).toEqual([at, ['Succeeded'], 2])
     }
-    expect([at, world.told, world.boot]).toEqual([at, ['Succeeded'], 2])
-  }
-})
+  },
+)
 
 test('S21 nothing is begun that the API server does not know of', async () => {
   const world = new World(restart)

@@ -46,7 +46,7 @@ test.each<[string, string, Partial<UnitState>, boolean, unknown, readonly string
     ['reset-failed -- kubelet.service', 'restart -- kubelet.service'],
   ],
   [
-    'one that somebody stopped',
+    'one that a user stopped',
     'kubelet',
     { active: 'inactive', mainPid: 0 },
     false,

@@ -30,7 +30,7 @@ function check(more: Partial<HealthPorts> & { readonly state?: never }, seen: ()
   return { one, restarts, wait: (ms: number) => (now += ms) }
 }
 
-test('a service that answers is well; one that does not is told with why', async () => {
+test('a service that answers is healthy; one that does not is reported with the cause', async () => {
   expect(await check({}, () => RUNNING).one.run()).toEqual({ status: 'Ok', message: '' })
   const { one, restarts } = check({ ask: async () => 'connect ECONNREFUSED' }, () => RUNNING)
   expect(await one.run()).toEqual({
@@ -56,7 +56,7 @@ test('a service that is frozen is found and started again, not more often than t
   expect(restarts.length).toBe(4)
 })
 
-test('a stopped process is told without waiting for the timeout; a slow one that runs gets its whole time', async () => {
+test('a stopped process is reported without waiting for the timeout; a slow one that runs gets its whole time', async () => {
   const timers: (() => void)[] = []
   const clock: Clock = { ...systemClock, after: (_, run) => (timers.push(run), { cancel: () => undefined }) }
   const never = new Promise<string>(() => undefined)
@@ -73,7 +73,7 @@ test('a stopped process is told without waiting for the timeout; a slow one that
   expect(await slow).toEqual({ status: 'Ok', message: '' })
 })
 
-test('on a frozen node what somebody stopped stays so, and what failed is started again', async () => {
+test('on a frozen node a service that a user stopped stays stopped, and one that failed is started again', async () => {
   const isNodeFrozen = async () => true
   const stopped = check({ ask: async () => 'x', isNodeFrozen }, () => ({ ...RUNNING, isFrozen: true }))
   expect((await stopped.one.run()).status).toBe('NonOk')
@@ -83,7 +83,7 @@ test('on a frozen node what somebody stopped stays so, and what failed is starte
   expect(failed.restarts).toEqual(['kubelet failed'])
 })
 
-test('one that failed is started again; one that somebody stopped is left alone', async () => {
+test('one that failed is started again; one that a user stopped is left alone', async () => {
   const of = (state: string) => check({ ask: async () => 'x' }, () => ({ ...RUNNING, isActive: false, state }))
   const failed = of('failed (failed)')
   await failed.one.run()

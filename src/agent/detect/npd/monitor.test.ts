@@ -67,7 +67,7 @@ test('an entry of the journal is read, text or bytes', () => {
 
 const hit = (reason: string, message: string) => ({ condition: 'C', reason, message })
 
-test('a condition that is true keeps its first reason; another one is told once and changes nothing', () => {
+test('a condition that is true keeps its first reason; another one is reported once and changes nothing', () => {
   const first = judgeLine(hit('A', 'one'), { status: 'False', reason: 'Fine', message: '' }, false)
   expect(first.condition).toEqual({ status: 'True', reason: 'A', message: 'one' })
   expect(first.event?.message).toBe('Node condition C is now: True, reason: A, message: "one"')

@@ -55,7 +55,7 @@ describe('a unit', () => {
       )
   })
 
-  test('of somebody else gets a drop-in that says only what was declared', () => {
+  test('of another owner gets a drop-in with only what was declared', () => {
     const unit = 'containerd.service'
     expect(
       dropInText({
@@ -86,7 +86,7 @@ test.each([
   ],
   ['failed', 'ActiveState=failed\nResult=signal', 'OnFailure', 0, 'Crashed'],
   ['failed and is never started again', 'ActiveState=failed\nResult=signal', 'Never', 0, 'Ended'],
-  ['was stopped by somebody', 'ActiveState=inactive\nSubState=dead\nMainPID=0', 'Always', 0, 'Stopped'],
+  ['was stopped by a user', 'ActiveState=inactive\nSubState=dead\nMainPID=0', 'Always', 0, 'Stopped'],
   ['ended as it may', 'ActiveState=inactive\nSubState=dead\nMainPID=0', 'OnFailure', 0, 'Ended'],
 ] as const)('a unit that %s', (_what, more, restart, restarts, reading) => {
   const [state] = parseShow(shown(more), ['x.service'])
