@@ -91,7 +91,7 @@ describe('errors in the words of Go', () => {
   ])('%j', (given, want) => expect(error(given)).toBe(want))
 })
 
-test('unknown fields are dropped and told with their place', () => {
+test('unknown fields are dropped and reported with their path', () => {
   const { value, unknownFields } = readTyped(schema, { name: 'a', parts: [{ id: 'x', odd: 1 }], Name: 'b' })
   expect(value).toEqual({ ...EMPTY, name: 'a', parts: [{ id: 'x' }] })
   expect(unknownFields).toEqual(['parts[0].odd', 'Name'])

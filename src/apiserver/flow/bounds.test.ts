@@ -60,7 +60,7 @@ describe('connections', () => {
   })
 })
 
-test('a refused body is told once a client and minute, with the number of those that were not', () => {
+test('a refused body is logged once per client and minute, with the number of those that were not logged', () => {
   let now = 0
   const lines: LogFields[] = []
   const log = new RefusalLog(

@@ -74,7 +74,7 @@ describe('seats', () => {
     expect(order).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3', 'a4'])
   })
 
-  test('S24 whoever has used less comes first: one long request weighs as much as many short ones', async () => {
+  test('S24 the client that used less comes first: one long request weighs as much as many short ones', async () => {
     const { order, seats, come } = room({ seats: 1, seatsPerFlow: 1 }, undefined, (flow) => (flow === 'long' ? 3 : 1))
     for (let i = 0; i < 3; i++) come('long', `long${i}`)
     for (let i = 0; i < 6; i++) come('short', `short${i}`)

@@ -59,7 +59,7 @@ test('requests of one client wait for each other, in order', async () => {
   expect(entered).toEqual(['a', 'b', 'c'])
 })
 
-test('its line is bounded in length and time, and whoever is gone leaves it', async () => {
+test('its line is bounded in length and time, and clients that disconnect leave it', async () => {
   const { meter, entered, refused, come, pass, leave } = room()
   come('thief', 'a')
   meter.charge('thief', 10_000)

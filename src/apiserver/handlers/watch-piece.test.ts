@@ -9,12 +9,12 @@ const following = (lines: readonly Buffer[]): Piece => {
   return rest.reduce((piece, l) => piece.and(l), Piece.of(first))
 }
 
-test('watchers who are told the same write the very same bytes', () => {
+test('watchers of the same changes write the very same bytes', () => {
   const lines = ['a', 'b', 'c'].map(line)
   expect(following(lines).chunk).toBe(following(lines).chunk)
 })
 
-test('a watcher who is told less than another writes what it was told, in order', () => {
+test('a watcher that gets fewer changes than another writes its own, in order', () => {
   const [a, b, c] = ['a', 'b', 'c'].map(line) as [Buffer, Buffer, Buffer]
   const pieces = [[a, b, c], [a, c], [b, c], [a], [a, b], [a, c]].map((l) => following(l).chunk)
   expect(pieces.map((p) => contentOf(p).toString())).toEqual([

@@ -3,7 +3,7 @@ import { Stretches } from './watch-stretch.ts'
 
 const stretch = (bytes: number, to = 1) => ({ chunk: Buffer.alloc(bytes), to })
 
-test('what one watcher was told is there for the next at the same place', () => {
+test('the bytes of one watcher are reused for the next at the same place', () => {
   const resource = {}
   const told = stretch(10)
   Stretches.of(resource).keep('7 object', told)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { warningHeaders } from './warning-header.ts'
 
-test('few warnings are told whole, quoted and in one line', () => {
+test('few warnings are sent whole, quoted and in one line', () => {
   expect(warningHeaders(['a "b" \\ c', 'x\ny', 'z'.repeat(1_000)])).toEqual([
     '299 - "a \\"b\\" \\\\ c"',
     '299 - "x y"',
@@ -9,7 +9,7 @@ test('few warnings are told whole, quoted and in one line', () => {
   ])
 })
 
-test('of many the beginnings are told, as far as headers have room', () => {
+test('many warnings are shortened to their beginnings, as far as headers have room', () => {
   const headers = warningHeaders(Array.from({ length: 40 }, (_, i) => `${i} ${'z'.repeat(1_000)}`))
   expect(headers.length).toBe(16)
   expect(headers[0]).toBe(`299 - "0 ${'z'.repeat(254)}"`)

@@ -29,7 +29,7 @@ async function fleet(size: number) {
   return { store, look }
 }
 
-test('a fleet that becomes ready is written in few commits, for each of them is told to all who watch', async () => {
+test('a fleet that becomes ready is written in few commits, since every watcher gets each of them', async () => {
   const { look } = await fleet(100)
   expect(await look()).toEqual({ commits: 4, writes: 100 })
 })

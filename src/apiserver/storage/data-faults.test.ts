@@ -347,7 +347,7 @@ describe('backup, restore, check', () => {
 })
 
 describe('folding of the log', () => {
-  test('happens beside the writes, and the log begins anew under steady ones', async () => {
+  test('happens beside the writes, and the log starts over under steady ones', async () => {
     const storage = sqliteStorage(file)
     const fill = 'x'.repeat(3_000)
     let revision = 0

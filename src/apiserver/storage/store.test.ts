@@ -292,7 +292,7 @@ test('F25 on a full disk deletions are stored, also those that came together wit
   expect(batches).toEqual([1, 1, 1, 6, 2, 2])
 })
 
-test('a backend that fails by itself ends the store, and who waits is told', async () => {
+test('a backend that fails by itself ends the store, and waiting requests get the error', async () => {
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
   const store = new Store({ ...memoryStorage(), failed, commit: () => new Promise(() => undefined) })
   const waiting = put(store, 'a', '1')
@@ -306,7 +306,7 @@ test('a backend that fails by itself ends the store, and who waits is told', asy
 })
 
 describe('watchers', () => {
-  test('are told each change once, in order, by the scope they asked for', async () => {
+  test('get each change once, in order, of the scope that they asked for', async () => {
     const store = new Store(memoryStorage())
     const heard: Record<string, string[]> = { all: [], namespace: [], name: [] }
     const listen = (key: string) => (e: StoreEvent) => void heard[key]?.push(`${e.type} ${e.object.name}@${e.revision}`)
@@ -328,7 +328,7 @@ describe('watchers', () => {
     expect(c.since(2, ALL)?.map((e) => e.revision)).toEqual([3, 4])
   })
 
-  test('who comes back after more than the window is told that it is too late', async () => {
+  test('a watcher that returns after more than the window learns that it is too late', async () => {
     const store = new Store(memoryStorage())
     for (let i = 0; i < 60; i++) await Promise.all(Array.from({ length: 100 }, (_, n) => put(store, `n${n}`, `${i}`)))
     const c = store.collection('/configmaps')
