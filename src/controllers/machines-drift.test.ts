@@ -42,7 +42,7 @@ describe('a machine whose agent reports', () => {
     expect(condition(w, name, 'ComponentsConsistent')[0]).toBe('True')
   })
 
-  test("somebody else's files is inconsistent too, and says where they are", async () => {
+  test('files of another owner is inconsistent too, and says where they are', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     w.fake.poke(machineType, { name }, { status: { foreignFiles: ['/usr/bin/beacon', '/usr/bin/b'] } }, 'status')

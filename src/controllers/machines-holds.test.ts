@@ -103,7 +103,7 @@ describe('a hold', () => {
     expect(conditionOf(w, 'm', 'Paused')).toBeUndefined()
   })
 
-  test('on its set keeps a machine from being told to switch, also under a grant, until it is taken away', async () => {
+  test('on its set keeps a machine from being ordered to switch, also under a grant, until it is removed', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     w.fake.plant(machineComponent, definition('1.1.0'))
@@ -115,7 +115,7 @@ describe('a hold', () => {
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
   })
 
-  test('that is a file on its node keeps a machine from being told to switch until it is taken away', async () => {
+  test('that is a file on its node keeps a machine from being ordered to switch until it is removed', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     w.fake.plant(machineComponent, definition('1.1.0'))
@@ -168,7 +168,7 @@ describe('a silent machine', () => {
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
   })
 
-  test('but was told to reboot is not Lost for as long as a boot takes', async () => {
+  test('but was ordered to reboot is not Lost for as long as a boot takes', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)
     const os = {
@@ -240,7 +240,7 @@ describe('what the provider says of its hosts', () => {
     expect(w.fake.all(machineType)).toHaveLength(1)
   })
 
-  test('a host that vanished under a machine that is heard is told, and nothing is done', async () => {
+  test('a host that vanished under a machine that still reports is reported, and no action follows', async () => {
     const w = await machineWorld({ withParts: true })
     const name = await readyMachine(w)
     w.hosts.delete(`process://${name}`)

@@ -138,7 +138,7 @@ describe('a secret value of a set', () => {
     expect(w.machine(name)?.status?.waitingFor?.predicate).toBe('ComponentsIn')
   })
 
-  test('is sealed anew when the agent publishes another key', async () => {
+  test('is sealed again when the agent publishes another key', async () => {
     const w = await world({ secret: secret(MARKER) })
     await joined(w)
     const other = newSealingKey()

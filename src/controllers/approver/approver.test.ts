@@ -127,7 +127,7 @@ describe('S2 join tokens', () => {
     expect(await withToken(w, a, tokenOf(w, b))).toMatch(/^Denied: .*another machine/)
   })
 
-  test('come again when they run out unused, and the host is told', async () => {
+  test('are issued again when they expire unused, and the host learns it', async () => {
     const { w, names } = await fleetOf(1)
     const [name = ''] = names
     const first = tokenOf(w, name)
@@ -178,7 +178,7 @@ describe('S26 a host that is let back', () => {
     expect(await ask(w, name, agentUser(name), old(name))).toMatch(/^Pending/)
   })
 
-  test('by a token gets one that is told to the provider, and it replaces the key once', async () => {
+  test('by a token gets one that the provider learns, and it replaces the key once', async () => {
     const { w, name } = await joined()
     expect(secretsOf(w, name)).toEqual([])
     const before = recordedKey(w.machine(name) as Machine)

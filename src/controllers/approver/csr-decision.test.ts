@@ -192,7 +192,7 @@ describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
     ['with the token of its own machine is approved', {}, 'Approve'],
     ["with its own machine's certificate is approved", { request: request(renewal), token: undefined }, 'Approve'],
-    ['for a Node that another Machine has is denied, whoever may ask', { rivals: ['m-2'] }, 'Deny'],
+    ['for a Node that another Machine has is denied to every requester', { rivals: ['m-2'] }, 'Deny'],
     [
       'with a certificate of another Node is denied the Node that another Machine has',
       { request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-3')] }), rivals: ['m-2'] },

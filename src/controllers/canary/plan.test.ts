@@ -308,7 +308,7 @@ describe('a canary', () => {
     expect(plan(seen({ canary: canary({}, first), machines: both }), START + 3_600_000).status.phase).toBe('Passed')
   })
 
-  test('starts watching anew when a machine was not healthy in between', () => {
+  test('starts watching again when a machine was not healthy in between', () => {
     const machines = [told('m-0', 'Healthy'), told('m-1', 'Staged'), ...NAMES.slice(2).map(old)]
     const { phase, observeUntil } = plan(seen({ canary: canary({}, watching), machines }), START + 60_000).status
     expect([phase, observeUntil]).toEqual(['Rolling', undefined])

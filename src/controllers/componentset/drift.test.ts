@@ -19,7 +19,7 @@ const drifted = (model: RolloutModel) =>
   [...model.machines.values()].filter((m) => m.status?.components?.some((c) => c.drifted !== undefined)).length
 const entry = (model: RolloutModel, name: string) => model.machines.get(name)?.spec.components?.[0]
 
-describe('a machine on which somebody changed a component', () => {
+describe('a machine on which a component was modified', () => {
   test('gets a fresh copy under a permit, and the set is complete before and after', () => {
     const model = fleet(10)
     const { revisions } = model.set.status ?? {}

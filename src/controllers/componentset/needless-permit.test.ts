@@ -136,7 +136,7 @@ test('a version is not blamed for machines that the Defender does not grant whil
   expect(model.versions('beacon')).toEqual({ '1.1.0': 8 })
 })
 
-test('a slice whose permit somebody deleted asks for another one', () => {
+test('a slice whose permit was deleted requests another one', () => {
   const model = fleet(5)
   model.declare({ beacon: '1.1.0' })
   model.planTurn()

@@ -83,7 +83,7 @@ const cases: Readonly<Record<string, Case>> = {
     input: changed({ slice: SINCE, fresh: 1 }, { asked: new Set(['p']) }),
     desired: [order('1.1', 3, { slice: LATER, fresh: 2 })],
   },
-  'a fresh copy a day after the last one is counted anew': {
+  'a fresh copy a day after the last one starts a new count': {
     input: changed({ slice: '2026-01-03T00:00:00Z', fresh: 3 }, {}),
     desired: [order('1.1', 3, { slice: LATER, fresh: 1 })],
   },
@@ -253,7 +253,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
     desired: [order('2.0', 2, { canaryRef: 'try' })],
   },
-  'a machine that went back by itself is told what it runs once the revision is blocked': {
+  'a machine that rolled back by itself is ordered what it runs once the revision is blocked': {
     input: {
       current: [order('1.1', 2)],
       reports: [report('1.0', '1.1', 2, 'RolledBack')],

@@ -44,7 +44,7 @@ describe('a host that no machine names', () => {
     expect(told({})).toEqual({ orphans: ['a'], remove: ['a'], kept: [] })
   })
 
-  test('is told of from the first look, and stays for its grace', () => {
+  test('is reported from the first reconcile, and stays for its grace period', () => {
     expect(told({ now: ORPHAN_GRACE_MS - 1 })).toEqual({ orphans: ['a'], remove: [], kept: [] })
     expect(told({ since: new Map() })).toEqual({ orphans: ['a'], remove: [], kept: [] })
   })
@@ -62,7 +62,7 @@ describe('a host that no machine names', () => {
     expect(told({ hosts: [host('a', { state: 'Deleting' })] }).orphans).toEqual([])
   })
 
-  test('is one of many: then somebody lost the machines, and none goes', () => {
+  test('is one of many: then the Machines were lost, and none is deleted', () => {
     const hosts = Array.from({ length: MOST_ORPHANS + 1 }, (_, i) => host(`h${i}`))
     const since = new Map(hosts.map((h) => [h.providerID, 0]))
     const plan = told({ hosts, machines: [], since })

@@ -334,7 +334,7 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
-  test('a host that stays keeps its Node for as long as somebody keeps it alive', () => {
+  test('a host that stays keeps its Node as long as it reports', () => {
     holds((seen) => {
       if (!seen.isHostKept || !isNodeReady(seen.node) || isBeating(seen.nodeBeat) === false) return
       expect(kindsOf(seen)).not.toContain('DeleteNode')

@@ -169,7 +169,7 @@ describe('a set that is being deleted', () => {
       seen(set({ isGoing: true, finalizers: [FINALIZERS.machineSet, 'orphan'] }), three),
       ['RemoveFinalizer'],
     ],
-    'keeps its machines without an owner where it is told so': [
+    'keeps its machines without an owner where its spec says so': [
       seen(
         set({ isGoing: true, annotations: { [ANNOTATIONS.keepMachines]: 'true' } }),
         three,
@@ -296,7 +296,7 @@ describe('a set that lacks machines', () => {
   })
 })
 
-test('a set that git still declares keeps its machines when somebody deletes it, and says why', () => {
+test('a set that git still declares keeps its machines when it is deleted, and says why', () => {
   const later = NOW + SUCCESSION_GRACE_MS + 60_000
   const deleted = { ...seen(going, three), isDeclared: true }
   expect(said(deleted, later)).toEqual([])

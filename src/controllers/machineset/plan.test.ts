@@ -158,7 +158,7 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   'waits for the answer': [seen(set(1), ready('a', 'b'), [permit('a', 'Requested')]), []],
   'removes under a grant': [seen(set(1), ready('a', 'b'), [permit('a', 'Granted')]), ['Delete a']],
   'stays with the machine that it asked for': [seen(set(1), ready('a', 'b'), [permit('b', 'Granted')]), ['Delete b']],
-  'asks anew when the grant ran out': [
+  'requests again when the grant expired': [
     seen(set(1), ready('a', 'b'), [permit('a', 'Expired')]),
     ['RequestPermit scalein-a-set-3-1'],
   ],

@@ -23,7 +23,7 @@ const machines = [
   aMachine({ name: 'c', phase: 'Lost', reachable: 'Unknown' }),
 ]
 
-test('machines are told by phase, silent agents, and components by version and state', () => {
+test('metrics count machines by phase, silent agents, and components by version and state', () => {
   expect(lines(machineFamilies(machines, []))).toEqual([
     'kubenode_machines{Ready} 2',
     'kubenode_machines{Lost} 1',
@@ -63,7 +63,7 @@ const set = {
   },
 } as unknown as MachineComponentSet
 
-test('rollouts are told with coverage, consistency, the age of open slices and what is waited for', () => {
+test('metrics of rollouts have coverage, consistency, the age of open slices and the wait', () => {
   expect(lines(rolloutFamilies([set], [], START_MS))).toEqual([
     'kubenode_set_machines{base,total} 3',
     'kubenode_set_machines{base,updated} 1',
@@ -88,7 +88,7 @@ const job = (name: string, status: object) =>
   }) as unknown as RemedyOperationJob
 const exhausted = [{ type: 'Stalled', status: 'True', reason: 'LadderExhausted' }]
 
-test('repairs are told by phase, outcome and rung, by rule, and how long the oldest waits', () => {
+test('metrics count repairs by phase, outcome and rung, by rule, and how long the oldest waits', () => {
   const jobs = [
     job('x', { phase: 'AwaitingPermit' }),
     job('y', { phase: 'Done', outcome: 'Succeeded' }),
@@ -115,7 +115,7 @@ test('a thousand versions are five hundred samples, and none is lost', () => {
 
 type OnJob = (old: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined) => void
 
-test('figures are of the moment in which somebody asks, times are counted once, and nothing is left after the term', async () => {
+test('figures are of the moment of the scrape, times are counted once, and nothing is left after the term', async () => {
   const registry = new Registry()
   let seen = machines
   const heard: OnJob[] = []

@@ -92,7 +92,7 @@ describe('a fault on the ladder', () => {
     ],
     ['that comes back at the last rung stays there', job('Succeeded', { rung: 2 }), NEW, { kind: 'Try', rung: 2 }],
     [
-      'that comes back after the window starts anew',
+      'that returns after the window starts from the first rung',
       job('Succeeded', { rung: 1 }),
       90 * MINUTE,
       { kind: 'Try', rung: 0 },
@@ -106,7 +106,7 @@ describe('a fault on the ladder', () => {
     ['that a person ended is left alone', job('Cancelled'), OLD, { kind: 'Over', reason: 'HoldAbort' }],
     ['that a person ended and that comes back is repaired', job('Cancelled'), NEW, { kind: 'Try', rung: 0 }],
     [
-      'of a dry run is told once',
+      'of a dry run is reported once',
       job('Cancelled', { dryRun: true, started: false }),
       OLD,
       { kind: 'Over', reason: 'DryRunOnly' },

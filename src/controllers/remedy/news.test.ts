@@ -50,7 +50,7 @@ test.each([
   ['one that begins', job({ phase: 'AwaitingPermit' }), running, 'Later'],
   ['one that is verified', running, job({ phase: 'Verifying', startedAt: at }), undefined],
   ['one that ends', running, ended, 'Now'],
-  ['one that is told to give way', job(), job(undefined, { by: 'x' }), 'Now'],
+  ['one that is asked to give way', job(), job(undefined, { by: 'x' }), 'Now'],
   ['one that ended before we looked', undefined, ended, 'Now'],
   ['one that is gone', ended, undefined, 'Now'],
 ] as const)('of repairs, %s is news: %#', (_, before, now, news) => {

@@ -101,7 +101,7 @@ const said = (verdicts: VerdictBook) => ({
   counts: verdicts.counts(),
 })
 
-test('verdicts kept from look to look are those of asking everything anew', async () => {
+test('verdicts kept between reconciles equal those of a full evaluation', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(look, { minLength: 1, maxLength: 8 }), async (looks) => {
       const kept = new VerdictBook(clock)

@@ -38,7 +38,7 @@ test('no job waits for one that cannot ask', async () => {
   expect(asking.putOffMs('a')).toBeUndefined()
 })
 
-test('whoever keeps coming, it is put off for a few seconds at most', async () => {
+test('a steady stream of requests delays it for a few seconds at most', async () => {
   const { asking, clock } = setup()
   let waited = 0
   for (let n = 0; ; n++) {

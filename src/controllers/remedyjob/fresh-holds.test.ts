@@ -40,7 +40,7 @@ test('F3 a hold that the cache has missed is seen before a repair begins', async
   expect((await observer.observeFresh('j', signal))?.holds.map((h) => h.metadata.name)).toEqual(['wait'])
 })
 
-test('a burst of repairs reads the holds once, the next one anew, and a read that failed is no answer', async () => {
+test('a burst of repairs reads the holds once, the next burst reads again, and a failed read is no answer', async () => {
   const { clock, fake } = world()
   const client = fake.client({ actor: 'controllers' })
   let reads = 0

@@ -228,7 +228,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'waits: SafetyReadingUnknown',
   ],
   [
-    'a node that was made anew is another node',
+    'a node that was recreated is another node',
     seen({ node: { metadata: { name: 'n', uid: 'other' } } }),
     'Done, Superseded',
   ],
@@ -259,7 +259,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'RenewPermit, Running',
   ],
   [
-    'but not where others are as bad: the slot goes back, somebody else may need it',
+    'but not where others are as bad: the slot is handed back for another repair',
     seen({ status: AWAITING, permit: short, asked: { bad: 2, total: 5 } }),
     'ReportResult, waits: CohortBlamed',
   ],
@@ -294,7 +294,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'waits: HoldPause',
   ],
   [
-    'once it may go on it asks anew, on fresh sight',
+    'once it may continue it requests again, on fresh readings',
     seen({ status: AWAITING, permit: givenBack, isFresh: false }),
     'fresh',
   ],
@@ -513,7 +513,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ],
   ['it has its time to go down', rebooting({ startedAt: ago(59) }), 'ListJobs, waits: WaitingForOther'],
   [
-    'one that has booted anew needs no second boot',
+    'one that has rebooted needs no second boot',
     rebooting({ startedAt: ago(61), bootID: 'b0' }),
     'ListJobs, waits: WaitingForOther',
   ],
@@ -548,11 +548,11 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['a replaced machine that still goes is waited for', replaced({}), 'waits: WaitingForOther'],
   ['once it is gone the repair has helped', replaced({ node: undefined, machine: undefined }), 'Done, Succeeded'],
   [
-    'a webhook is not called twice: whoever did not write it down does not know',
+    'a webhook is not called twice: a call that is not on record may have happened',
     calling({ begun: new Set() }),
     'step 0 Failed',
   ],
-  ['whoever wrote it down calls it', calling({ begun: new Set(['0/1']) }), 'DoStep'],
+  ['a call that is on record as begun is made', calling({ begun: new Set(['0/1']) }), 'DoStep'],
   ['a fence stays while the node is away', fenced({ standing: { kind: 'Silent', why: 'x' } }), ''],
   ['and goes when it is back', fenced({}), 'ReleaseFence'],
   [

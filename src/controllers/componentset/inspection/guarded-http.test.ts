@@ -78,7 +78,7 @@ const names = (...answers: readonly string[][]) => {
 }
 
 describe('S13 a URL is asked', () => {
-  test('where whoever runs the controllers allows its origin, and refused else', async () => {
+  test('where the operator of the controllers allows its origin, and refused otherwise', async () => {
     const origin = await serve((_, response) => response.end('fine'))
     expect(await ask(`${origin}/healthz`, limits([origin]))).toEqual({ kind: 'Answered', status: 200, text: 'fine' })
     expect(await ask(`${origin}/healthz`, limits())).toMatchObject({

@@ -31,7 +31,7 @@ const nodeOf = (name: string, isReady: boolean): Node =>
     status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
   }) as unknown as Node
 
-test('what is remembered of machines is what is read of them anew, whatever came, went and changed', () => {
+test('the remembered reading of machines equals a fresh one, whatever came, left and changed', () => {
   fc.assert(
     fc.property(fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 20 }), (looks) => {
       const machines = new Map<string, Machine>()

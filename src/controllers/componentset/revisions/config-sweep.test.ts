@@ -58,7 +58,7 @@ describe('a configuration', () => {
     expect(planSweep(input).remove.map((c) => c.metadata.name)).toEqual([nameOf(2)])
   })
 
-  test('that was just let go stays for the grace, which begins anew when something names it in between', () => {
+  test('that was just released stays for the grace period, which restarts when an object names it in between', () => {
     const configs = [configOf(1)]
     const first = planSweep({ ...nobody, configs, since: new Map(), now: 5 })
     expect(first.remove).toEqual([])

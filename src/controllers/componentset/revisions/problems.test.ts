@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
 
 test.each(['0s', '1ms', '9s'])(
-  'a progress deadline of %s is told of before the first machine is touched',
+  'a progress deadline of %s is reported before the first machine is touched',
   (progressDeadline) => {
     const model = fleet(4)
     model.settle()

@@ -23,7 +23,7 @@ describe('the steps of a ladder', () => {
   })
 })
 
-test('what opens is told as people count', () => {
+test('steps are numbered from one', () => {
   const model = fleet(7)
   model.declare({ beacon: '1.1.0' })
   const { notices, actions } = plan(model.seen(), model.now)

@@ -22,7 +22,7 @@ async function answers(renewed: readonly (string | undefined | Error)[]): Promis
   return said
 }
 
-test('an agent counts as heard of at its second beat since somebody looked', async () =>
+test('an agent counts as alive at its second heartbeat since the first reading', async () =>
   expect(await answers(['1', '1', '2', '2', '3', '3'])).toEqual([false, false, false, false, true, true]))
 
 test('a clock that goes backwards beats too', async () =>
