@@ -49,7 +49,7 @@ describe('compareAndSwap', () => {
     expect(granted()).toEqual(['a', 'b'])
   })
 
-  test('of many at once each gets in, or is told that it lost; nothing is overwritten', async () => {
+  test('of many at once each writes or learns that it lost; nothing is overwritten', async () => {
     const { swap, run, granted } = setup()
     const ids = Array.from({ length: 12 }, (_, i) => 'x'.repeat(i + 1))
     const swaps = await run(Promise.all(ids.map((id) => swap(id))))
@@ -112,7 +112,7 @@ describe('compareAndSwap', () => {
     expect(fake.callsOf('a').writes).toBe(5)
   })
 
-  test('who loses after a lost reply is told that the write may have happened', async () => {
+  test('a writer that loses after a lost reply learns that its write may have happened', async () => {
     const { fake, swap, run } = setup()
     await run(swap('first'))
     fake.faults = onEveryNthCall({ verbs: ['update'] }, 1, { kind: 'refuse', when: 'before', code: 500 })

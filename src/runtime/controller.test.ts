@@ -272,7 +272,7 @@ describe('stopping', () => {
     expect(finished).toEqual(['a'])
   })
 
-  test('what does not finish in time is told to, and a controller that cannot stop says so', async () => {
+  test('a reconcile that does not finish in time is aborted, and a controller that cannot stop says so', async () => {
     let reason: unknown
     const { clock, controller } = setup((_, { signal }) => {
       signal.addEventListener('abort', () => (reason = signal.reason))

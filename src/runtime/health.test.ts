@@ -79,7 +79,7 @@ describe('the watchdog', () => {
     return { clock, heard, watchdog, beat }
   }
 
-  test('silence over the bound is told once, and so is the recovery', async () => {
+  test('silence over the bound is logged once, and so is the recovery', async () => {
     const { clock, heard, beat } = setup()
     await clock.advance(10_000)
     expect(heard).toEqual([])

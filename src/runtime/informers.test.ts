@@ -68,7 +68,7 @@ describe('shared informers', () => {
     await informers.stop()
   })
 
-  test('what we wrote is in the cache at once, told once, and not told again by the watch', async () => {
+  test('our own write is in the cache at once, reported once, and not again by the watch', async () => {
     const { clock, fake, informers } = world()
     const nodes = informers.of(NODE)
     informers.start()
@@ -96,7 +96,7 @@ describe('shared informers', () => {
     await informers.stop()
   })
 
-  test('a handler that writes while a list is told hears of each object in the order of its versions', async () => {
+  test('a handler that writes while a list is reported gets each object in the order of its versions', async () => {
     const { fake, informers } = world()
     for (const name of ['a', 'b']) fake.plant(NODE, node(name, 'east'))
     const nodes = informers.of(NODE)

@@ -131,7 +131,7 @@ describe('losing', () => {
     expect(b.election.isLeader()).toBe(true)
   })
 
-  test('an edit of the lease by somebody else ends the term', async () => {
+  test('an edit of the lease by another client ends the term', async () => {
     const { clock, candidate, fake } = world()
     const a = candidate('a')
     a.election.start()
@@ -299,7 +299,7 @@ describe('a candidate that lacks the right', () => {
   test.each<[string, readonly Verb[]]>([
     ['to read the lease', ['get']],
     ['to make it', ['create']],
-  ])('%s is told once, comes seldom, and leads once it has the right', async (_, verbs) => {
+  ])('%s is logged once, retried seldom, and leads once it has the right', async (_, verbs) => {
     const until = { isOver: false }
     let calls = 0
     const counted: FaultPort = {

@@ -121,7 +121,7 @@ describe('endings', () => {
     expect(await running).toEqual({ reason: 'Stopped', left: ['hung'] })
   })
 
-  test('a controller that is told to end while it starts is no failure', async () => {
+  test('a controller that is stopped while it starts is no failure', async () => {
     const starting = (signal: AbortSignal): Promise<void> =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('told to end'))))
     const { part } = setup()

@@ -71,7 +71,7 @@ test('a status that was not written is tried again', async () => {
   expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
 })
 
-test('a decision whose ground has gone is made anew', async () => {
+test('a decision whose reason is gone is made again', async () => {
   const { run } = setup({ actions: [create('x')], notices: [] }, { x: outdated('the node changed') })
   expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3004', retry: 'now' } })
 })

@@ -68,7 +68,7 @@ test('other things are read beside it, and nothing is kept once all have their a
   expect(await again).toBe(3)
 })
 
-test('who is told to end does not wait, and the others still get their answer', async () => {
+test('a reader that is aborted does not wait, and the others still get their answer', async () => {
   const { reads, begun } = slowReads()
   const stop = new AbortController()
   const first = reads.of('a', stop.signal)

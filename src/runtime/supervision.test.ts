@@ -102,7 +102,7 @@ test('an idle program is neither stalled nor dead, however long nothing happens'
   await running
 })
 
-test('a process that starts without its server waits, unready, and ends cleanly when told to', async () => {
+test('a process that starts without its server waits, unready, and ends cleanly on a signal', async () => {
   const { clock, fake, health, manager, run, terminate } = program()
   fake.faults = { call: () => ({ kind: 'refuse', when: 'before', code: 503 }) }
   const running = run()

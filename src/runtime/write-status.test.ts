@@ -175,7 +175,7 @@ describe('the status of an object', () => {
     await expect(write).rejects.toThrow(/KN3020/)
   })
 
-  test('is told to the cache only when the server answered that it is written', async () => {
+  test('enters the cache only when the server answered that it is written', async () => {
     const told: Record<string, number> = {}
     for (const [name, { meanwhile = () => undefined, wanted = { phase: 'New' } }] of Object.entries(CASES)) {
       const { fake, fail, seen } = world()

@@ -75,7 +75,7 @@ describe('S13 an address that only this machine or its link can reach', () => {
 })
 
 const bad = ['ftp://x', 'https://u:p@x', 'https://x/?q=1', 'x', '']
-test.each(bad)('the operator is told when a place cannot be meant: %s', (text) =>
+test.each(bad)('an address that cannot be meant is reported to the operator: %s', (text) =>
   expect(() => parsePlaces([text])).toThrow(/KN3080/),
 )
 
@@ -118,7 +118,7 @@ describe('a call', () => {
     server.close()
   })
 
-  test('says what it was given, as one call that can be told from another', async () => {
+  test('says what it was given, as one call that differs from any other', async () => {
     const answer = await post({ places: here() }, wish({ idempotencyKey: 'k', headers: { 'x-a': 'b', Host: 'evil' } }))
     expect(answer).toMatchObject({ kind: 'Answered', status: 200 })
     expect(heard.at(-1)).toMatchObject({ body: '{"a":1}', headers: { 'idempotency-key': 'k', 'x-a': 'b' } })
@@ -126,7 +126,7 @@ describe('a call', () => {
   })
 
   test.each([{ 'a b': 'x' }, { 'x-a': 'b\r\nx-evil: c' }, { 'x-a': 'é\u{1F600}' }])(
-    'S13 a header that cannot be one is not sent, and is told: %j',
+    'S13 an invalid header is not sent, and is reported: %j',
     async (headers) => {
       const before = heard.length
       expect(await post({ places: here() }, wish({ headers }))).toMatchObject({ kind: 'Refused' })
@@ -159,7 +159,7 @@ describe('a call', () => {
     expect(answer).toMatchObject({ kind: 'Failed', why: expect.stringContaining('leads to fd20:ce::254') as string })
   })
 
-  test('S13 a token goes over http to no other machine, and is not in what is told of the answer', async () => {
+  test('S13 a token goes over http to no other machine, and is not in what is reported of the answer', async () => {
     const url = at('/ok', 'plain.example')
     const away = await post(
       { places: parsePlaces([url]), lookup: resolvesTo('127.0.0.1') },
