@@ -164,7 +164,7 @@ describe('refused: ', () => {
   })
 })
 
-describe('told, since it may be meant: ', () => {
+describe('a warning, since it may be intended: ', () => {
   test.each<[string, readonly KubeObject[], string]>([
     [
       'a condition that no known detector reports',

@@ -471,7 +471,7 @@ describe('what was granted', () => {
     expect([minute?.count, ledger?.sequence, ledger?.counts?.granted]).toEqual([1, 1, 1])
   })
 
-  test('is told again after a crash between ledger and permit, and is not granted twice', () => {
+  test('is written again after a crash between ledger and permit, and is not granted twice', () => {
     const first = ask({ permits: [one()], ...policy(NARROW) })
     const again = ask({ permits: [one()], ...policy(NARROW) }, first.ledger)
     expect([outcome(again), again.ledger, phases(again)]).toEqual([{ 'a/m-0': 'Granted' }, undefined, ['Granted']])
@@ -533,7 +533,7 @@ describe('what was granted', () => {
     expect([phases(hold('Freeze')), phases(hold('Pause'))]).toEqual([['Revoked'], ['Granted']])
   })
 
-  test('is taken over from the permits when somebody deletes the ledger', () => {
+  test('is rebuilt from the permits when the ledger is deleted', () => {
     const first = ask({ permits: [one()], ...policy(NARROW) })
     const lost = ask({ permits: [...told(first), aPermit({ name: 'b', targets: ['m-1'] })], ...policy(NARROW) })
     expect(outcome(lost)).toEqual({ 'a/m-0': 'Granted', 'b/m-1': 'Waiting Budget BudgetExhausted' })

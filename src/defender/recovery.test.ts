@@ -154,7 +154,7 @@ describe('who looks up recoveries', () => {
     return { clock, watch }
   }
 
-  test('reads the records when somebody claims one, and no more than every two seconds', async () => {
+  test('reads the records when a permit claims one, and at most every two seconds', async () => {
     let reads = 0
     const { clock, watch } = watching(() => Promise.resolve({ items: (reads++, [revision(good)]) }))
     await watch.observe([claim({ recovery: false })], known())

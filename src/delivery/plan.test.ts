@@ -133,7 +133,7 @@ describe('what is declared', () => {
       `Apply Unrecorded ${COMMIT}`,
     ],
     [
-      'comes back when somebody deleted it',
+      'comes back after it was deleted',
       { inventory: [recorded(a)], live: liveOf({ a: 'Absent' }) },
       {},
       `Apply Missing ${COMMIT}`,

@@ -25,7 +25,7 @@ test('F16 what is of the future counts from when it was first seen, and goes on 
   expect(stamps.settle('u', facts(at(3_600)), NOON - 10_000)).toEqual(facts(at(-10)))
 })
 
-test('F16 a change that is recorded anew is another one', () => {
+test('F16 a change that is recorded again is another one', () => {
   const stamps = new FutureStamps()
   stamps.settle('u', facts(at(3_600)), NOON)
   expect(stamps.settle('u', facts(at(3_700)), NOON + 100_000)).toEqual(facts(at(100)))

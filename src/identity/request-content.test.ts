@@ -19,7 +19,7 @@ test.each([
   ['of which only the beginning is there', (a: string, b: string) => `-----BEGIN CERTIFICATE REQUEST-----\n${a}${b}`],
   ['around it', (a: string, b: string) => b.replace('\n', `\n${a}`)],
 ])(
-  'S1 a second request beside one of an agent, %s, is unreadable: whoever signs may take that one',
+  'S1 a second request beside one of an agent, %s, is unreadable: the signer may take that one',
   async (_name, both) => {
     const [own, evil] = [await requestOf('kubenode:agent:m-1'), await requestOf('system:kube-controller-manager')]
     expect(await read(both(own, evil))).toMatchObject({ kind: 'Unreadable' })

@@ -60,7 +60,7 @@ describe('a cordon', () => {
     },
   )
 
-  test('a taint that somebody took away is put back for the owners that are left', () => {
+  test('a taint that was removed is restored for the remaining owners', () => {
     expect(written(withCordon(node('{"a":{"reason":"a switch"}}'), 'a', claim, NOW)).spec?.taints).toEqual([
       foreign,
       ours,

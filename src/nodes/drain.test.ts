@@ -68,7 +68,7 @@ describe('a drain', () => {
     expect(await drain()).toMatchObject({ kind: 'Draining', left: 2, blockedBy: 'default/b' })
   })
 
-  test('waits for pods that were told and are on their way, without telling them again', async () => {
+  test('waits for pods that were evicted and terminate, without evicting them again', async () => {
     const { fake, drain, left } = world([pod('a', {}, { grace: 30 })])
     expect(await drain()).toEqual({ kind: 'Draining', left: 1, first: 'default/a' })
     const before = fake.callsOf('c').writes
@@ -95,7 +95,7 @@ describe('a drain', () => {
   })
 })
 
-describe('what whoever drains wishes', () => {
+describe('the options of a drain', () => {
   const names = (pods: readonly { readonly metadata: { readonly name?: string } }[]) => pods.map((p) => p.metadata.name)
   const inNamespace = (name: string, namespace: string) => pod(name, { namespace })
   const withData = (name: string) => {

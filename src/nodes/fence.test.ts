@@ -14,7 +14,7 @@ test('a fence is one taint beside all others, and says whose it is', () => {
   expect([isFencedBy(fenced, 'a'), isFencedBy(fenced, 'b')]).toEqual([true, false])
 })
 
-test('what somebody else fenced stays theirs: it is neither claimed nor lifted', () => {
+test('a fence of another owner stays theirs: it is neither claimed nor lifted', () => {
   expect(withFence(node([THEIRS]), 'a')).toEqual({ kind: 'Keep' })
   expect(withoutFence(node([THEIRS]), 'a')).toEqual({ kind: 'Keep' })
 })

@@ -51,7 +51,7 @@ describe('a slot', () => {
     await expect(tools.client.update(machineType, before)).rejects.toMatchObject({ status: 409 })
   })
 
-  test('of a machine that was let go before somebody crashed is freed without telling it again', async () => {
+  test('of a machine that was released before a crash is freed without another order', async () => {
     const { tools, permit, part, now, result } = world()
     await tools.client.update(machineType, withLetGo(now(), permit.metadata.uid ?? ''))
     const { resourceVersion } = now().metadata

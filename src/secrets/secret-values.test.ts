@@ -80,7 +80,7 @@ describe('secret values', () => {
     expect(await sealedIn(reader(), name)).toMatch(says)
   })
 
-  test('are asked for once in a while, however often somebody looks', async () => {
+  test('are read once in a while, however often they are requested', async () => {
     const { plant, fake, reader } = world()
     plant('s', { k: base64('one') })
     const values = reader()

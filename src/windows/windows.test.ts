@@ -78,7 +78,7 @@ test('after its end a window is closed at once, and a blackout that has begun la
   ])
 })
 
-test('the next start is told only while one comes before the end', () => {
+test('the next start is shown only while one comes before the end', () => {
   const window = { ...daily('03:00', '2h', 'UTC'), until: '2026-05-02T03:00:00Z' }
   expect(openingOf([window], Date.parse('2026-04-30T12:00:00Z'))).toEqual({
     isOpen: false,

@@ -25,7 +25,7 @@ describe('a version that was blamed', () => {
   test('is forgiven once no machine runs or wants it', () => {
     expect(latched(blamed, [], at(1, { present: false }))).toEqual([])
   })
-  test('is forgiven when somebody says that it may be tried again, and not blamed at once anew', () => {
+  test('is forgiven when a user retries it, and not blamed again at once', () => {
     expect(latched(blamed, [of(BEACON)], at(1, { retried: ['beacon'] }))).toEqual([])
   })
   test('keeps the time since when', () => {

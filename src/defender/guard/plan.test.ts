@@ -42,7 +42,7 @@ function deleteMany(wish: Partial<DeletionSeen>, everyMs: number, most: number) 
 }
 
 describe('deletions by others', () => {
-  test('of three Nodes of a small cluster pass, the fourth within a minute is held and told when to come back', () => {
+  test('of three Nodes of a small cluster pass, the fourth within a minute is held with the time to try again', () => {
     expect(deleteMany({ present: 10 }, 1_000, 10)).toMatchObject({
       passed: 3,
       why: '3 of kind Node were deleted in 1m, the limit is 3; wait until 00:01:00 UTC, or to lift the guard for ten minutes, run kubenode unprotect --reason WHY',

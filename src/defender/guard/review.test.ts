@@ -32,7 +32,7 @@ test.each<readonly [string, DeletionVerdict, object]>([
     { allowed: false, status: { code: 429, details: { retryAfterSeconds: 2 } } },
   ],
   [
-    'a window that is full is refused, for a client that is told to wait stands still and then goes on deleting',
+    'a full window is refused, since a client that has to wait pauses and then continues to delete',
     { kind: 'Held', why: 'x', retryAfterMs: 600_000 },
     { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'denied by the deletion guard: x' } },
   ],

@@ -8,7 +8,7 @@ const OID = 'ce013625030ba8dba906f756967f9e9ca394464a'
 const entry = (mode: string, name: string | Uint8Array): Buffer =>
   Buffer.concat([Buffer.from(`${mode} `), Buffer.from(name), Buffer.from([0]), Buffer.from(OID, 'hex')])
 
-test('files, folders, symlinks and submodules are told apart', () => {
+test('files, folders, symlinks and submodules are distinguished', () => {
   const bytes = Buffer.concat([
     entry('100644', 'a.ts'),
     entry('100755', 'b.sh'),

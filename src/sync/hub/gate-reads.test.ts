@@ -177,7 +177,7 @@ describe('a token', () => {
     expect(heard).toEqual([])
   })
 
-  test('that a server repeats is not told', async () => {
+  test('that a server repeats is not reported', async () => {
     const origin = await listen(
       ({ headers }, r) => void r.writeHead(500, headers.authorization).end(headers.authorization),
     )

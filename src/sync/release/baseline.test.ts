@@ -75,7 +75,7 @@ describe('F46 what failed before a release stops nothing', () => {
   test.each<[string, KnownFailure, string]>([
     ['another object', failed(SET, 'a1'), 'Failed'],
     ['the same object for another reason', failed(CANARY, 'c1', 'InvalidSpec'), 'Failed'],
-    ['the same object after the release declared it anew', failed(CANARY, 'c2'), 'Failed'],
+    ['the same object after the release declared it again', failed(CANARY, 'c2'), 'Failed'],
     ['an object of the same name', { ...failed(CANARY, 'c1'), uid: 'other' }, 'Failed'],
     ['another node', node('n-2'), 'Failed'],
     ['one more machine', lacking(2), 'InProgress'],
@@ -256,7 +256,7 @@ test('a baseline is valid as part of an Inventory, and keeps its bounds', () => 
   expect(createValidator().problems(inventory, object)).toEqual([])
 })
 
-describe('whatever fails, and whoever changes what', () => {
+describe('whatever fails, and whatever is changed by users', () => {
   const names = [SET, RULE, NOTE, CANARY]
   const versions = fc.dictionary(fc.constantFrom(...names), fc.constantFrom('a1', 'a2', 'a3'))
   const failure = fc.oneof(

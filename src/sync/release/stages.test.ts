@@ -211,7 +211,7 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Healthy b=Healthy')
   })
 
-  test('begins its soak anew when a cluster falls ill during it', () => {
+  test('restarts its soak when a cluster becomes unhealthy during it', () => {
     const story = new Story(two())
     story.steps(8, { a: well, b: well })
     const before = story.status?.stages?.[0]?.soakUntil

@@ -67,6 +67,6 @@ test.each([
   ['./a/b', 'write the whole name, as in fleet/a/b.ts'],
   ['./dir', 'write the whole name, as in fleet/dir/index.ts'],
   ['./nothing.ts', 'check the path and its ending'],
-])('%s is told how to write it', (specifier, hint) => {
+])('%s is answered with how to write it', (specifier, hint) => {
   expect(judge(specifier)).toMatchObject({ kind: 'Refused', why: expect.stringContaining(hint) as string })
 })
