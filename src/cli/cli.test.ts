@@ -203,7 +203,7 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
     expect((await kubenode('lint', '.')).code).toBe(0)
   })
 
-  test('values that code beside them reads are data in a folder, and a broken object when somebody names them', async () => {
+  test('values that code beside them reads are data in a folder, and a broken object when named directly', async () => {
     write('size.json', '{"count": 3}')
     write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
     const folder = await kubenode('lint', '.')

@@ -37,7 +37,7 @@ describe('refusals', () => {
     )
   })
 
-  it('AlreadyExists and Conflict share a code and are told apart', () => {
+  it('AlreadyExists and Conflict share a code and are distinguished', () => {
     const exists = error(409, 'x', 'AlreadyExists')
     expect([isAlreadyExists(exists), isConflict(exists)]).toEqual([true, false])
     expect([isAlreadyExists(error(409)), isConflict(error(409))]).toEqual([false, true])

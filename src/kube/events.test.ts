@@ -73,7 +73,7 @@ describe('events', () => {
     expect(lost).toEqual(['failed'])
   })
 
-  it('one that the server forgot is written anew with its count', async () => {
+  it('one that the server forgot is written again with its count', async () => {
     const { fake, recorder } = bench()
     recorder.record(machine('m1'), wish())
     await recorder.flush()

@@ -65,8 +65,8 @@ const TABLE: readonly (readonly [string, Parts])[] = [
   ['a server name', { cluster: { 'tls-server-name': 'kubernetes' } }],
   ['a namespace', { context: { namespace: 'n' } }],
   ['an empty namespace', { context: { namespace: '' } }],
-  ['somebody to act as', { user: { as: 'ada' } }],
-  ['somebody of groups', { user: { as: 'ada', 'as-groups': ['a', 'b'] } }],
+  ['a user to impersonate', { user: { as: 'ada' } }],
+  ['a user of groups to impersonate', { user: { as: 'ada', 'as-groups': ['a', 'b'] } }],
   ['groups without a user', { user: { 'as-groups': ['a'] } }],
   ['a token like a date', { user: { token: '2026-01-01' } }],
   ['a token like a number', { user: { token: '1_000' } }],
@@ -130,7 +130,7 @@ describe('what only client-node takes', () => {
     expect(config.identity).toBeDefined()
   })
 
-  test.each(['as-uid', 'as-user-extra'])('%s is refused instead of acting as somebody else', async (field) => {
+  test.each(['as-uid', 'as-user-extra'])('%s is refused instead of acting as another user', async (field) => {
     const failed = loaded(JSON.stringify(kubeconfig({ user: { as: 'ada', [field]: 'x' } })))
     expect(await failed.catch(messageOf)).toMatch(new RegExp(`^KN2028: .*${field} of user u`))
   })

@@ -213,7 +213,7 @@ describe('F6 unobserved state', () => {
     expect(seen).toEqual(['->2 busy', '2>7 busy'])
   })
 
-  it('F6 an object replaced under the same name is told as an end and a beginning', async () => {
+  it('F6 an object replaced under the same name is reported as a deletion and a creation', async () => {
     const { fake, start, clock, inject } = world()
     fake.plant(NODE, node('n1'))
     const informer = start()

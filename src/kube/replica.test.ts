@@ -62,7 +62,7 @@ describe('F7 what of a stream is news', () => {
     )
   })
 
-  it('the changes that are told add up to the store', () => {
+  it('the reported changes add up to the store', () => {
     fc.assert(
       fc.property(histories, fc.array(fc.nat(19), { maxLength: 10 }), ({ log }, repeats) => {
         const store = new Store()
@@ -118,8 +118,8 @@ describe('F7 what of a stream is news', () => {
   })
 })
 
-describe('F6 what a slow handler is told', () => {
-  it('adds up to the last state, with each end of an object told before its successor', async () => {
+describe('F6 the changes that a slow handler gets', () => {
+  it('add up to the last state, with each deletion before its successor', async () => {
     await fc.assert(
       fc.asyncProperty(histories, fc.nat(5), async ({ log, there }, pace) => {
         const store = new Store()

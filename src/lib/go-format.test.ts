@@ -41,7 +41,7 @@ test.each([
   expect(goJson(value)).toBe(text)
 })
 
-test('goJson keeps the order of a struct when told so, and ends on any depth', () => {
+test('goJson keeps the order of a struct where the caller asks for it, and ends on any depth', () => {
   expect(goJson({ b: 1, a: { d: 1, c: 2 } }, 'as-given')).toBe('{"b":1,"a":{"d":1,"c":2}}')
   let deep: unknown = 1
   for (let i = 0; i < 100_000; i++) deep = [deep]

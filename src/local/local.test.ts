@@ -40,7 +40,7 @@ describe('the data folder', () => {
   })
 
   test.each<[string, (at: string) => void, RegExp]>([
-    ['one of somebody else', (at) => mkdirSync(join(at, 'photos')), /^KN1203: cannot use .*photos/],
+    ['one of another user', (at) => mkdirSync(join(at, 'photos')), /^KN1203: cannot use .*photos/],
     [
       'one of another version',
       (at) => writeFileSync(join(at, 'fleet.json'), '{"format":99,"ports":{}}'),
@@ -145,7 +145,7 @@ describe('the lock', () => {
   })
 })
 
-test('a port that somebody else took since is named', async () => {
+test('a port that another program took since is named', async () => {
   const server = createServer()
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', () => done()))
   const { port } = server.address() as { port: number }

@@ -370,7 +370,7 @@ describe('an update', () => {
     ],
     ['keeps the wrong items of a plain list only with the whole list', { plain: [9, 1] }, { plain: [9, 1], n: 1 }, []],
     [
-      'judges a plain list anew when one item changes',
+      'validates a plain list again when one item changes',
       { plain: [9, 1] },
       { plain: [9, 2] },
       [tooMuch('spec.plain[0]', 9)],
@@ -387,13 +387,13 @@ describe('an update', () => {
     expect(lines(schema, { spec: value }, { spec: old })).toEqual(expected)
   })
 
-  test('judges an object anew when a field went', () => {
+  test('validates an object again when a field was removed', () => {
     const needy = spec({ a: { type: 'string' }, c: { type: 'string' } }, { required: ['b'] })
     expect(lines(needy, { spec: { a: '1', c: '2' } }, { spec: { a: '1', c: '2' } })).toEqual([])
     expect(lines(needy, { spec: { a: '1' } }, { spec: { a: '1', c: '2' } })).toEqual(['spec.b: Required value'])
   })
 
-  test('judges apiVersion and kind of the object itself anew', () => {
+  test('validates apiVersion and kind of the object itself again', () => {
     const typed: Schema = {
       type: 'object',
       properties: { kind: { type: 'string', enum: ['A'] }, n: { type: 'integer' } },

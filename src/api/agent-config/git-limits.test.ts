@@ -31,7 +31,7 @@ test.each<[string, unknown, RegExp]>([
     /^monitors\[0\]\.config\.logPath/,
   ],
   ['a key as the log of the kernel', inline({ plugin: 'kmsg', logPath: '/etc/shadow' }), /logPath/],
-  ['a journal of somebody', inline({ plugin: 'journald', logPath: '/tmp/journal' }), /logPath/],
+  ['a journal in a folder of a user', inline({ plugin: 'journald', logPath: '/tmp/journal' }), /logPath/],
   [
     'a list of modules anywhere',
     { monitors: [{ config: { osFeature: { KnownModulesConfigPath: '/x' } } }] },

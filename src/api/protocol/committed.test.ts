@@ -39,7 +39,7 @@ describe.each(KINDS.map((k) => [k.kind, k] as const))('the content of a %s', (ki
 const set = specOf(machineComponentSet)
 const digest = (kind: string, spec: Loose) => contentOf({ kind, spec })?.digest
 
-test('replicas are told apart from the rest', () => {
+test('replicas are distinguished from the other fields', () => {
   const spec = specOf(machineSet)
   const { replicas: _, ...rest } = spec
   expect(contentOf({ kind: 'MachineSet', spec: { ...rest, replicas: 7 } })).toEqual({

@@ -34,7 +34,7 @@ test('each operation is done as it was when five tables said it', () => {
   expect(those((n) => factsOf(n).byProviderIfSilent)).toEqual(['reboot'])
 })
 
-test('every operation is done by somebody, in the order of the schema', () => {
+test('every operation has an executor, in the order of the schema', () => {
   expect(OPERATIONS).toEqual(Object.keys(BEFORE))
   expect(OPERATIONS.filter((n) => !isOfAgent(n) && !isCentral(n))).toEqual([])
 })

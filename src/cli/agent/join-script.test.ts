@@ -18,7 +18,7 @@ function joined(node: string) {
   return spawnSync(join(folder, 'join.sh'), ['BUNDLE'], { encoding: 'utf8' })
 }
 
-test('a host on which Node.js does not start is told what to install', () => {
+test('a host on which Node.js does not start names the package to install', () => {
   const said = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
   const { status, stderr } = joined(`echo '${said}' >&2; exit 127`)
   expect(status).toBe(1)

@@ -21,6 +21,6 @@ test.each([
   expect(signatureNote(COMMIT, own, before)).toMatch(note)
 })
 
-test.each([NONE, undefined])('where commits are not signed, nothing is told', (before) => {
+test.each([NONE, undefined])('where commits are not signed, nothing is shown', (before) => {
   expect(signatureNote(COMMIT, NONE, before)).toBeUndefined()
 })

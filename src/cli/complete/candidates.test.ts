@@ -126,7 +126,7 @@ test.each([
   ['k --context=arn:aws:x', ['k', '--context=arn:aws:x']],
 ])('the words of %j', (line, want) => expect(shellWords(line)).toEqual(want))
 
-test('what is typed inside an option is told from what stands before it', () => {
+test('the value inside an option is separated from the text before it', () => {
   const { path, word, prefix, pending } = typedOf(['get', '--context=pr'])
   expect([path, word, prefix, pending?.long]).toEqual(['get', 'pr', '--context=', '--context'])
 })

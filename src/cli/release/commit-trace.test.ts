@@ -56,7 +56,7 @@ const other = { metadata: { name: 'o' }, spec: { digest: 'other', by: 'eve' } } 
 const lines = (commit: string, releases: readonly Release[] = [bad, revert]) =>
   commitLines({ commit, releases, approvals: [approval, other], digestOf: (r) => `of ${r.metadata.name ?? ''}` })
 
-test('a commit is told from its parent to its revert', () => {
+test('a commit is traced from its parent to its revert', () => {
   expect(lines(B.slice(0, 12))).toEqual([
     'release/fleet-b of track fleet: Reverted',
     `  commit ${B}, after aaaaaaaaaaaa`,

@@ -96,7 +96,7 @@ describe('S25 connections by role', () => {
     expect((await connected('copy-of-a', true)).size).toBe(2)
   })
 
-  test('two identities are told apart', async () => {
+  test('two identities are distinguished', async () => {
     const connections = await connected('b', false)
     expect([...connections.keys()]).toEqual(['controllers', 'approver'])
     expect(connections.get('approver')?.config.token).toEqual({ data: 'two' })

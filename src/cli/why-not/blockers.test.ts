@@ -368,7 +368,7 @@ test('a policy that changed since the verdict is not patched by guess', async ()
   expect((await w.found()).find((b) => b.id === 'Rate')).not.toHaveProperty('command')
 })
 
-test('what waits for people is told with the command that approves it', async () => {
+test('a wait for an approval names the command that approves it', async () => {
   const w = world()
   w.rule()
   w.waiting('PermitRequested', 'x', { gate: 'Approval', seen: '0 approvals', limit: '1 of ada', policy: 'p' })
@@ -379,7 +379,7 @@ test('what waits for people is told with the command that approves it', async ()
   })
 })
 
-test('a version that is blamed is told with the commit that takes it back, and the command that has its set try again', async () => {
+test('a blamed version names the commit that reverts it and the command that retries its set', async () => {
   const w = world()
   w.rule()
   w.fake.poke(
@@ -508,7 +508,7 @@ test('S21 what an object or a node says stays one word of the line that a person
   expect(lines.filter((l) => l.includes('curl')).map((l) => /^\w+ \(/.test(l))).toEqual([true])
 })
 
-test('whatever a repair that has not begun waits for is told as a blocker', async () => {
+test('every wait of a repair that has not begun is shown as a blocker', async () => {
   const source = sourceOf(join(CONTROLLERS, 'remedyjob'))
   const predicates = new Set([...source.matchAll(/(?:wait\(\s*|predicate: )'([A-Z]\w+)'/g)].map(([, p]) => p ?? ''))
   expect(predicates.size).toBeGreaterThan(6)
@@ -524,7 +524,7 @@ test('whatever a repair that has not begun waits for is told as a blocker', asyn
 test.each([
   ['reports as Unknown', { type: 'KernelDeadlock', status: 'Unknown' }, 'condition KernelDeadlock reported as Unknown'],
   ['does not report', { type: 'Other', status: 'False' }, 'condition KernelDeadlock not reported'],
-])('a rule over a condition that the node %s is told as unknown', async (_, condition, because) => {
+])('a rule over a condition that the node %s is shown as unknown', async (_, condition, because) => {
   const { fake, client, rule } = world()
   rule()
   const conditions = [

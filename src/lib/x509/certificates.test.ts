@@ -105,7 +105,7 @@ describe('a certificate', () => {
     expect(read.validToDate.getUTCFullYear()).toBe(2058)
   })
 
-  test('is signed by an authority that somebody else made, with the name of its key', async () => {
+  test('is signed by an authority that another program made, with the name of its key', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
     const signingKey = await crypto.subtle.importKey(

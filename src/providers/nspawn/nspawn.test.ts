@@ -195,7 +195,7 @@ describe('the nspawn provider', () => {
   beforeEach(needsRootAndTree)
 })
 
-test('whoever is not root is told what it needs', async (context) => {
+test('a user who is not root learns what it needs', async (context) => {
   if (process.getuid?.() === 0) context.skip('we are root')
   await expect(start()).rejects.toThrow('KN11020')
 })

@@ -302,7 +302,7 @@ describe('kubectl', () => {
     expect(result.object.metadata.annotations?.[LAST]).toBe(`${JSON.stringify(applied)}\n`)
   })
 
-  test('does not take what somebody changed since', () => {
+  test('does not take fields that another manager changed since', () => {
     const result = applyServerSide({
       ...DEPLOY,
       live: clientApplied(4, 3),

@@ -91,7 +91,7 @@ describe('objects that an expression makes', () => {
     ['Object{spec: Object.spec{a: [Object.spec.a{}], b: {"k": Object.spec.b{}}}}', []],
     ['Object{spec: Object.wrong{a: Object.spec.a{}}}', ['"Object.wrong", expected "Object.spec"']],
     ['Object{spec: Object.spec{a: [Object.spec.b{}]}}', ['"Object.spec.b", expected "Object.spec.a"']],
-  ])('%s is told where its types are not what stands there', (expression, expected) => {
+  ])('%s is refused with the place where its types do not match', (expression, expected) => {
     const compiled = compileCel(expression, env)
     const out = compiled.ok ? evaluateCel(compiled.program, { object }) : undefined
     const found = out?.ok === true ? misplacedTypes(out.value) : ['did not run']
