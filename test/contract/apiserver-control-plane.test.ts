@@ -250,7 +250,7 @@ describe.each(apiServers)('the programs of a cluster against $name', ({ start })
 })
 
 describe('the namespaces of a server with its own loops', () => {
-  test('have the account that pods use and the certificate of the server, again after somebody deleted them', async () => {
+  test('have the account that pods use and the certificate of the server, again after they were deleted', async () => {
     const server = await startEmbedded({ loops: 'all' })
     const api = new Requests(server)
     try {

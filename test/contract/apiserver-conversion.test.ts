@@ -152,7 +152,7 @@ describe.each(apiServers)('versions of a custom resource on $name', ({ start }) 
       expect(specOf((await api.get(`${v1}/a`)).body)).toEqual({ hostPort: 'h:1' })
     })
 
-    test('the storage version may change: what was stored before is read in both versions, and stored anew when it is written', async () => {
+    test('the storage version may change: objects stored before are read in both versions, and stored in the new one when written', async () => {
       const { v1, v2, door, crd, group } = await doors({})
       await api.made(v1, door('v1', 'old', { hostPort: 'h:1', replicas: 1 }))
       const { body } = await api.get(crd)

@@ -95,7 +95,7 @@ describe('a definition that is being removed', () => {
     await expect.poll(() => codeOf(api, AT)).toBe(404)
   })
 
-  test('held by somebody else’s finalizer is empty and served until that goes', async () => {
+  test('held by a finalizer of another program is empty and served until that is removed', async () => {
     const api = await started()
     const { metadata } = definition
     await api.made(DEFINITIONS, { ...definition, metadata: { ...metadata, finalizers: ['example.org/mine'] } })

@@ -104,7 +104,7 @@ describe('S24 S29 bodies', () => {
     ])
   })
 
-  test('with 130,000 unknown keys answer 400 whoever sends them, and are logged once', async () => {
+  test('with 130,000 unknown keys answer 400 to every client, and are logged once', async () => {
     await admin.made(MAPS, map('there'))
     const wide = { ...map('there'), ...fields(130_000) }
     for (let i = 0; i < 3; i++) expect(said(await admin.post(MAPS, wide))).toMatch(/^400 .*more than 100000 fields/)
@@ -171,7 +171,7 @@ describe('S24 S29 bodies', () => {
     expect(codes).toEqual([200, 200, 200, 200, 200, 413])
   })
 
-  test('and the events of an agent are no larger when somebody else sends them in its name', async () => {
+  test('and the events of an agent are no larger when another client sends them in its name', async () => {
     const as = { as: 'kubenode:agent:m-1', groups: ['kubenode:agents'] }
     expect((await admin.post(MAPS, map('large', 100 * KIB), as)).code).toBe(413)
   })

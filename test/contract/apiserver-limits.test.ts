@@ -191,7 +191,7 @@ describe('times', () => {
 describe('seats', () => {
   const one = { seats: 1, seatsPerFlow: 1, queuePerFlow: 1 }
 
-  test('a client with too many requests is told to come back, and health is answered', async () => {
+  test('a client with too many requests gets 429 with a time to retry, and health is answered', async () => {
     const slow = heldStorage()
     const { api } = await started({ storage: slow.storage, limits: one })
     slow.hold()

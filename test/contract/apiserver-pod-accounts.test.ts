@@ -187,7 +187,7 @@ describe('the token of a pod', () => {
     expect((await api.get(`${path}/pods`, { token })).code).toBe(401)
   })
 
-  test('is good for a pod that is made anew under the same name no more', async () => {
+  test('is no longer good for a pod that is recreated under the same name', async () => {
     const path = await space()
     await api.made(`${path}/pods`, podWith())
     const token = tokenOf((await ask(path, 'default', 'p')).body)
@@ -220,7 +220,7 @@ describe('the token of a pod', () => {
     ])
   })
 
-  test('for somebody else is as long as it says', async () => {
+  test('for another audience lives as long as it says', async () => {
     const path = await space()
     await api.made(`${path}/pods`, podWith())
     const { body } = await ask(path, 'default', 'p', { expirationSeconds: 3607, audiences: ['vault'] })

@@ -116,7 +116,7 @@ describe('F24 a reader that is slower than the changes', () => {
     inOrder(lines)
   })
 
-  test('is told 410 where the history ends, after an unbroken beginning', async () => {
+  test('gets 410 where the history ends, after an unbroken beginning', async () => {
     const from = await now()
     const watch = await slowWatch(`resourceVersion=${from}`)
     const names = await made('lost', 45)
@@ -127,7 +127,7 @@ describe('F24 a reader that is slower than the changes', () => {
     expect(seen.length).toBeLessThan(names.length)
   })
 
-  test('is told so too where its changes are chosen by a selector or shown as a table', async () => {
+  test('gets it too where its changes are chosen by a selector or shown as a table', async () => {
     const version = await now()
     const tables = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
     const chosen = await slowWatch(`labelSelector=of%3Dx&resourceVersion=${version}`)

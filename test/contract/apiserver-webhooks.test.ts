@@ -138,7 +138,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
       ['only a reason', { status: { reason: 'Nope' } }, 400, 'Nope', ': Nope'],
       ['a code that is no refusal', { status: { code: 200, message: 'm' } }, 400, undefined, ': m'],
       ['a code of its own', { status: { code: 422, reason: 'Invalid', message: 'm' } }, 422, 'Invalid', ': m'],
-    ])('that says no with %s is told so', async (_, response, code, reason, text) => {
+    ])('that denies with %s passes its words on', async (_, response, code, reason, text) => {
       const ns = await place()
       hooks.on('/no', () => ({ allowed: false, ...response }))
       await configure('Validating', ns, hook(ns, '/no'))
@@ -161,7 +161,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
       expect([bad.code, bad.warnings]).toEqual([400, ['mind the "gap"', 'second']])
     })
 
-    test('is asked about a dry run too, and told that it is one', async () => {
+    test('is asked about a dry run too, with dryRun set', async () => {
       const ns = await place()
       await configure('Validating', ns, hook(ns, '/allow'))
       expect((await api.post(`${maps(ns)}?dryRun=All`, map('a'))).code).toBe(201)
@@ -275,7 +275,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
       })
     const FAILURES = [
       ['is not there', '/allow', undefined, /dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/],
-      ['is signed by somebody else', '/allow', undefined, /certificate signed by unknown authority/],
+      ['is signed by another authority', '/allow', undefined, /certificate signed by unknown authority/],
       ['is too slow', '/slow', () => undefined, /context deadline exceeded/],
       [
         'answers garbage',
@@ -284,7 +284,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
         /couldn't get version\/kind; json parse error: json: cannot unmarshal string into Go value of type struct \{/,
       ],
       [
-        'answers for somebody else',
+        'answers for another request',
         '/uid',
         (_, r) => void r.end(review('other')),
         /received invalid webhook response: expected response\.uid="[0-9a-f-]{36}", got "other"$/,
@@ -333,7 +333,7 @@ describe.each(apiServers)('on $name', ({ start }) => {
         if (reply !== undefined) hooks.on(path, reply)
         const clientConfig = {
           url: what === 'is not there' ? `https://127.0.0.1:${await closedPort()}${path}` : `${hooks.url}${path}`,
-          caBundle: what === 'is signed by somebody else' ? hooks.otherBundle : hooks.caBundle,
+          caBundle: what === 'is signed by another authority' ? hooks.otherBundle : hooks.caBundle,
         }
         const more = { clientConfig, timeoutSeconds: 1 }
         const [strict, loose] = [await place(), await place()]

@@ -283,7 +283,7 @@ describe('the server refuses', () => {
     expect(await failure((await client()).list(NODES))).toMatchObject({ code: 'KN2006' })
   })
 
-  it('a server that speaks another protocol all at once is told at once, not waited for', async () => {
+  it('a server that suddenly speaks another protocol is an error at once, without a wait', async () => {
     const { server, client } = await world()
     server.interfere = (seen, res) => {
       res.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')

@@ -191,7 +191,7 @@ const REFUSALS: readonly Case[] = [
   ['explain a field that is not there', 'explain pods.spec.unicorn', /field "unicorn" does not exist/],
   ['no metrics', 'top nodes', /Metrics API not available/],
   [
-    'somebody without rights',
+    'a user without rights',
     `get cm ${N} --as=nobody`,
     /configmaps is forbidden: User "nobody" cannot list resource "configmaps" in API group "" in the namespace "reading"/,
   ],

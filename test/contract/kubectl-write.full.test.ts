@@ -189,7 +189,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
       expect(Object.keys(await read('cm', name))).not.toContain('dta')
     })
 
-    test.concurrent('with a warning when told to warn', async () => {
+    test.concurrent('with a warning where fieldValidation is Warn', async () => {
       const stdin = JSON.stringify({ ...configMap(fresh('cs')), dta: {} })
       const { code, err } = await kubectl.run(`apply -f - ${N} --validate=warn`, [], { stdin })
       expect({ code, err }).toEqual({ code: 0, err: 'Warning: unknown field "dta"\n' })
@@ -430,7 +430,7 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
       expect(await kubectl.ok(`get cm ${name} ${N} --ignore-not-found`)).toBe('')
     })
 
-    test.concurrent('one that is not there is an error, or none when told so', async () => {
+    test.concurrent('one that is not there is an error, or none with --ignore-not-found', async () => {
       expect(await kubectl.refused(`delete cm nothing ${N}`)).toContain('NotFound')
       expect(await kubectl.ok(`delete cm nothing ${N} --ignore-not-found`)).toBe('')
     })

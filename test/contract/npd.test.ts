@@ -207,7 +207,7 @@ test('every configuration file loads without a problem', (context) => {
   return undefined
 })
 
-test('the version of any operating system is told, of those that node-problem-detector does not know too', (context) => {
+test('the version of any operating system is reported, also of those that node-problem-detector does not know', (context) => {
   if (!isNpdPresent) return context.skip(NO_NPD)
   const of = (name: string): string => osVersion(npdText('os-release', `os-release-${name}`))
   expect(

@@ -352,7 +352,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
       ['another verb', { verb: 'delete', resource: 'configmaps' }, false],
       ['a subresource', { verb: 'list', resource: 'configmaps', subresource: 'status' }, false],
       ['another group', { verb: 'list', resource: 'configmaps', group: 'apps' }, false],
-    ])('of somebody: %s', async (_, attributes, allowed) => {
+    ])('of a user: %s', async (_, attributes, allowed) => {
       const namespace = await space()
       const user = await userWith(namespace, rule(['list'], ['configmaps']))
       const review = await api.made('/apis/authorization.k8s.io/v1/subjectaccessreviews', {

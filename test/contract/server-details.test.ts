@@ -184,7 +184,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
         [422, has('metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty')],
       )
     })
-    test.concurrent('a name that is no label is told why', async () => {
+    test.concurrent('a name that is no label is refused with the cause', async () => {
       expect(said(await api.post('/api/v1/namespaces', { metadata: { name: 'A.b' } }))).toEqual([
         422,
         has('a lowercase RFC 1123 label must consist of'),
@@ -393,7 +393,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
         `widgets.${group} "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
       ])
     })
-    test.concurrent('a strategic patch is told which there are', async () => {
+    test.concurrent('a strategic patch is answered with the supported types', async () => {
       const name = fresh('w')
       await api.made(widgets(), widget(name))
       expect(said(await api.patch('strategic', `${widgets()}/${name}`, {}))).toEqual([
@@ -460,12 +460,12 @@ describe.each(apiServers)('details of $name', ({ start }) => {
     )
   })
 
-  describe('who somebody is, and may do', () => {
+  describe('who a user is, and may do', () => {
     test.concurrent('is answered with the time and without the question', async () => {
       const { body } = await api.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', {})
       expect([typeof body.metadata.creationTimestamp, body['spec']]).toEqual(['string', undefined])
     })
-    test.concurrent('the rules of somebody are answered without the question', async () => {
+    test.concurrent('the rules of a user are answered without the question', async () => {
       const asked = { spec: { namespace: space } }
       const { body } = await api.post('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', asked)
       expect([body['spec'], body.metadata.managedFields]).toEqual([{}, undefined])

@@ -153,7 +153,7 @@ describe.each(apiServers)('S23 escalation on $name', ({ start }) => {
     expect((await api.post(ROLES, role, { as })).code).toBe(422)
   })
 
-  test.concurrent('labels that feed the aggregate of somebody else ask for the rules of the role, no more', async () => {
+  test.concurrent('labels that feed the aggregate of another owner require the rules of the role, no more', async () => {
     const [as, weak, strong, label] = [
       await userWith(writesRoles, readsPods),
       fresh('weak'),

@@ -114,7 +114,7 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
       ],
       ['-a=b', 'unable to parse requirement: <nil>: Invalid value: "-a": name part must consist of '],
       ['a=-b', 'unable to parse requirement: values[0][a]: Invalid value: "-b": a valid label must be '],
-    ])('the label selector %s is told what is wrong with it', async (selector, message) => {
+    ])('the label selector %s is refused with what is wrong with it', async (selector, message) => {
       const { code, body } = await api.get(`${maps}?labelSelector=${encodeURIComponent(selector)}`)
       expect([code, String(body.message).slice(0, message.length)]).toEqual([400, message])
     })
@@ -345,7 +345,7 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
       expect([there.code, there.body['data'], nowhere.code]).toEqual([200, { k: 'v', by: 'm' }, 400])
     })
 
-    test.concurrent('by a manager with signs in its name is told each of them', async () => {
+    test.concurrent('by a manager with invalid characters in its name is refused with each of them', async () => {
       const { code, body } = await api.patch('apply', `${maps}/a?fieldManager=%00%0a`, {
         apiVersion: 'v1',
         kind: 'ConfigMap',

@@ -300,7 +300,7 @@ describe.each(apiServers)('patches on $name', ({ start }) => {
       await apply(name, 'two', { b: '2' })
       expect((await apply(name, 'one', { a: '1' })).body['data']).toEqual({ a: '1', b: '2' })
     })
-    test.concurrent('a plain update takes fields, and the next apply is told', async () => {
+    test.concurrent('a plain update takes fields, and the next apply gets a conflict', async () => {
       const name = fresh('a')
       await apply(name, 'one', { a: '1' })
       await api.patch('merge', `${maps()}/${name}?fieldManager=hand`, { data: { a: '2' } })

@@ -553,7 +553,7 @@ describe.each(apiServers)('pods on $name', ({ start }) => {
         })
         expect(said(reply)).toEqual([422, has(message)])
       })
-      test.concurrent('that asks for more than its pods keep to is told which', async () => {
+      test.concurrent('that asks for more than its pods keep to is refused with the fields', async () => {
         const name = await space()
         for (const [pod, spec] of Object.entries({
           b: podSpec({ hostPID: true }),

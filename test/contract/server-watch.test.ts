@@ -40,7 +40,7 @@ describe.each(apiServers)('watches of $name', ({ start }) => {
       expect(new Set(versions).size).toBe(3)
     })
 
-    test.concurrent('changes that come faster than they are told arrive all, each once and in order', async () => {
+    test.concurrent('changes that come faster than they are sent arrive all, each once and in order', async () => {
       const path = await space()
       for (const name of ['a', 'b', 'c', 'd']) await api.made(path, configMap(name))
       const from = await nowOf(path)
