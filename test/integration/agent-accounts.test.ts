@@ -315,7 +315,7 @@ describe.each([
     await expect(stolen).rejects.toThrow(/used already/)
   })
 
-  test('what is sealed for it is of no use to another host, whoever reads it', async () => {
+  test('what is sealed for it is of no use to any other host', async () => {
     const path = `/agent-tokens/${uid}`
     const door = new HttpKubeClient({
       server: `https://${HOST}:${bench.artifactsPort}`,
@@ -351,7 +351,7 @@ describe.each([
     await beats()
   })
 
-  test('a deleted account is made anew, and the tokens of the old one stay dead', async () => {
+  test('a deleted account is recreated, and the tokens of the old one stay invalid', async () => {
     const old = bench.token().token
     const key = { namespace: AGENTS_NAMESPACE, name: agentAccountName(uid) }
     const account = await bench.client.get(accountType, key)

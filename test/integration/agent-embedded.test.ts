@@ -223,7 +223,7 @@ test('S16 a secret value that was sealed for the machine reaches the file that i
   expect(JSON.stringify(listed)).not.toContain(MARKER)
 })
 
-test('an agent that was told to end leaves its component running, and nothing of its own', async () => {
+test('an agent that ends on a signal leaves its component running, and nothing of its own', async () => {
   agent.kill('SIGTERM')
   const [code] = (await once(agent, 'exit')) as [number]
   expect(code).toBe(0)

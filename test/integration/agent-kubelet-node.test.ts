@@ -45,7 +45,7 @@ async function agentAtWork(): Promise<ReturnType<AgentBench['run']>> {
   return agent
 }
 
-test('an agent that was told that the Node is not its own makes none, keeps no Lease of it, and says nothing of Ready', async () => {
+test('an agent whose Node is not its own creates none, keeps no Lease of it, and does not report Ready', async () => {
   const first = await agentAtWork()
   expect(registrations()).toEqual([])
   expect(await bench.node()).toBeUndefined()

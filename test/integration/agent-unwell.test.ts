@@ -67,7 +67,7 @@ const told = async (reason: string): Promise<boolean> => {
   return items.some((e) => e['reason'] === reason && isObject(e['regarding']) && e['regarding']['kind'] === 'Node')
 }
 
-test('it is shown and told, and goes on running without an order', async () => {
+test('it is shown and reported, and keeps running without an order', async () => {
   const before = pid()
   writeFileSync(sick, '')
   await eventually(

@@ -224,7 +224,7 @@ const hookPolicies = async (): Promise<readonly unknown[]> => {
 const restoredEvents = async (): Promise<readonly string[]> =>
   (await admin.list(EVENTS)).items.filter((e) => e['reason'] === 'RegistrationRestored').map((e) => String(e['note']))
 
-test('a registration that somebody deletes or edits comes back by itself, with an event', async () => {
+test('a registration that is deleted or edited comes back by itself, with an event', async () => {
   const before = await hookPolicies()
   await admin.delete(webhookConfigurationType, { name: API_GROUP })
   await eventually(hookPolicies, (now) => now.length === before.length)
@@ -322,7 +322,7 @@ const makeNodes = (prefix: string, n: number) =>
     ),
   )
 
-test('Nodes that somebody deletes in bulk are held to the ledger, also all at once; a hold lifts it', async () => {
+test('Nodes that are deleted in bulk are held to the ledger, also all at once; a hold lifts it', async () => {
   await makeNodes('bulk', 12)
   const defender = asUser('kubenode:defender')
   const before = await defender.create(defenderLedger, {
@@ -416,7 +416,7 @@ const ROLE: ResourceType = {
 }
 const BINDING: ResourceType = { ...ROLE, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' }
 
-test('whoever may make holds may not for that reason let an edit act', async () => {
+test('the right to create holds is not the right to let an edit take effect', async () => {
   const grant = async (user: string, resources: readonly string[]) => {
     const apiVersion = 'rbac.authorization.k8s.io/v1'
     const rules = [{ apiGroups: [API_GROUP], resources, verbs: ['create'] }]

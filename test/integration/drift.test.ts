@@ -150,7 +150,7 @@ function exchange(): void {
   renameSync(`${path}.new`, path)
 }
 
-test('a program that somebody keeps exchanging is put right a few times, then reported, and brought back in a slice with a permit', async () => {
+test('a program that is replaced again and again is restored a few times, then reported, and brought back in a slice with a permit', async () => {
   await admin.create(machineComponentSet, {
     apiVersion: API_GROUP_VERSION,
     kind: 'MachineComponentSet',

@@ -250,7 +250,7 @@ describe('a copy whose git was killed', () => {
   })
 })
 
-test('changes that no commit holds are told', async () => {
+test('uncommitted changes are reported', async () => {
   const commit = repository.commit({ 'fleet/a.ts': '1', 'fleet/gone.ts': '1', 'fleet/same.ts': '1', 'src/b.ts': '1' })
   writeFileSync(join(repository.dir, 'fleet/a.ts'), '2')
   writeFileSync(join(repository.dir, 'src/b.ts'), '2')

@@ -156,7 +156,7 @@ describe.each(['curl', 'wget'])('a host with %s', (tool) => {
     expect(JSON.parse(gunzipSync(Buffer.from(bundle, 'base64')).toString('utf8'))).toMatchObject(rest)
   })
 
-  test('refuses the server of somebody else', async () => {
+  test('refuses a server with another certificate', async () => {
     const { code, out, err } = await run(line({}, ticket({}, `https://127.0.0.1:${othersPort}/`)), tool)
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(
@@ -197,7 +197,7 @@ describe.each(['curl', 'wget'])('a host with %s', (tool) => {
   })
 })
 
-test('an agent downloads through the proxy of its host, and reaches the API server through it only when told', async () => {
+test('an agent downloads through the proxy of its host, and reaches the API server through it only when configured', async () => {
   const { url, asked, stop } = await startProxy()
   const server = `https://127.0.0.1:${port}`
   const bytes = async (proxy?: Record<string, string>) => {
@@ -223,7 +223,7 @@ test('an agent downloads through the proxy of its host, and reaches the API serv
   }
 })
 
-test('a line that expired, and a clock that is behind, are told apart before anything is downloaded', async () => {
+test('an expired line and a clock that is behind are distinguished before anything is downloaded', async () => {
   const late = await run(line({}, ticket({ expiresAt: now - 1_000 })), 'none')
   expect([late.code, late.err]).toEqual([
     1,
@@ -235,7 +235,7 @@ test('a line that expired, and a clock that is behind, are told apart before any
   expect([early.code, early.err]).toEqual([1, expect.stringMatching(/^KN8081: cannot join: .*timedatectl/)])
 })
 
-test('a host without curl and wget is told so', async () => {
+test('a host without curl and wget is refused with the cause', async () => {
   const { code, err } = await run(line(), 'none')
   expect([code, err]).toEqual([1, expect.stringContaining('KN8085: cannot join: this host has no curl and no wget')])
 })

@@ -189,7 +189,7 @@ test('an existing node is observed without a write to it, by an import that can 
 
 let agent: KubeClient
 
-test('it is managed once it is told so: its join command leads to a certificate of its own, and its agent to Ready', async () => {
+test('it is managed once its spec says so: its join command leads to a certificate of its own, and its agent to Ready', async () => {
   await admin.patch(
     machineType,
     { name: NODE },

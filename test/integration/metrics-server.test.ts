@@ -159,7 +159,7 @@ test('a scraper that may read them gets them by the shared authority; each serie
   expect(body).toMatch(/^kubenode_leader\{cluster="edge"\} 0$/m)
 })
 
-test('whoever is unknown or may not read them is refused, and nothing else is served', async () => {
+test('a client that is unknown or may not read them is refused, and nothing else is served', async () => {
   const { get } = await serve()
   expect((await get()).status).toBe(401)
   expect((await get('nonsense')).status).toBe(401)

@@ -87,7 +87,7 @@ describe('on a server', () => {
     expect(lint.map((p) => p.message).join()).toMatch(/not served yet/)
   })
 
-  test('what was stored before can be changed elsewhere, finalized and deleted, and not set anew', async () => {
+  test('a field stored before can be changed elsewhere, finalized and deleted, and not set again', async () => {
     const key = { name: 'stored' }
     const change = (patch: object) => client.patch(machine, key, { type: 'merge', value: patch as Json })
     await change({ metadata: { labels: { a: 'b' } } })

@@ -72,7 +72,7 @@ test('a frozen service is found by its process and runs again', async (context) 
   return undefined
 })
 
-test('a service that somebody stopped is told and left alone', async (context) => {
+test('a service that a user stopped is reported and left alone', async (context) => {
   if (why !== undefined) return context.skip(why)
   run('systemctl', 'stop', 'kubelet')
   expect(check()).toBe('NonOk kubelet:kubelet was found unhealthy: inactive (dead)')

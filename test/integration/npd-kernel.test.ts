@@ -109,7 +109,7 @@ test('a line that the kernel logs is a condition', async (context) => {
   return undefined
 })
 
-test('a process that the kernel kills for memory is told', async (context) => {
+test('a process that the kernel kills for memory is reported', async (context) => {
   const group = `/sys/fs/cgroup/memory/${name}`
   if (!isRoot || !existsSync('/sys/fs/cgroup/memory'))
     return context.skip(`${NO_ROOT} and a memory cgroup of version 1`)
@@ -149,7 +149,7 @@ async function withFileSystem(options: string, use: (mount: string, device: stri
   }
 }
 
-test('an error of a file system is told, and that it cannot be written any more is a condition', async (context) => {
+test('an error of a file system is reported, and a read-only one becomes a condition', async (context) => {
   if (!isRoot) return context.skip(NO_ROOT)
   await withFileSystem('errors=remount-ro', async (mount, device) => {
     // A look while it is well.
@@ -165,7 +165,7 @@ test('an error of a file system is told, and that it cannot be written any more 
 const HUNG = '/proc/sys/kernel/hung_task_timeout_secs'
 const WARNINGS = '/proc/sys/kernel/hung_task_warnings'
 
-test('a task that hangs in the kernel is told by the kernel and found without it', async (context) => {
+test('a task that hangs in the kernel is reported by the kernel and found without it', async (context) => {
   if (!isRoot || !existsSync(HUNG)) return context.skip(`${NO_ROOT} and a kernel that watches for hung tasks`)
   const before = [HUNG, WARNINGS].map((path) => [path, readFileSync(path, 'utf8').trim()] as const)
   let child: ChildProcess | undefined

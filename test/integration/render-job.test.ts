@@ -120,7 +120,7 @@ test('a commit that is superseded has its Job removed, and ends what runs in it'
   await until('it ended', () => (world.kubelet.running === 0 ? true : undefined), 10_000)
 })
 
-test('a Job that somebody deletes is an error that is tried again', async () => {
+test('a Job that is deleted is an error that is retried', async () => {
   const rendered = world.render(fleetOf('for (;;);'), { deadlineMs: 60_000 }).then(String, (e: unknown) => e)
   await until('it runs', () => (world.kubelet.running > 0 ? true : undefined), 20_000)
   const [job] = (await world.client.list(JOB, { namespace: RENDER_NAMESPACE })).items

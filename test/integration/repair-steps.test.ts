@@ -105,7 +105,7 @@ async function calls(node: string, type: NodeConditionType, url: string, secret 
   return step
 }
 
-test('a webhook is told of the repair, with the token of its Secret, which is written down nowhere', async () => {
+test('a webhook gets the repair, with the token of its Secret, which is stored nowhere', async () => {
   const step = await calls('n-0', 'ReadonlyFilesystem', `${hook}/repairs`)
   expect(step).toMatchObject({ outcome: 'Succeeded', output: 'HTTP 200: thank you' })
   const said = heard.at(-1)

@@ -460,7 +460,7 @@ test('F17 a sync that is killed half way goes on where it was', async (context) 
   expect(status?.clusters?.map((c) => c.phase)).toEqual(['Healthy', 'Healthy'])
 })
 
-test('a field that somebody else owns is reported and not stolen; one bad object holds up no other', async () => {
+test('a field of another owner is reported and not taken; one bad object delays no other', async () => {
   bench = await syncBench(['test', 'prod'])
   const b = bench
   const theirs = {

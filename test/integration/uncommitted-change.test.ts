@@ -275,7 +275,7 @@ test('an edited or deleted policy loosens nothing before it is put back', async 
   await until('the policy as declared', conditions, isOver, WITHIN_MS)
 })
 
-test('a MachineSet that somebody deletes keeps its machines, and takes them in once sync has made it again', async () => {
+test('a MachineSet that is deleted keeps its machines, and adopts them once sync has created it again', async () => {
   const key = { name: 'workers' }
   const names = async () => new Set((await machines()).map((m) => m.metadata.uid))
   const before = await names()
