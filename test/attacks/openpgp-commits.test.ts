@@ -124,7 +124,7 @@ test('a key of no signer, other content under a valid signature, and no signatur
   expect(await verdict({ head: unsigned })).toMatch(/^(Unsigned|Malformed)/)
 })
 
-test('who claims to be somebody else is known by the key, and a signature of another commit is none', async () => {
+test('a signer with a false name is known by the key, and a signature of another commit is none', async () => {
   const signers = [signer('ada', key.ada), signer('eve', key.eve)]
   const asAda = { GIT_AUTHOR_EMAIL: 'ada@example.org', GIT_COMMITTER_EMAIL: 'ada@example.org' }
   const head = on(anchor, 'as ada', key.eve, asAda)

@@ -728,7 +728,7 @@ const ATTEMPTS: readonly Attempt[] = [
   ...Object.entries({
     'how many machines a set has': { spec: { replicas: 0 } },
     'the labels of a set': { metadata: { labels: { a: 'b' } } },
-    'what a set is told by people': { metadata: { annotations: { 'kubenode.io/any': 'true' } } },
+    'what users write into a set': { metadata: { annotations: { 'kubenode.io/any': 'true' } } },
     'who else holds a set': { metadata: { finalizers: ['example.org/never'] } },
   }).map(([what, change]): Attempt => ({
     name: `S25 the key of controllers changes ${what}`,

@@ -193,7 +193,7 @@ describe('S4 S34 attack table', () => {
     r.removeInBare('shallow')
   })
 
-  test('the name of somebody else in author and committer: the key says who it was', async () => {
+  test('the name of another user in author and committer: the key says who it was', async () => {
     const env = { GIT_AUTHOR_EMAIL: 'bob@example.org', GIT_COMMITTER_EMAIL: 'bob@example.org' }
     const trust = await judge({
       head: on(good(), { 'fleet/a.ts': 'n' }, 'ada', env),
@@ -580,7 +580,7 @@ describe('rule 8: tags', () => {
   })
 })
 
-describe('rule 9: what is told', () => {
+describe('rule 9: what is reported', () => {
   test('each refusal names commit, key and what to do, and keeps the last verified commit', async () => {
     const verified = { commit: good(), anchor, firstSeen: '2026-11-22T11:00:00Z', key: r.fingerprint('ada') }
     const head = on(good(), { 'fleet/a.ts': 'z' }, 'eve')
@@ -594,7 +594,7 @@ describe('rule 9: what is told', () => {
     expect(said(trust)).toContain(r.fingerprint('eve'))
     expect(said(trust)).toMatch(/; have a signer sign it/)
   })
-  test('a policy that cannot be used is told and follows nothing', async () => {
+  test('a policy that cannot be used is reported and follows nothing', async () => {
     const two = [signer('ada'), { ...signer('ada'), principal: 'other@example.org' }]
     expect(await verdict({ head: good(), verify: { signers: two } })).toMatch(
       /^InvalidPolicy: KN7042: .*is that of ada@example.org and of other@example.org/,

@@ -130,7 +130,7 @@ async function readsAsAgent(): Promise<number> {
   return read.finally(() => agent.close())
 }
 
-test('S26 certificates of one hour are renewed by two thirds, tell somebody at the last third, and are refused when they end', async ({
+test('S26 certificates of one hour are renewed by two thirds, raise a condition in the last third, and are refused when they end', async ({
   onTestFailed,
 }) => {
   onTestFailed(() => void process.stderr.write(programs.map(({ text }) => text()).join('\n')))

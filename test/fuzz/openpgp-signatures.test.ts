@@ -152,7 +152,7 @@ test('a subkey is named with its primary key, and a primary key that only certif
   })
 })
 
-test('a subkey that somebody else bound to a key is not taken, also where only its agreement is missing', () => {
+test('a subkey that another key bound is not taken, also where only its agreement is missing', () => {
   const label = 'PGP PUBLIC KEY BLOCK'
   const [victim, thief] = [home.publicKey(keyOf('ed')), home.publicKey(keyOf('split'))].map(bytesOf)
   const all = (bytes: Buffer = Buffer.alloc(0)): readonly Buffer[] => {

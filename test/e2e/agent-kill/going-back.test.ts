@@ -13,7 +13,7 @@ import { eventually } from '../../integration/agent-bench.ts'
 const SUPERVISOR = join(import.meta.dirname, '../../../src/cli/agent/supervisor-main.ts')
 const [OLD, NEW] = ['aaaaaaaaaaaaaaaa-0', 'bbbbbbbbbbbbbbbb-0']
 
-test('F30 that the old copy runs again is on the disk before it is told, and that is before the new one is forgotten', async (context) => {
+test('F30 that the old copy runs again is on the disk before it is reported, and that is before the new one is forgotten', async (context) => {
   const missing = noStrace()
   if (missing !== undefined) context.skip(missing)
   const root = mkdtempSync(join(tmpdir(), 'kubenode-back-'))

@@ -126,7 +126,7 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
     expect([processes.reading('c'), pid() > 1, processes.describe('c')]).toEqual(['Running', true, undefined])
   })
 
-  test('leaves alone what runs from that slot, starts another slot anew, and keeps what is told to be kept', async () => {
+  test('leaves alone what runs from that slot, restarts another slot, and keeps what it has to keep', async () => {
     await processes.start(sleeper())
     const first = pid()
     await processes.start(sleeper())

@@ -301,7 +301,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
     }
   })
 
-  test('a webhook configuration that somebody deletes is back, and so is a Node', async () => {
+  test('a webhook configuration that is deleted comes back, and so does a Node', async () => {
     const kubectl = `kubectl --kubeconfig ${fleet.kubeconfig('test')}`
     await fleet.run(`${kubectl} delete validatingwebhookconfiguration kubenode.io`)
     await until(

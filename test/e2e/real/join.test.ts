@@ -158,7 +158,7 @@ describe.each([
     expect((await shell('ls /run/kubenode-join')).code).not.toBe(0)
   })
 
-  test('a host without curl and wget is told so, and joins with files that were carried there', async () => {
+  test('a host without curl and wget is refused with the cause, and joins with files that were carried there', async () => {
     await bare()
     removeProgram(machine().root, 'wget')
     await world.declare('carried')

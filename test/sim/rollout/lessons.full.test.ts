@@ -8,10 +8,10 @@ const TIMEOUT_MS = 900_000
 /** Each failed once; what it was says more than its number. */
 const LESSONS = [
   ['F5 slots of machines whose slice went on without them count until they are free', 'zone partition', 15],
-  ['F6 such slots are freed before others are asked for, whoever misses what', 'zone partition', 26],
+  ['F6 such slots are freed before others are requested, whatever a controller misses', 'zone partition', 26],
   ['F3 a machine is let go before its slot is free, whatever the order rests on', 'pause and resume', 125],
   ['F3 an order that was on its way when a machine was let go is refused', 'pause and resume', 161],
-  ['F11 machines that go leave whoever wrote their components down', 'members come and go', 126],
+  ['F11 machines that leave lose the owner of their components', 'members come and go', 126],
   ['F3 no permit is asked for before all else of the look has come off', 'zone partition', 124],
   ['F2 replies that are lost do not spread the trial of a bad version over more machines', 'second thoughts', 555],
 ] as const
