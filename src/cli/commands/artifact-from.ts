@@ -1,5 +1,6 @@
 // `kubenode artifact from-deb | from-tar | from-image`: makes a MachineComponent from what a user downloaded.
 import { Option, type Command } from 'commander'
+import { COMPONENT_NAME_PATTERN } from '#lib/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { artifactErrors } from '../artifact/artifact-errors.ts'
 import type { Io } from '../io.ts'
@@ -51,7 +52,7 @@ async function make(kind: SourceKind, path: string, flags: Flags, io: Io): Promi
         unit: flags.unit,
         exec: flags.exec === undefined ? undefined : execOf(flags.exec),
       },
-      component: flags.component,
+      component: flags.component === undefined ? undefined : nameOf(flags.component),
       version: flags.as,
       arch: flags.arch,
       requires: flags.requires.map((text) => {
@@ -81,6 +82,13 @@ async function sourceOf(kind: SourceKind, path: string, arch: string | undefined
 
 const wrong = (option: string, text: string, form: string): KubeNodeError =>
   new KubeNodeError(artifactErrors.KN1136({ option, text: JSON.stringify(text), form }))
+
+/** Here, so that the mistake is named and not the object that would have been made. */
+function nameOf(text: string): string {
+  if (!new RegExp(COMPONENT_NAME_PATTERN).test(text))
+    throw wrong('--component', text, 'lower-case letters, digits and "-", starting with a letter, such as lamp')
+  return text
+}
 
 function pairOf(option: string, text: string): readonly [string, string] {
   const at = text.indexOf('=')

@@ -158,6 +158,7 @@ describe('a Debian package', () => {
     ['a path that it would not install', ['--unit', 'none', '--leave', '/opt/x'], /would not install \/opt\/x/],
     ['a file that it does not have', ['--take', 'usr/bin/none=/usr/bin/none'], /no file usr\/bin\/none/],
     ['a target that climbs', ['--take', 'usr/sbin/lampd=/usr/../etc/x'], /KN1136: .*absolute path/],
+    ['a name in capitals', ['--component', 'Lamp'], /KN1136: cannot use --component "Lamp"; write lower-case letters/],
     ['half of a requirement', ['--requires', 'runc'], /KN1136: .*COMPONENT=RANGE/],
     ['an unknown recipe', ['--recipe', 'docker'], /kubelet, containerd/],
     ['a recipe that is not in it', ['--recipe', 'kubelet', '--arch', 'arm64', '--take', 'usr/bin/none'], /no file/],
