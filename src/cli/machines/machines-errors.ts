@@ -7,7 +7,7 @@ export const machinesErrors = errorTable({
     next: 'see kubenode why for this machine',
   },
   KN1361: {
-    text: 'import which Nodes?',
+    text: 'cannot import: no Nodes are named',
     next: 'name them, or give --selector, or --all',
   },
   KN1362: {
