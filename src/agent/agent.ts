@@ -155,16 +155,17 @@ interface Tools extends Pick<AgentOptions, 'clock' | 'random' | 'log'> {
 
 function runForever(tools: Tools): readonly Promise<void>[] {
   const { clock, random, log, parts, signal } = tools
-  const { client, identity, keep, machineUid } = tools.session
+  const { client, identity, keep, machineUid, isMachineThere } = tools.session
   const { machine, node } = identity
   const common = { client, clock, random, log }
   const lease = { ...common, everyMs: parts.config.leaseMs }
-  const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, machineUid }
+  const ours = { machineUid, isWanted: isMachineThere }
+  const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, ...ours }
   const ofNode = {
     namespace: NODE_LEASES,
     name: node,
     holder: node,
-    machineUid,
+    ...ours,
     onBack: () => parts.nodeWriter.again(),
   }
   const onObject = (found: Machine | undefined) => obeyMachine(tools, found)

@@ -98,7 +98,8 @@ const buildNodeObject = ({ client, log, node, facts, session, config, target }: 
     name: node,
     facts,
     machineUid: session.machineUid,
-    register: () => config.registerNode && !target.isLeaving,
+    // A host that was given up, or whose Machine was deleted by force, would leave a Node that belongs to nothing.
+    register: async () => config.registerNode && !target.isLeaving && (await session.isMachineThere()),
   })
 
 /** The agent's own new version has settled, or was reverted. */

@@ -24,6 +24,7 @@ import type { Condition } from '#schema/object.ts'
 import { knockForToken, tokenDoor } from './join/token-door.ts'
 import { keepRenewing } from './join/rotation.ts'
 import { tokenCondition, type HeldToken } from './join/token-age.ts'
+import { isMachineThere } from './node/own-machine.ts'
 import { apiProxy } from './join/host-proxy.ts'
 import { readServerVersion } from './server-version.ts'
 
@@ -45,6 +46,8 @@ export interface Session {
   readonly tokenCondition: () => Condition | undefined
   /** Of the Machine that our certificate is for. */
   readonly machineUid: () => string | undefined
+  /** Read from the server. */
+  readonly isMachineThere: () => Promise<boolean>
   readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
   readonly keep: (onRenewed?: () => void) => Promise<void>
@@ -106,6 +109,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     identity,
     client,
     machineUid: () => uidOf(pair),
+    isMachineThere: () => isMachineThere(client, identity.machine, uidOf(pair)),
     sealing: await sealingKey({ files, dir }),
     certificateLife: () => (isTokenPair(pair) ? undefined : lifeOf(pair.certificate)),
     tokenCondition: () => held && tokenCondition(held, clock.monotonic()),

@@ -12,7 +12,7 @@ import { kubeErrors } from '#kube/kube-errors.ts'
 const EVERY_MS = 10_000
 
 /** A lease that is renewed for the whole test, over a network that can be cut. */
-function kept() {
+function kept(isWanted?: () => Promise<boolean>) {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [], bookmarkEveryMs: 0 })
   const inner = fake.client({ actor: 'agent' })
@@ -26,7 +26,7 @@ function kept() {
     create: (...args) => (network.isUp ? inner.create(...args) : away()),
   }
   const deps = { client, clock, random: seededRandom(2), log: silentLogger, everyMs: EVERY_MS }
-  const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm' }
+  const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm', ...(isWanted && { isWanted }) }
   const other = { namespace: 'kubenode-system', name: 'agent-m', holder: 'm' }
   const stop = new AbortController()
   const ended = keepLeases(deps, [other, { ...lease, onBack: () => back.push(clock.monotonic()) }], stop.signal)
@@ -73,5 +73,17 @@ test('who holds it is said at first, now and then, and after a silence', async (
   agent.network.isUp = true
   await agent.clock.advance(3 * EVERY_MS)
   expect(holder()).toBe('m')
+  await agent.end()
+})
+
+test.each([
+  ['is made again while its Machine is there', true],
+  ['is not made again once its Machine is gone: nobody would delete it', false],
+])('a lease that was deleted %s', async (_, isThere) => {
+  const agent = kept(async () => isThere)
+  await agent.clock.advance(1_000)
+  expect(agent.renewedAt()).toEqual(isThere ? expect.anything() : undefined)
+  await agent.clock.advance(3 * EVERY_MS)
+  expect(agent.renewedAt()).toEqual(isThere ? expect.anything() : undefined)
   await agent.end()
 })

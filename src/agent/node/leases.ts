@@ -21,6 +21,8 @@ export interface LeaseName {
   readonly holder: string
   /** Of the Machine that the holder is the agent of. */
   readonly machineUid?: () => string | undefined
+  /** Asked before it is created: whether there is a Machine that it is the heartbeat of. Nothing would delete it otherwise. */
+  readonly isWanted?: () => Promise<boolean>
 }
 
 /** Missed renewals until other clients may call the holder silent. */
@@ -113,7 +115,7 @@ export async function renewLease(
       options,
     )
   } catch (e) {
-    if (!isNotFound(e)) throw e
+    if (!isNotFound(e) || (await lease.isWanted?.()) === false) throw e
     const object = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',

@@ -17,8 +17,8 @@ export interface NodeObjectDeps {
   readonly facts: HostFacts
   /** Of the Machine that the Node is of. */
   readonly machineUid?: () => string | undefined
-  /** False where a kubelet registers it, and while its machine is being deleted. */
-  readonly register: () => boolean
+  /** False where a kubelet registers it, and when its Machine does not exist or is being deleted. Asked before it is created. */
+  readonly register: () => boolean | Promise<boolean>
 }
 
 export class NodeObject {
@@ -41,7 +41,7 @@ export class NodeObject {
   /** Whether it still waits for its components, read right now; undefined when unknown. A Node that we create ourselves is not waited for. */
   async isPending(): Promise<boolean | undefined> {
     try {
-      const found = (await this.#read()) ?? (this.#deps.register() ? await this.#make() : undefined)
+      const found = (await this.#read()) ?? ((await this.#deps.register()) ? await this.#make() : undefined)
       return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
     } catch (e) {
       this.#deps.log.info('cannot read whether the node waits for its components', { error: messageOf(e) })
@@ -51,7 +51,7 @@ export class NodeObject {
 
   async applyStatus(object: KubeObject): Promise<void> {
     const { client, register } = this.#deps
-    if (this.#uid === undefined && (await this.#read()) === undefined && register()) await this.#make()
+    if (this.#uid === undefined && (await this.#read()) === undefined && (await register())) await this.#make()
     try {
       await client.apply(nodeType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
     } catch (e) {
