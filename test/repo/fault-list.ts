@@ -66,11 +66,7 @@ export const FAULTS: readonly Fault[] = [
     'two replicas of controllers, Defender and sync; webhook calls while the leader dies',
     'several replicas behind one service come with the install in a cluster',
   ),
-  untested(
-    'F50',
-    'a cloud that loses replies, shows things late, throttles, has no stock, or lists wrongly',
-    'providers for clouds are not built yet',
-  ),
+  row('F50', 'a cloud that loses replies, shows things late, throttles, has no stock, or lists wrongly'),
   row('S1', 'an agent that writes objects of other machines'),
   row('S2', 'enrollment'),
   row('S3', 'least privilege'),

@@ -40,7 +40,14 @@ export interface MachineSetPlan extends Plan<MachineSetAction> {
 export type Extra = Pick<MachineSetPlan, 'waiting' | 'freeze'>
 
 export interface Waiting {
-  readonly predicate: 'PermitGranted' | 'PermitDenied' | 'WithinUnavailable' | 'NotHeld' | 'Succession' | 'MachinesGone'
+  readonly predicate:
+    | 'PermitGranted'
+    | 'PermitDenied'
+    | 'WithinUnavailable'
+    | 'NotHeld'
+    | 'Succession'
+    | 'MachinesGone'
+    | 'HostsMade'
   readonly seen: string
   readonly unblock: string
   /** What the Defender's gate says, where that is more than that it was asked. */

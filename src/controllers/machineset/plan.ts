@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
 import { deleteOrder } from './delete-order.ts'
+import { hostsWait } from './hosts-wait.ts'
 import { planGoing } from './going.ts'
 import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal.ts'
 import {
@@ -58,7 +59,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   const missing = set.spec.replicas - alive.length
   if (missing > 0) return withPermits(seen, ...growth(seen, missing, now), now)
   if (missing < 0) return withPermits(seen, ...shrinkage(seen, alive, -missing), now)
-  return withPermits(seen, [], {}, now)
+  return withPermits(seen, [], hostsWait(alive), now)
 }
 
 /** A provider that has forgotten a large share of its hosts at once is not believed. */
@@ -87,7 +88,8 @@ function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], 
           },
         }
       : {}
-  return [count === 0 ? [] : [{ kind: 'Create', count, reason: `${missing} of ${replicas} are missing` }], freeze]
+  const extra = { ...hostsWait(aliveOf(seen)), ...freeze }
+  return [count === 0 ? [] : [{ kind: 'Create', count, reason: `${missing} of ${replicas} are missing` }], extra]
 }
 
 /** Machines that may exist beyond the replicas because earlier ones are still going. */

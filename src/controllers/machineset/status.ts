@@ -190,6 +190,8 @@ function waitingReason(
       return 'WaitingForOther'
     case 'MachinesGone':
       return 'Deleting'
+    case 'HostsMade':
+      return because ?? 'ProviderError'
     default:
       return predicate satisfies never
   }

@@ -1,0 +1,157 @@
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { seededRandom } from '#lib/random.ts'
+import type { CreateResult } from '#providers/port.ts'
+import { FaultyCloud, keyOf } from '#test/doubles/providers/faulty-cloud.ts'
+import { MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { type TestWorld, endWorlds, machineWorld, setOf } from '#test/support/worlds/machine-world.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+
+afterEach(endWorlds)
+
+const ZONES = ['a', 'b', 'c'].map((zone) => ({ zone, type: 'large' }))
+
+const setWith = (replicas: number, provider: object) => {
+  const set = setOf(replicas)
+  return { ...set, spec: { ...set.spec, template: { ...set.spec.template, spec: { provider } } } }
+}
+
+const machines = (w: TestWorld) => w.fake.all(machineType) as readonly Machine[]
+const theSet = (w: TestWorld) => w.fake.peek(machineSet, { name: 'workers' }) as MachineSet
+const conditionOf = (m: Machine | MachineSet | undefined, type: string) =>
+  m?.status?.conditions?.find((c) => c.type === type)
+
+/** A world whose provider `cloud` answers every create with the same. */
+async function answering(answer: () => CreateResult | Promise<CreateResult>) {
+  let calls = 0
+  const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' })
+  const cloud = overridden(memory, {
+    create: async () => {
+      calls += 1
+      return answer()
+    },
+  })
+  const w = await machineWorld({ providers: { cloud } })
+  return { w, calls: () => calls }
+}
+
+describe('a provider without stock', () => {
+  test('is asked once for each offering and not once for each machine, and set and machines name the earliest retry', async () => {
+    const clock = { now: () => w.clock.now(), monotonic: () => w.clock.monotonic() }
+    const cloud = new FaultyCloud(clock, seededRandom(3))
+    cloud.stock.set(keyOf(ZONES[1]), 5)
+    const w: TestWorld = await machineWorld({
+      providers: { cloud: cloud.provider('cloud', { sleep: (ms, signal) => w.clock.sleep(ms, signal) }) },
+    })
+    w.fake.plant(machineSet, setWith(40, { name: 'cloud', offerings: ZONES }))
+    await w.clock.advance(60_000)
+    expect(cloud.living().length).toBe(5)
+    // At most as many as are reconciled at the same time, before the first answer: 32 of the 40 machines.
+    for (const zone of ZONES) expect(cloud.askedFor.get(keyOf(zone)) ?? 0).toBeLessThanOrEqual(33)
+    const [waiting] = machines(w).filter((m) => m.status?.waitingFor?.predicate === 'OfferingAvailable')
+    expect(waiting?.status?.waitingFor?.seen).toContain('all 3 offerings are exhausted; ')
+    expect(waiting?.status?.waitingFor?.unblock).toMatch(
+      /^the provider has hosts again; next request at \d\d:\d\d:\d\d UTC$/,
+    )
+    expect(conditionOf(waiting, 'InfrastructureReady')).toMatchObject({ status: 'False', reason: 'OfferingsExhausted' })
+    expect(waiting?.status?.phase).toBe('Pending')
+    expect(theSet(w).status?.waitingFor).toMatchObject({ predicate: 'HostsMade' })
+    expect(theSet(w).status?.waitingFor?.seen).toContain('35 of 40 machines without a host')
+    expect(theSet(w).status?.waitingFor?.unblock).toContain('next request at')
+    expect(conditionOf(theSet(w), 'Reconciling')).toMatchObject({ status: 'True', reason: 'OfferingsExhausted' })
+
+    const asked = [...cloud.askedFor.values()].reduce((a, b) => a + b, 0)
+    await w.clock.advance(30_000)
+    expect([...cloud.askedFor.values()].reduce((a, b) => a + b, 0)).toBe(asked)
+    cloud.stock.set(keyOf(ZONES[2]), 100)
+    await w.clock.advance(300_000)
+    expect(cloud.living().length).toBe(40)
+    expect(cloud.violations).toEqual([])
+  })
+})
+
+describe('a request that the provider refuses', () => {
+  test('fails with its words, is not repeated in a hot loop, and is repeated when spec.provider changes', async () => {
+    let answer: CreateResult = { kind: 'Refused', reason: 'image debian-12 was deleted' }
+    const { w, calls } = await answering(() => answer)
+    w.fake.plant(machineType, {
+      ...machineType.example,
+      metadata: { name: 'm' },
+      spec: { provider: { name: 'cloud', params: { image: 'debian-12' } } },
+    })
+    await w.clock.advance(600_000)
+    expect(w.machine('m')?.status).toMatchObject({
+      phase: 'Failed',
+      provisioning: { answer: 'Refused', message: 'image debian-12 was deleted' },
+      waitingFor: { predicate: 'HostMade', seen: 'refused by the provider: image debian-12 was deleted' },
+    })
+    expect(conditionOf(w.machine('m'), 'InfrastructureReady')).toMatchObject({
+      status: 'False',
+      reason: 'ProviderError',
+    })
+    // 1, 2, 4 … 256 s
+    expect(calls()).toBeLessThanOrEqual(11)
+    const before = calls()
+    answer = { kind: 'Refused', reason: 'image debian-13 was deleted too' }
+    w.fake.poke(machineType, { name: 'm' }, { spec: { provider: { params: { image: 'debian-13' } } } })
+    await w.clock.advance(100)
+    expect(calls()).toBe(before + 1)
+    expect(w.machine('m')?.status?.provisioning?.message).toBe('image debian-13 was deleted too')
+  })
+})
+
+describe('a provider that', () => {
+  test('hangs is given up after its deadline and called again with the same token, and the machine says so', async () => {
+    const tokens = new Set<string>()
+    const { w, calls } = await answering(() => new Promise<never>(() => undefined))
+    w.fake.plant(machineType, {
+      ...machineType.example,
+      metadata: { name: 'm' },
+      spec: { provider: { name: 'cloud' } },
+    })
+    for (let i = 0; i < 60; i++) {
+      await w.clock.advance(10_000)
+      tokens.add(w.machine('m')?.status?.provisioning?.token ?? '')
+    }
+    expect(calls()).toBeGreaterThan(3)
+    expect(tokens.size).toBe(1)
+    expect(w.machine('m')?.status?.waitingFor?.seen).toContain('provider cloud did not answer within 20 s')
+    expect(w.machine('m')?.status?.phase).toBe('Pending')
+  })
+
+  test('answers with the host of another machine gives this one none, and the machine says so', async () => {
+    const { w } = await answering(() => ({
+      kind: 'Host',
+      host: {
+        providerID: 'cloud://1',
+        clientToken: 't',
+        machine: 'n',
+        machineUid: 'other',
+        state: 'Running',
+        createdAt: '2026-01-05T00:00:00Z',
+      },
+    }))
+    w.fake.plant(machineType, {
+      ...machineType.example,
+      metadata: { name: 'm' },
+      spec: { provider: { name: 'cloud' } },
+    })
+    await w.clock.advance(60_000)
+    expect(w.machine('m')?.spec.providerID).toBeUndefined()
+    expect(w.machine('m')?.status?.waitingFor?.seen).toContain('belongs to another machine')
+  })
+
+  test('throttles is left alone for as long as it asks', async () => {
+    const { w, calls } = await answering(() => ({ kind: 'Throttled', retryAfterMs: 60_000 }))
+    w.fake.plant(machineType, {
+      ...machineType.example,
+      metadata: { name: 'm' },
+      spec: { provider: { name: 'cloud' } },
+    })
+    await w.clock.advance(125_000)
+    expect(calls()).toBeGreaterThan(1)
+    expect(calls()).toBeLessThanOrEqual(3)
+    expect(conditionOf(w.machine('m'), 'InfrastructureReady')).toMatchObject({ reason: 'ProviderThrottled' })
+  })
+})

@@ -1,0 +1,83 @@
+// Planted bugs on the way to a host: each leaves out one precaution, and must be found within its seeds.
+import type { Machine } from '#api/kinds/machine.ts'
+import { machineModule } from '#controllers/machine/reconcile.ts'
+import { machineSetModule } from '#controllers/machineset/reconcile.ts'
+import type { ControllerModule } from '#controllers/module.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { CreateResult } from '#providers/port.ts'
+import { overridden } from '#test/doubles/providers/memory-provider.ts'
+import type { HostScenario } from './simulation.ts'
+
+export interface Mutant {
+  readonly name: string
+  readonly within: number
+  readonly scenario: HostScenario
+}
+
+/** The attempt is kept in memory only: a crash forgets it, and whatever is decided next has another token. */
+const unrecorded: ControllerModule = {
+  name: machineModule.name,
+  setup: (context) => {
+    const { client, informers } = context
+    const apply: typeof client.apply = async (type, object, options) => {
+      const { provisioning, ...status } = (object['status'] ?? {}) as NonNullable<Machine['status']>
+      if (provisioning === undefined || provisioning.answer !== undefined) return client.apply(type, object, options)
+      const written = await client.apply(type, { ...object, status }, options)
+      return { ...written, status: { ...(written['status'] as object), provisioning } }
+    }
+    return machineModule.setup({ ...context, informers, client: { ...client, apply } })
+  },
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'uses a new token for every call',
+    within: 5,
+    scenario: {
+      only: ['create'],
+      provider: (p) => {
+        let calls = 0
+        return overridden(p, {
+          create: (request, signal) =>
+            p.create({ ...request, clientToken: `${request.clientToken}-${calls++}` }, signal),
+        })
+      },
+    },
+  },
+  {
+    name: 'takes an error of the call for a refusal',
+    within: 5,
+    scenario: {
+      only: ['create'],
+      provider: (p) =>
+        overridden(p, {
+          create: (request, signal) =>
+            p.create(request, signal).catch((e: unknown): CreateResult => ({ kind: 'Refused', reason: messageOf(e) })),
+        }),
+    },
+  },
+  {
+    name: 'takes a host that is not shown yet for a deleted one',
+    within: 20,
+    scenario: {
+      only: ['create', 'grow'],
+      provider: (p) => overridden(p, { capabilities: { ...p.capabilities, visibleWithinMs: 0 } }),
+    },
+  },
+  {
+    name: 'calls the provider before the attempt is written down',
+    within: 60,
+    scenario: { modules: [unrecorded, machineSetModule], only: ['create', 'grow'] },
+  },
+  {
+    name: 'takes a list that broke off for an empty one',
+    within: 60,
+    scenario: {
+      only: ['create', 'a change of mind while hosts are being made'],
+      provider: (p) =>
+        overridden(p, {
+          list: async (signal) => p.list(signal).catch(() => ({ hosts: [], asOf: '2026-01-05T00:00:00Z' })),
+        }),
+    },
+  },
+]
