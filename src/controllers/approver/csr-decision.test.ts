@@ -259,6 +259,23 @@ describe('a certificate request', () => {
       'Approve',
     ],
     [
+      'of the agent of a machine that goes is renewed: its hand-back may wait longer than a certificate lives',
+      { request: request(renewal), machine: machine('m-1', 'uid-1', { deletionTimestamp: 'x' }), token: undefined },
+      'Approve',
+    ],
+    [
+      'with the certificate of an earlier machine is denied for one that goes, whoever was readmitted',
+      {
+        request: request(ofUid('uid-0')),
+        machine: {
+          ...readmitted('uid-1', 60_000),
+          metadata: { ...readmitted('uid-1', 60_000).metadata, deletionTimestamp: 'x' },
+        },
+        token: undefined,
+      },
+      'Deny',
+    ],
+    [
       'for a machine that goes is denied to any other key, whatever its token replaces',
       {
         machine: { ...known('key-0'), metadata: { ...known('key-0').metadata, deletionTimestamp: 'x' } },

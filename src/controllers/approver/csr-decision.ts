@@ -140,7 +140,8 @@ function contentProblem(
   if (plain !== undefined) return plain
   if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
   const isGoing = machine.metadata.deletionTimestamp !== undefined
-  if (isGoing && !isDecided(machine, content)) return `machine ${claim} is being deleted`
+  if (isGoing && !isDecided(machine, content) && !isRenewal(request, machine))
+    return `machine ${claim} is being deleted`
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
   // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
@@ -162,6 +163,10 @@ function contentProblem(
  * its host, and does so with that certificate.
  */
 const isDecided = (machine: Machine, { key }: RequestContent): boolean => recordedKey(machine) === key
+
+/** A hand-back may wait for a freeze or a budget, longer than a certificate lives, and needs the agent. */
+const isRenewal = ({ spec: { username = '', groups = [] } }: CertificateRequest, { metadata }: Machine): boolean =>
+  username === agentUser(metadata.name ?? '') && groups.includes(machineUidGroup(metadata.uid ?? ''))
 
 /** Either the machine's own valid token, or the machine's own certificate that it renews. */
 function requesterProblem(
