@@ -18,8 +18,8 @@ export const PAGES = [
   'budget',
   'going-back',
 ] as const
-/** One needs a second cluster that KubeNode is installed in; the others a hub that follows a repository of a git server, or of signed commits. */
-export const NOT_TYPED = ['new-cluster', 'private-repository', 'signed-commits']
+/** One needs a second cluster that KubeNode is installed in (third-cluster.full.test.ts); the others a hub and a git server (test/integration/source-pages.test.ts). */
+export const TYPED_ELSEWHERE = ['new-cluster', 'private-repository', 'signed-commits']
 
 /** A shell in the folder of the checkout. */
 const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>

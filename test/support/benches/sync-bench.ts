@@ -177,6 +177,7 @@ export async function syncBench(
         localPollMs: 50,
         localRepositories: [{ folder: tmpdir() }],
         gitReach: { trusted: ['localhost'] },
+        gitEnv: { PATH: process.env['PATH'] ?? '' },
         renderLimits: { deadlineMs: RENDER_MS },
         ...more,
       },
