@@ -8,6 +8,7 @@ import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from '
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { OUTLINE_FILE, outlineText } from './outline/outlined.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
+import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
 const root = releaseRoot()
@@ -43,6 +44,7 @@ const files = new Map([
   [COMMAND_PAGE, await commandPage()],
   [OUTLINE_FILE, await outlineText()],
   [PROVIDER_PAGE, providerPage()],
+  [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
   [RULES_PAGE, rulesPage()],
 ])
 

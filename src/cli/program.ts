@@ -40,6 +40,7 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   logs: () => import('./logs/commands.ts'),
   machine: () => import('./commands/machine.ts'),
   plan: () => import('./commands/plan.ts'),
+  provider: () => import('./commands/provider.ts'),
   release: () => import('./release/commands.ts'),
   renderJob: () => import('./commands/render-job.ts'),
   rollout: () => import('./rollout/commands.ts'),

@@ -16,6 +16,8 @@ export interface ConformanceCase {
   readonly name: string
   /** About hosts that the provider makes and switches; not for one whose hosts are kept. */
   readonly isAboutPower?: true
+  /** False for a provider that lacks the calls it is about. */
+  needs?(provider: Provider): boolean
   /** Throws when the provider does not conform. */
   run(tools: ConformanceTools): Promise<void>
 }
@@ -219,6 +221,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
   {
     name: 'a host that was switched off is Stopped until it is switched on',
     isAboutPower: true,
+    needs: (provider) => provider.power !== undefined,
     run: async (tools) => {
       const { provider, until } = tools
       if (provider.power === undefined) return
@@ -237,6 +240,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
   },
   {
     name: 'maintenance is a complete list with a time, and an answer to an unknown event has no effect',
+    needs: (provider) => provider.maintenance !== undefined,
     run: async ({ provider }) => {
       if (provider.maintenance === undefined) return
       const { events, asOf } = await provider.maintenance()

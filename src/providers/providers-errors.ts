@@ -90,6 +90,10 @@ export const providersErrors = errorTable({
     text: 'cannot serve the provider {name} at {place}: {why}',
     next: 'correct the place, or end the program that uses it',
   },
+  KN11066: {
+    text: 'no provider can be used at {place}: {why}',
+    next: 'start the program that serves it, or name another place',
+  },
   KN11080: {
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',
     next: 'retried automatically; check the provider and the network to it',

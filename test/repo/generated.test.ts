@@ -10,6 +10,7 @@ import { OUTLINE_FILE, outlineText } from '#cli/outline/outlined.ts'
 import { COMMAND_PAGE } from '#cli/reference/command-page.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
+import { PROVIDER_PROTOCOL_PAGE } from '#cli/reference/provider-protocol-page.ts'
 import { RULES_PAGE } from '#cli/reference/rules-page.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -25,7 +26,11 @@ test.each([...files.keys()].map((path) => [path] as const))(
 test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else', (directory) => {
   const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
   expect(
-    present.filter((path) => !files.has(path) && ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, RULES_PAGE].includes(path)),
+    present.filter(
+      (path) =>
+        !files.has(path) &&
+        ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, PROVIDER_PROTOCOL_PAGE, RULES_PAGE].includes(path),
+    ),
   ).toEqual([])
 })
 

@@ -37,6 +37,7 @@ import { lintErrors } from '../lint/lint-errors.ts'
 import { logsErrors } from '../logs/logs-errors.ts'
 import { machinesErrors } from '../machines/machines-errors.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
+import { providerErrors } from '../provider/provider-errors.ts'
 import { rulesErrors } from '../rules/rules-errors.ts'
 import { runErrors } from '../run/run-errors.ts'
 import { repairErrors } from '../why-not/repair-errors.ts'
@@ -66,6 +67,7 @@ const CLI_TABLES: readonly Entries[] = [
   lintErrors,
   logsErrors,
   machinesErrors,
+  providerErrors,
   rolloutErrors,
   rulesErrors,
   runErrors,

@@ -4,11 +4,18 @@ import { parseProviders } from '#providers/providers-file.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { expect, test } from 'vitest'
 import { PROVIDER_PAGE, providerPage } from './provider-page.ts'
+import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './provider-protocol-page.ts'
 
 const page = providerPage()
 
 test(`${PROVIDER_PAGE} is up to date; run npm run gen when it is not`, () => {
   expect(readFileSync(join(import.meta.dirname, '../../..', PROVIDER_PAGE), 'utf8')).toBe(page)
+})
+
+test(`${PROVIDER_PROTOCOL_PAGE} is up to date; run npm run gen when it is not`, () => {
+  expect(readFileSync(join(import.meta.dirname, '../../..', PROVIDER_PROTOCOL_PAGE), 'utf8')).toBe(
+    providerProtocolPage(),
+  )
 })
 
 test('the example can be used as it stands', () => {

@@ -305,3 +305,19 @@ export async function connectRemote(options: RemoteOptions): Promise<Provider> {
   await Promise.race([provider.connect().catch(() => undefined), options.clock.sleep(START_WAIT_MS)])
   return provider
 }
+
+/** What the program there says of itself, for those who do not know its name. */
+export async function saidBy(place: RemotePlace, clock: Clock): Promise<SaidCapabilities> {
+  let asker: Asker | undefined
+  try {
+    asker = new Asker(await doorAt(place), clock)
+    const { status, value } = await asker.ask({ method: 'GET', path: '/v1/capabilities', withinMs: WAITS.readMs })
+    if (status !== 200) throw new BadAnswer(`status ${status}`)
+    return checked(createReaders().capabilities(value))
+  } catch (cause) {
+    const why = printableLine(connectTrouble(cause)).slice(0, 300)
+    throw new KubeNodeError(providersErrors.KN11066({ place: placeText(place), why }), { cause })
+  } finally {
+    asker?.close()
+  }
+}

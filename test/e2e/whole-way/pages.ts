@@ -11,6 +11,7 @@ export const PAGES = [
   'backup-and-restore',
   'own-monitor',
   'own-rule',
+  'own-provider',
   'canary',
   'new-pool',
   'window',

@@ -1,0 +1,158 @@
+// `kubenode provider conformance`: the kit for people who write providers, against a program that runs: one line for each case. Names and tokens are of this run
+// alone, and hosts that a failed case left are removed.
+import { randomUUID } from 'node:crypto'
+import { CONFORMANCE, type ConformanceCase, type ConformanceTools, conformanceFor } from '#providers/conformance.ts'
+import type { Host, HostRequest, Provider } from '#providers/port.ts'
+import { RemoteProvider, saidBy } from '#providers/remote/provider.ts'
+import { placeText, type RemotePlace } from '#providers/remote/place.ts'
+import { PROTOCOL } from '#providers/remote/protocol.ts'
+import { WIRE_CONFORMANCE } from '#providers/remote/wire-conformance.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { shownJson, shownLine } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, Exit } from '../exit.ts'
+import type { Io } from '../io.ts'
+
+export interface ConformanceRun {
+  readonly place: RemotePlace
+  readonly params: Readonly<Record<string, string>>
+  /** For each case. */
+  readonly withinMs: number
+  readonly isJson: boolean
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface Result {
+  readonly case: string
+  readonly result: 'ok' | 'FAILED' | 'skipped'
+  readonly message?: string
+}
+
+const FIRST_LOOK_MS = 50
+const LONGEST_LOOK_MS = 5_000
+const CLEAN_WITHIN_MS = 60_000
+
+export async function runConformance(run: ConformanceRun, io: Io): Promise<void> {
+  const { place, clock, log, isJson } = run
+  const said = await saidBy(place, clock)
+  const provider = new RemoteProvider({ name: said.name, place, clock, log })
+  await provider.connect()
+  const say = (line: string) => (isJson ? undefined : io.out(shownLine(line)))
+  say(`the provider ${said.name} at ${placeText(place)} (${PROTOCOL})`)
+  const results: Result[] = []
+  try {
+    const served = conformanceFor(said.capabilities)
+    for (const c of CONFORMANCE) {
+      const why = served.includes(c) ? undefined : 'its hosts are kept'
+      results.push(
+        why === undefined ? await resultOf(c, provider, run) : { case: c.name, result: 'skipped', message: why },
+      )
+      say(lineOf(results.at(-1)))
+    }
+    for (const c of WIRE_CONFORMANCE) {
+      const problem = await c.run({ place, clock, name: said.name }).then(
+        (skip) => (skip === undefined ? undefined : { result: 'skipped' as const, message: skip }),
+        (error: unknown) => ({ result: 'FAILED' as const, message: messageOf(error) }),
+      )
+      results.push({ case: c.name, ...(problem ?? { result: 'ok' as const }) })
+      say(lineOf(results.at(-1)))
+    }
+  } finally {
+    provider.close()
+  }
+  const count = (result: Result['result']) => results.filter((r) => r.result === result).length
+  say(`${count('ok')} passed, ${count('FAILED')} failed, ${count('skipped')} skipped`)
+  if (isJson) io.out(shownJson({ provider: said.name, place: placeText(place), protocol: PROTOCOL, results }))
+  if (count('FAILED') > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
+const WIDTH = 7
+const lineOf = (r: Result | undefined): string =>
+  r === undefined ? '' : `${r.result.padEnd(WIDTH)} ${r.case}${r.message === undefined ? '' : `: ${r.message}`}`
+
+async function resultOf(c: ConformanceCase, remote: RemoteProvider, run: ConformanceRun): Promise<Result> {
+  const { clock, params, withinMs } = run
+  const late = new AbortController()
+  const timer = clock.after(withinMs, () => late.abort(new Error(`not done within ${withinMs / 1_000} s`)))
+  const ended = new Promise<never>((_, reject) => {
+    late.signal.addEventListener('abort', () => reject(late.signal.reason as Error), { once: true })
+  })
+  const mine = new Set<string>()
+  const provider = ofThisRun(remote, mine)
+  try {
+    const skip = c.needs?.(remote) === false ? 'it has no such call' : undefined
+    if (skip !== undefined) return { case: c.name, result: 'skipped', message: skip }
+    await Promise.race([c.run({ provider, params, until: untilWithin(clock, late.signal) }), ended])
+    return { case: c.name, result: 'ok' }
+  } catch (error) {
+    return { case: c.name, result: 'FAILED', message: messageOf(error) }
+  } finally {
+    timer.cancel()
+    await removed(remote, mine, clock)
+  }
+}
+
+const untilWithin =
+  (clock: Clock, signal: AbortSignal): ConformanceTools['until'] =>
+  async (holds) => {
+    for (let ms = FIRST_LOOK_MS; !(await holds()); ms = Math.min(2 * ms, LONGEST_LOOK_MS)) await clock.sleep(ms, signal)
+  }
+
+/** With names, uids and tokens that no other run has; `mine` gets the ids of what it made. */
+function ofThisRun(remote: RemoteProvider, mine: Set<string>): Provider {
+  const run = `-${randomUUID().slice(0, 8)}`
+  const plain = (text: string) => (text.endsWith(run) ? text.slice(0, -run.length) : text)
+  const seen = (host: Host): Host => ({
+    ...host,
+    clientToken: plain(host.clientToken),
+    machine: plain(host.machine),
+    machineUid: plain(host.machineUid),
+  })
+  const sent = (r: HostRequest): HostRequest => ({
+    ...r,
+    clientToken: r.clientToken + run,
+    machine: r.machine + run,
+    machineUid: r.machineUid + run,
+    join: { ...r.join, machine: r.machine + run, node: r.machine + run },
+  })
+  const { power, maintenance, respond } = remote
+  return {
+    name: remote.name,
+    capabilities: remote.capabilities,
+    create: async (request, signal) => {
+      const made = await remote.create(sent(request), signal)
+      if (made.kind !== 'Host') {
+        if (made.kind === 'Unknown' && signal?.aborted !== true) throw new Error(made.message)
+        return made
+      }
+      mine.add(made.host.providerID)
+      return { kind: 'Host', host: seen(made.host) }
+    },
+    get: async (id, signal) => {
+      const host = await remote.get(id, signal)
+      return host && seen(host)
+    },
+    list: async (signal) => {
+      const list = await remote.list(signal)
+      return { ...list, hosts: list.hosts.map(seen) }
+    },
+    delete: (id, signal) => remote.delete(id, signal),
+    reboot: (id, how, signal) => remote.reboot(id, how, signal),
+    events: (heard, signal) => remote.events(heard, signal),
+    ...(power && { power }),
+    ...(maintenance && { maintenance }),
+    ...(respond && { respond }),
+  }
+}
+
+async function removed(remote: RemoteProvider, mine: ReadonlySet<string>, clock: Clock): Promise<void> {
+  const late = new AbortController()
+  const timer = clock.after(CLEAN_WITHIN_MS, () => late.abort(new Error('too late')))
+  const until = untilWithin(clock, late.signal)
+  await Promise.all(
+    [...mine].map((id) => until(async () => (await remote.delete(id, late.signal)) === 'Gone').catch(() => undefined)),
+  )
+  timer.cancel()
+}
