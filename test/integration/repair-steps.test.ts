@@ -10,7 +10,8 @@ import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { hasTaint, podType } from '#nodes/objects.ts'
-import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
+import type { Provider } from '#providers/port.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
@@ -61,15 +62,25 @@ beforeAll(async () => {
     metadata: { name: 'pager', namespace: 'kubenode-system', labels: { [LABELS.forWebhooks]: 'true' } },
     data: { token: Buffer.from('s3cret\n').toString('base64') },
   })
-  const provider = new MemoryProvider({ clock: systemClock, hosts })
+  const powered = new MemoryProvider({ clock: systemClock, hosts, name: 'powered' })
+  const made = Object.entries(overridden(new MemoryProvider({ clock: systemClock, hosts }), {}))
+  const provider = Object.fromEntries(made.filter(([method]) => method !== 'power')) as unknown as Provider
   for (const name of NODES) {
-    await bench.addNode(name, { provider: { name: 'memory' }, providerID: `memory://${name}` })
+    const isPowered = name === 'n-8'
+    const schema = isPowered ? powered.name : provider.name
+    await bench.addNode(name, { provider: { name: schema }, providerID: `${schema}://${name}` })
     const uid = (await bench.machine(name))?.metadata.uid ?? ''
-    await provider.create({ clientToken: uid, machineUid: uid, machine: name, params: {}, join: {} as never })
+    await (isPowered ? powered : provider).create({
+      clientToken: uid,
+      machineUid: uid,
+      machine: name,
+      params: {},
+      join: {} as never,
+    })
   }
   await bench.startDefender()
   await bench.startControllers([remedyModule, remedyJobModule], {
-    providers: { memory: provider },
+    providers: { memory: provider, powered },
     outbound: parsePlaces([hook]),
   })
 })
@@ -201,6 +212,38 @@ test('a node is marked out of service only after its provider says that the mach
     () => bench.node('n-5'),
     (n) => !hasTaint(n, OUT_OF_SERVICE),
   )
+})
+
+test('a provider with power switches the machine off, and on again once the node is out of service and its pods were given up', async () => {
+  const web = { name: 'stuck', namespace: 'default' }
+  const spec = { nodeName: 'n-8', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] }
+  await bench.admin.create(podType, { apiVersion: 'v1', kind: 'Pod', metadata: web, spec })
+  const hostOf8 = () => hosts.get('powered://n-8')
+  expect(hostOf8()).toMatchObject({ state: 'Running', boots: 1 })
+  await bench.rule('fence-power', {
+    when: { all: [...isSilent, ofNode('n-8')] },
+    ladder: [{ operations: [{ fence: {} }], verify }],
+    ...limits,
+  })
+  await bench.setHeard('n-8', false)
+  await bench.until(
+    () => stepOf('n-8', 'fence'),
+    (step) => step?.output?.includes('1 pod left on its node') === true,
+  )
+  expect(hostOf8()).toMatchObject({ state: 'Stopped' })
+  expect(hasTaint(await bench.node('n-8'), OUT_OF_SERVICE)).toBe(true)
+  await bench.admin.delete(podType, web)
+  await bench.until(
+    () => bench.jobOf('n-8'),
+    (j) => j?.status?.phase === 'Verifying',
+  )
+  expect(await stepOf('n-8', 'fence')).toMatchObject({
+    outcome: 'Succeeded',
+    output: 'the machine was switched off, taken out of service, and switched on',
+  })
+  expect(hostOf8()).toMatchObject({ state: 'Running', boots: 2 })
+  await bench.setHeard('n-8', true)
+  expect((await doneOf('n-8'))?.status?.outcome).toBe('Succeeded')
 })
 
 test('a node is drained by evictions: a pod whose budget is used up stays, and is named, until the budget allows it', async () => {

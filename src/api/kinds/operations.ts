@@ -73,7 +73,10 @@ const operations = {
     }),
   ),
   fence: s.optional(
-    s.obj('Taints the node as out of service, once the provider confirms that the machine is off.', {}),
+    s.obj(
+      'Taints the node as out of service, once the provider confirms that the machine is off. A provider with power switches it off first, and on again once the pods of the node were given up.',
+      {},
+    ),
   ),
   replace: s.optional(s.obj('Deletes the machine; its set creates a replacement.', {})),
   uncordon: s.optional(s.obj('Removes the KubeNode cordon.', {})),

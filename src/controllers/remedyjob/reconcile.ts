@@ -1,6 +1,7 @@
 // The job controller, wired: one job at a time, and what enqueues it.
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
+import { guardedAll } from '#providers/guarded.ts'
 import { act } from './act.ts'
 import { Asking } from './asking.ts'
 import { cachesOf } from './caches.ts'
@@ -24,7 +25,8 @@ const WORKERS = 16
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, events, config } = context
-  const { providers, outbound } = config
+  const { outbound } = config
+  const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
   const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
   const tools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }

@@ -153,6 +153,8 @@ class HollowProvider implements Provider {
         this.#agents = await startAgent(layout, command)
         return
       case 'Nothing':
+      // Of providers that can switch a host off.
+      case 'FinishStop':
       case 'Wait':
       case 'Reboot':
       case 'FinishDelete':

@@ -101,7 +101,8 @@ class Nspawn implements NspawnProvider {
     return this.#folders.create(request, async (at, known) => {
       const record = known ?? (await this.#make(at, request))
       await this.#refreshJoin(at, request)
-      return this.#host(at, await this.#ensureUp(at, record, request.params))
+      const isOff = record.state === 'Stopping' || record.state === 'Stopped'
+      return this.#host(at, isOff ? record : await this.#ensureUp(at, record, request.params))
     })
   }
 
@@ -125,13 +126,26 @@ class Nspawn implements NspawnProvider {
   }
 
   /** A power cycle. The intent is on disk before anything is switched off; a crash in between ends in one reboot. */
-  async reboot(providerID: string): Promise<Ordered> {
+  reboot(providerID: string): Promise<Ordered> {
+    return this.#order(providerID, () => 'Rebooting')
+  }
+
+  async power(providerID: string, to: 'On' | 'Off'): Promise<Ordered> {
+    return this.#order(providerID, (state) => {
+      const isOff = state === 'Stopped' || state === 'Stopping'
+      if (to === 'On') return isOff ? 'Rebooting' : state
+      return isOff ? state : 'Stopping'
+    })
+  }
+
+  /** Written down first, then carried out. */
+  async #order(providerID: string, next: (state: NodeRecord['state']) => NodeRecord['state']): Promise<Ordered> {
     const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
     const ordered = await this.#folders.inTurn(machine, async (at) => {
       const record = await readRecord(at)
       if (record === undefined || record.state === 'Deleting') return 'Gone' as const
-      await writeRecord(at, { ...record, state: 'Rebooting' })
+      await writeRecord(at, { ...record, state: next(record.state) })
       return 'Ordered' as const
     })
     if (ordered === 'Ordered') this.#keep(machine)
@@ -172,6 +186,8 @@ class Nspawn implements NspawnProvider {
       const record = await readRecord(at)
       if (record?.state === 'Deleting') return void (await this.#remove(at, machine))
       if (record?.state === 'Rebooting') return this.#restart(at, record)
+      if (record?.state === 'Stopping') return this.#stop(at, record)
+      if (record?.state === 'Stopped') return
       const boot = record && (await this.#bootOf(at, record))
       if (boot === undefined) return
       // The machine is up: its overlay is written through its own root.
@@ -259,6 +275,13 @@ class Nspawn implements NspawnProvider {
     this.#tell(machine, 'Rebooted', 'the machine was power-cycled')
   }
 
+  async #stop(at: MachineLayout, record: NodeRecord): Promise<void> {
+    await this.#powerOff(at, record)
+    const { agent: _, ...rest } = record
+    await writeRecord(at, { ...rest, state: 'Stopped' })
+    this.#tell(record.machine, 'Stopped', 'the machine was switched off')
+  }
+
   async #powerOff(at: MachineLayout, { machine, agent }: NodeRecord): Promise<void> {
     const { clock, onPowerOff } = this.#options
     const supervisor = await findSupervisor(at, agent)
@@ -311,7 +334,8 @@ class Nspawn implements NspawnProvider {
 
   async #stateOf(at: MachineLayout, { state, agent }: NodeRecord): Promise<HostState> {
     if (state === 'Deleting') return 'Deleting'
-    if (state === 'Rebooting') return 'Running'
+    if (state === 'Stopped') return 'Stopped'
+    if (state === 'Rebooting' || state === 'Stopping') return 'Running'
     return (await findSupervisor(at, agent)) === undefined ? 'Stopped' : 'Running'
   }
 

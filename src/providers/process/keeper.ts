@@ -2,8 +2,10 @@
 // It lives in the provider's own loop and not in a process beside each node: that would cost another runtime a node, could itself be killed,
 // and would have to be kept too. While no controllers run, a crashed agent stays down, as a host's would whose provider is away.
 
+import type { NodeRecord } from './record.ts'
+
 export interface KeptNode {
-  readonly state: 'Running' | 'Rebooting' | 'Deleting'
+  readonly state: NodeRecord['state']
   readonly isAgentAlive: boolean
   readonly rebootRequested: boolean
   readonly crashes: Crashes
@@ -21,6 +23,7 @@ export type Need =
   | { readonly kind: 'Start'; readonly crashes: Crashes }
   | { readonly kind: 'Wait'; readonly forMs: number }
   | { readonly kind: 'Reboot' }
+  | { readonly kind: 'FinishStop' }
   | { readonly kind: 'FinishDelete' }
 
 /** As systemd would: at once at first, then ever slower, up to half a minute. */
@@ -31,6 +34,9 @@ const WELL_AFTER_MS = 60_000
 
 export function needOf(node: KeptNode, now: number): Need {
   if (node.state === 'Deleting') return { kind: 'FinishDelete' }
+  if (node.state === 'Stopping') return { kind: 'FinishStop' }
+  // Off is off, whatever was requested before.
+  if (node.state === 'Stopped') return { kind: 'Nothing' }
   if (node.state === 'Rebooting' || node.rebootRequested) return { kind: 'Reboot' }
   if (node.isAgentAlive) return { kind: 'Nothing' }
   const { inARow, startedAt } = node.crashes

@@ -68,7 +68,7 @@ class ProcessProvider implements Provider {
     return this.#folders.create(request, async (node, known) => {
       const record =
         known === undefined ? await this.#make(node, request) : await this.#refreshJoin(node, known, request)
-      return this.#host(node, await this.#ensureAgent(node, record))
+      return this.#host(node, record.state === 'Running' ? await this.#ensureAgent(node, record) : record)
     })
   }
 
@@ -93,6 +93,20 @@ class ProcessProvider implements Provider {
     if (node === undefined || (await readRecord(node)) === undefined) return 'Gone'
     await writeWhole(node.rebootRequest, '{}\n')
     return 'Ordered'
+  }
+
+  /** The intent is on disk before anything ends or starts, so that a crash in between does not leave half of it. */
+  async power(providerID: string, to: 'On' | 'Off'): Promise<Ordered> {
+    const machine = this.#folders.machineOf(providerID)
+    if (machine === undefined) return 'Gone'
+    return this.#folders.inTurn(machine, async (node): Promise<Ordered> => {
+      const record = await readRecord(node)
+      if (record === undefined || record.state === 'Deleting') return 'Gone'
+      const isOff = record.state === 'Stopped' || record.state === 'Stopping'
+      if (to === 'Off' && record.state !== 'Stopped') await this.#stop(node, { ...record, state: 'Stopping' })
+      if (to === 'On' && isOff) await this.#restart(node, record)
+      return 'Ordered'
+    })
   }
 
   events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
@@ -141,6 +155,8 @@ class ProcessProvider implements Provider {
       }
       case 'Reboot':
         return this.#restart(node, record)
+      case 'FinishStop':
+        return this.#stop(node, record)
       case 'FinishDelete': {
         await this.#remove(node, machine)
         return
@@ -187,6 +203,17 @@ class ProcessProvider implements Provider {
     return next
   }
 
+  /** What still runs is ended in the next round. */
+  async #stop(node: NodeLayout, stopping: NodeRecord): Promise<void> {
+    await writeRecord(node, stopping)
+    await rm(node.rebootRequest, { force: true })
+    if ((await endAll(node, stopping.agent?.pid, this.#options.clock)) === 'Left') return
+    const { agent: _, ...rest } = stopping
+    await writeRecord(node, { ...rest, state: 'Stopped' })
+    this.#crashes.delete(stopping.machine)
+    this.#tell(stopping.machine, 'Stopped', 'the node was switched off')
+  }
+
   /** The intent is on disk before the request is sent: a crash in between ends in exactly one visible reboot, not in none or two. */
   async #restart(node: NodeLayout, record: NodeRecord): Promise<void> {
     const { clock } = this.#options
@@ -223,7 +250,7 @@ class ProcessProvider implements Provider {
       clientToken,
       machine,
       machineUid,
-      state: state === 'Deleting' ? 'Deleting' : 'Running',
+      state: state === 'Deleting' || state === 'Stopped' ? state : 'Running',
       address: '127.0.0.1',
       ...(bootID !== undefined && { bootID }),
       createdAt,

@@ -11,7 +11,8 @@ export interface NodeRecord {
   readonly machineUid: string
   readonly machine: string
   readonly createdAt: string
-  readonly state: 'Running' | 'Rebooting' | 'Deleting'
+  /** Stopping: it was ordered off, and some of it may still run. */
+  readonly state: 'Running' | 'Rebooting' | 'Stopping' | 'Stopped' | 'Deleting'
   /** The agent that was started last. */
   readonly agent?: ProcessId
 }
@@ -33,7 +34,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const STATES: readonly unknown[] = ['Running', 'Rebooting', 'Deleting']
+const STATES: readonly unknown[] = ['Running', 'Rebooting', 'Stopping', 'Stopped', 'Deleting']
 
 /** Until there were offerings, the token was the uid. */
 export const withOwner = <R extends { readonly clientToken: string }>(

@@ -1,56 +1,23 @@
 // Runs one pass of one central step and returns its result; without an outcome the step continues. Each pass may be repeated.
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
-import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { NodeTools } from '#nodes/change-node.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { type DrainWishes, drainPass } from '#nodes/drain.ts'
-import { fence } from '#nodes/fence.ts'
-import type { Provider } from '#providers/port.ts'
-import type { Swap } from '#runtime/compare-and-swap.ts'
-import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
-import type { StepResult } from '../actions.ts'
+import { fenceOff } from './fence-off.ts'
+import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, nameOf } from '../seen.ts'
-
-export interface JobTools {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: Random
-  readonly providers: Readonly<Record<string, Provider>>
-  readonly outbound?: OutboundPlaces
-}
 
 /** A deleted pod ends within its grace period; check often for the last one. */
 const GOING_LOOK_MS = 500
 /** A budget frees up when pods elsewhere are ready. */
 const BLOCKED_LOOK_MS = 3_000
-/** A machine takes its time to go off. */
-const FENCE_LOOK_MS = 5_000
-
-export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): NodeTools => ({
-  client,
-  clock,
-  random,
-  fieldManager: FIELD_MANAGERS.remedyJob,
-  signal,
-})
-
-const applied = (object: StepResult): ActionOutcome => ({ kind: 'Applied', object })
-const failed = (output: string): ActionOutcome => applied({ outcome: 'Failed', output })
-
-function settled(swap: Swap<unknown>, output = 'done'): ActionOutcome {
-  if (swap.kind === 'Swapped') return applied({ outcome: 'Succeeded', output })
-  return swap.kind === 'Refused' ? failed(swap.reason) : outdated(swap.reason)
-}
 
 export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const { job } = seen
@@ -71,7 +38,7 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
     case 'reboot':
       return reboot(tools, seen, signal)
     case 'fence':
-      return fenceOff(tools, seen, signal)
+      return fenceOff(tools, step, seen, signal)
     case 'replace':
       return replace(tools, seen, signal)
     case 'webhook':
@@ -106,20 +73,6 @@ async function drain(
   return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
 }
 
-interface Host {
-  readonly provider: Provider
-  readonly providerID: string
-}
-
-function hostOf({ providers }: JobTools, { machine }: Seen): Host | string {
-  const name = machine?.spec.provider?.name ?? ''
-  const provider = providers[name]
-  const providerID = machine?.spec.providerID
-  if (provider === undefined || providerID === undefined)
-    return `provider ${JSON.stringify(name)} is not configured in these controllers`
-  return { provider, providerID }
-}
-
 async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const host = hostOf(tools, seen)
   if (typeof host === 'string') return failed(host)
@@ -132,21 +85,6 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
     // Whether it was ordered is not known; the boot will tell, or the time runs out.
     return applied({ output: `the provider did not respond: ${messageOf(error)}`.slice(0, 200) })
   }
-}
-
-/** Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. */
-async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
-  const host = hostOf(tools, seen)
-  if (typeof host === 'string') return failed(`${host}: it is unknown whether it is off`)
-  try {
-    const found = await host.provider.get(host.providerID, signal)
-    if (found !== undefined && found.state !== 'Stopped')
-      return applied({ output: `the provider reports the machine as ${found.state}`, againMs: FENCE_LOOK_MS })
-  } catch (error) {
-    return applied({ output: `the provider cannot tell whether the machine is off: ${messageOf(error)}`.slice(0, 200) })
-  }
-  const { job } = seen
-  return settled(await fence(nodeTools(tools, signal), job.spec.node, cordonOwner(job)), 'the machine is off')
 }
 
 /** The set of the machine creates a replacement; without a set the node would simply be lost. */

@@ -1,0 +1,71 @@
+// Takes a node out of service: its provider switches the machine off and reports it as Stopped, then the node is tainted, and once its pods were given up the machine is switched on.
+// Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice.
+import { messageOf } from '#lib/errors.ts'
+import { counted } from '#lib/counted.ts'
+import { drainPlan, podsOn } from '#nodes/drain.ts'
+import { fence, isFencedBy } from '#nodes/fence.ts'
+import type { Host, Provider } from '#providers/port.ts'
+import type { ActionOutcome } from '#runtime/reconcile-with.ts'
+import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
+import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
+
+/** A machine takes its time to go off. */
+const FENCE_LOOK_MS = 5_000
+const SOON_MS = 500
+/** A control plane gives the pods of a tainted node up within seconds; one that does not must not keep the machine off. */
+const GIVE_UP_WITHIN_MS = 120_000
+
+/** Recorded before the order is given: only a machine that we switch off is switched on by us. */
+const SWITCHING = 'switching the machine off'
+
+export async function fenceOff(
+  tools: JobTools,
+  step: JobStep,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const at = hostOf(tools, seen)
+  if (typeof at === 'string') return failed(`${at}: it is unknown whether it is off`)
+  const { provider, providerID } = at
+  const isOurs = step.output?.startsWith(SWITCHING) === true
+  const { job } = seen
+  const owner = cordonOwner(job)
+  try {
+    const found = await provider.get(providerID, signal)
+    if (found !== undefined && found.state !== 'Stopped') {
+      if (isOurs && isFencedBy(seen.node, owner)) return applied({ outcome: 'Succeeded', output: DONE })
+      return await switchOff({ provider, found, isOurs }, signal)
+    }
+    const tainted = settled(await fence(nodeTools(tools, signal), job.spec.node, owner), 'the machine is off')
+    if (!isOurs || found === undefined || tainted.kind !== 'Applied') return tainted
+    const { evict, going } = drainPlan(await podsOn(tools.client, job.spec.node.name, signal))
+    const left = evict.length + going.length
+    const waitedMs = tools.clock.now() - Date.parse(step.startedAt ?? '')
+    if (left > 0 && waitedMs < GIVE_UP_WITHIN_MS)
+      return again(`the machine is off; ${counted(left, 'pod', 'pods')} left on its node`)
+    await provider.power?.(providerID, 'On', undefined, signal)
+    return applied({ outcome: 'Succeeded', output: DONE })
+  } catch (error) {
+    const text = `the provider cannot tell whether the machine is off: ${messageOf(error)}`
+    return applied({ output: (isOurs ? `${SWITCHING}; ${text}` : text).slice(0, 200) })
+  }
+}
+
+const DONE = 'the machine was switched off, taken out of service, and switched on'
+
+const again = (what: string): ActionOutcome =>
+  applied({ output: `${SWITCHING}; ${what}`.slice(0, 200), againMs: FENCE_LOOK_MS })
+
+interface Running {
+  readonly provider: Provider
+  readonly found: Host
+  readonly isOurs: boolean
+}
+
+async function switchOff({ provider, found, isOurs }: Running, signal: AbortSignal): Promise<ActionOutcome> {
+  const what = `the provider reports the machine as ${found.state}`
+  if (provider.power === undefined) return applied({ output: what, againMs: FENCE_LOOK_MS })
+  if (!isOurs) return applied({ output: SWITCHING, againMs: SOON_MS })
+  await provider.power(found.providerID, 'Off', { hard: true }, signal)
+  return again(what)
+}
