@@ -150,6 +150,13 @@ export interface ClusterPlan {
   readonly blocked?: HeldPrune
   /** Set when a user approved these deletions. */
   readonly pruning?: Pruning
+  readonly approved?: ApprovedPrune
+}
+
+/** Deletions above the guard that go ahead. */
+export interface ApprovedPrune {
+  readonly digest: string
+  readonly count: number
 }
 
 /** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
@@ -181,6 +188,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
     committed: committedOf(seen.desired, config),
     ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
     ...(prunes.pruning === undefined ? {} : { pruning: prunes.pruning }),
+    ...(prunes.approved === undefined ? {} : { approved: prunes.approved }),
   }
 }
 
@@ -300,6 +308,7 @@ interface Prunes {
   readonly skips: readonly Skip[]
   readonly blocked?: NonNullable<ClusterPlan['blocked']>
   readonly pruning?: Pruning
+  readonly approved?: ApprovedPrune
 }
 
 function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
@@ -325,7 +334,11 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   if (first === undefined) return passes
   const isApproved = seen.approved.has(digest)
   if (isApproved && seen.permitted?.has(digest) !== false)
-    return { ...passes, ...(actions.length <= MAX_PRUNED && { pruning: { digest, targets: pruneTargets(actions) } }) }
+    return {
+      ...passes,
+      approved: { digest, count: actions.length },
+      ...(actions.length <= MAX_PRUNED && { pruning: { digest, targets: pruneTargets(actions) } }),
+    }
   return {
     actions: [],
     held: actions,

@@ -190,7 +190,7 @@ describe('deletions that the prune guard stops', () => {
   })
 
   test.each([
-    ['no inventory', [], 'no inventory of it was given'],
+    ['no inventory', [], 'no inventory was given'],
     ['one of an older release', [inventory({})], 'its inventory was made by an older release; export it again'],
     [
       'records that do not tell hub and member apart',

@@ -80,7 +80,7 @@ function placeOf(cluster: string, inventories: readonly Inventory[]): Place | Un
   const own = inventories.find((i) => i.cluster === cluster)
   const inventory =
     own ?? (isHub ? inventories.find((i) => i.applied?.some((a) => a.target === 'Hub') === true) : undefined)
-  if (inventory === undefined) return { cluster, why: 'no inventory of it was given' }
+  if (inventory === undefined) return { cluster, why: 'no inventory was given' }
   if (inventory.applied === undefined)
     return { cluster, why: 'its inventory was made by an older release; export it again' }
   if (inventory.applied.some((a) => a.target === undefined))

@@ -179,6 +179,12 @@ test('the plan names the digest that the guard asks for, on the hub and in a clu
     () => b.client('test').list(CONFIG_MAP, { namespace: 'default' }),
     ({ items }) => items.every((o) => !['b', 'c'].includes(o.metadata.name ?? '')),
   )
+  const recorded = await eventually(
+    () => releaseOf(b, commit, 'rest'),
+    (r) => r?.status?.record?.[0]?.deletions !== undefined,
+  )
+  expect(recorded?.status?.record?.[0]?.deletions).toMatchObject({ digest: asked['test rest'], count: 2 })
+  expect(recorded?.status?.record?.[0]?.deletions?.approvedBy).toHaveLength(1)
   // Only that: the machines of the other track, and the hub, are still asked for.
   expect((await b.hub.client.list(approval)).items.map((a) => a.spec.digest)).toEqual([asked['test rest']])
   expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeDefined()

@@ -142,6 +142,15 @@ const record = s.obj('What became of the release in one cluster.', {
   approvedBy: s.optional(
     s.setOf('Who approved the release.', s.str('A user.', { min: 1, max: 253 }), { max: MAX_RECORDED_APPROVERS }),
   ),
+  deletions: s.optional(
+    s.obj('The last deletions that exceeded the prune guard and were approved.', {
+      digest: f.sha256('The digest that the Approvals name.'),
+      count: f.count('Number of objects.'),
+      approvedBy: s.setOf('Who approved them.', s.str('A user.', { min: 1, max: 253 }), {
+        max: MAX_RECORDED_APPROVERS,
+      }),
+    }),
+  ),
 })
 
 const status = f.waitingStatus('Progress of the release.', {

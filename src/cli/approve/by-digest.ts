@@ -17,8 +17,8 @@ export interface Found {
   readonly request: ApprovalRequest
 }
 
-/** As plans and statuses write it: with its algorithm in front. The whole of it, for a start could be matched on purpose. */
-export const digestIn = (what: string): string | undefined => /^sha256:([0-9a-f]{64})$/.exec(what)?.[1]
+/** As plans write it, with its algorithm in front, or as statuses do. The whole of it, for a start could be matched on purpose. */
+export const digestIn = (what: string): string | undefined => /^(?:sha256:)?([0-9a-f]{64})$/.exec(what)?.[1]
 
 export async function findRequest(client: KubeClient, digest: string): Promise<Found> {
   const inSystem = { namespace: SYSTEM_NAMESPACE }

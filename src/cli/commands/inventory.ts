@@ -38,8 +38,10 @@ async function recordedName(client: KubeClient): Promise<string> {
     import('#kube/list-all.ts'),
     import('#api/names.ts'),
   ])
-  const found = (await listAll(client, inventory)).flatMap((i) => i.spec.cluster ?? [])
-  const names = [...new Set(found)].filter((name) => name !== HUB_TARGET)
+  const shards = await listAll(client, inventory)
+  const names = [...new Set(shards.flatMap((i) => i.spec.cluster ?? []))].filter((name) => name !== HUB_TARGET)
+  // A hub that is no member of its fleet.
+  if (names.length === 0 && shards.some((i) => i.spec.target === 'Hub')) return HUB_TARGET
   const [name] = names
   if (name === undefined || names.length > 1)
     throw new KubeNodeError(planErrors.KN1663({ seen: names.length === 0 ? 'none' : names.join(', ') }))

@@ -39,8 +39,8 @@ test('the command has the whole digest, and the plan says by which inventory and
 })
 
 test('clusters of which it is unknown for one cause are one line, and of many the first are named', () => {
-  const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((cluster) => ({ cluster, why: 'no inventory of it was given' }))
+  const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((cluster) => ({ cluster, why: 'no inventory was given' }))
   expect(unknownTexts(all)).toEqual([
-    'a, b, c, d, e and 2 more: whether the prune guard stops the deletions is unknown: no inventory of it was given',
+    'a, b, c, d, e and 2 more: whether the prune guard stops the deletions is unknown: no inventory was given',
   ])
 })

@@ -4,6 +4,7 @@ import { release, type Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { isCommit } from './commit-trace.ts'
 import { findObject } from '../inspect/find-object.ts'
 
 /** Both `fleet-1` and `release/fleet-1`. */
@@ -14,5 +15,12 @@ export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
 
 export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> => listAll(client, approval)
 
-export const releaseCalled = (client: KubeClient, word: string): Promise<Release> =>
-  findObject(client, release, nameIn(word), 'release')
+/** By its name, or by the commit as `history` shows it, where one track has a Release of it. */
+export async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
+  const name = nameIn(word)
+  if (isCommit(name)) {
+    const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(name))
+    if (own !== undefined && others.length === 0) return own
+  }
+  return findObject(client, release, name, 'release')
+}

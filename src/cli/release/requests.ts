@@ -32,14 +32,18 @@ interface Asked {
 }
 
 async function asked(word: string, effect: HoldEffect, options: RequestOptions, io: Io): Promise<Asked> {
-  const name = nameIn(word)
-  const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
-  const wish = { target, reason: options.reason, for: options.for } as const
-  holdFor({ ...wish, effect, author: 'unknown' }, systemClock.now())
+  const wishFor = (name: string) => {
+    const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
+    return { target, reason: options.reason, for: options.for } as const
+  }
+  holdFor({ ...wishFor(nameIn(word)), effect, author: 'unknown' }, systemClock.now())
   const client: KubeClient = await connect(options, io)
+  const release = await releaseCalled(client, word)
+  const { name = '' } = release.metadata
+  const wish = wishFor(name)
   const place = async (request: Request): Promise<OperationalHold> =>
     placeHold(client, holdFor({ ...wish, ...request, author: await authorOf(client, io) }, systemClock.now()))
-  return { name, release: await releaseCalled(client, name), place }
+  return { name, release, place }
 }
 
 export async function retryRelease(word: string, options: RequestOptions, io: Io): Promise<void> {

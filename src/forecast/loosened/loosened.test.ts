@@ -44,8 +44,8 @@ const pipeline = (prod: Partial<Stage> = {}, more: Pipeline = {}): KubeObject =>
 describe('what a pipeline no longer demands', () => {
   test.each<[string, KubeObject, readonly string[]]>([
     ['nothing', pipeline(), []],
-    ['a removed gate', pipeline({ gates: [READY] }), ['stage prod: gate quiet during it is removed']],
-    ['a removed approval', pipeline({ before: [] }), ['stage prod: gate board before it is removed']],
+    ['a removed gate', pipeline({ gates: [READY] }), ['stage prod: gate quiet is removed']],
+    ['a removed approval', pipeline({ before: [] }), ['stage prod: gate board (before) is removed']],
     [
       'fewer approvals, and one more who may give them',
       pipeline({ before: [{ name: 'board', approval: { from: ['ada', 'bob', 'eve'], count: 1 } }] }),
@@ -80,11 +80,11 @@ describe('what a pipeline no longer demands', () => {
       'all gates',
       pipeline({ before: [], gates: [], after: [] }),
       [
-        'stage prod: gate board before it is removed',
-        'stage prod: gate ready during it is removed',
-        'stage prod: gate quiet during it is removed',
-        'stage prod: gate web after it is removed',
-        'stage prod: gate same after it is removed',
+        'stage prod: gate board (before) is removed',
+        'stage prod: gate ready is removed',
+        'stage prod: gate quiet is removed',
+        'stage prod: gate web (after) is removed',
+        'stage prod: gate same (after) is removed',
         'stage prod: it has no gates left',
       ],
     ],
@@ -147,7 +147,7 @@ describe('what a pipeline no longer demands', () => {
     const cluster = (name: string) => ours('Cluster', { stage: name }, 'c')
     const moved = (from: string, to: string) => found([p, cluster(from)], [p, cluster(to)])
     expect(moved('prod', 'test')).toEqual([
-      'it moves from stage prod to test: gate board before it is removed',
+      'it moves from stage prod to test: gate board (before) is removed',
       'it moves from stage prod to test: it has no gates left',
     ])
     expect(moved('prod', 'other')).toEqual(['it leaves stage prod of pipeline standard and has none'])

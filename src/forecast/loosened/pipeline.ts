@@ -7,7 +7,7 @@ export type Stage = ReleasePipelineSpec['stages'][number]
 type Gate = NonNullable<Stage['gates']>[number]
 
 const MOMENTS = ['before', 'gates', 'after'] as const
-const AT = { before: 'before it', gates: 'during it', after: 'after it' } as const
+const AT = { before: ' (before)', gates: '', after: ' (after)' } as const
 
 export const gatesOf = (stage: Stage): readonly Gate[] => MOMENTS.flatMap((m) => stage[m] ?? [])
 
@@ -48,7 +48,7 @@ export const stageFound = (old: Stage, now: Stage): Found => [
 function gateFound(old: Gate, stage: Stage, moment: (typeof MOMENTS)[number]): Found {
   const now = stage[moment]?.find((g) => g.name === old.name)
   const what = `gate ${old.name}`
-  if (now === undefined) return [`${what} ${AT[moment]} is removed`]
+  if (now === undefined) return [`${what}${AT[moment]} is removed`]
   if (old.machinesReady !== undefined && now.machinesReady !== undefined)
     return lowered(`${what}: machinesReady.minPercent`, old.machinesReady.minPercent, now.machinesReady.minPercent)
   if (old.componentsConsistent !== undefined && now.componentsConsistent !== undefined) {

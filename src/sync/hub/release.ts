@@ -1,16 +1,16 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
-import type { Release } from '#api/kinds/release.ts'
+import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import type { LookReport } from '../cluster/look.ts'
 import { customFindings } from '../release/custom-gates.ts'
-import { isOver, isRetried } from '../release/release-seen.ts'
+import { isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
 import { planRelease } from '../release/stages.ts'
 import { targetsDigest } from '../release/tracks.ts'
 import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
 import { isReverted } from '../revert/policy.ts'
-import { approvedDigests, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
+import { approvedDigests, approvingUsers, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
 import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
 import { type InForce, pipelineInForce } from './pipeline-before.ts'
 import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
@@ -123,6 +123,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       sight: { approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [], ...asked, rules },
       retries: retriesOf(parts, release, now),
       promotions: promotionsOf(parts, release, now),
+      deletions: deletionsIn(looks, approvingUsers(parts, now)),
     },
     now,
   )
@@ -143,6 +144,20 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
   return hasBegun || parts.passLeft.has(keyOf(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+}
+
+function deletionsIn(
+  looks: ReadonlyMap<string, LookReport>,
+  approved: ReadonlyMap<string, ReadonlySet<string>>,
+): NonNullable<ReleaseSeen['deletions']> {
+  return new Map(
+    [...looks].flatMap(([name, { plan }]) => {
+      if (plan?.approved === undefined) return []
+      const { digest, count } = plan.approved
+      const approvedBy = [...(approved.get(digest) ?? [])].toSorted().slice(0, MAX_RECORDED_APPROVERS)
+      return [[name, { digest, count, approvedBy }] as const]
+    }),
+  )
 }
 
 /** The commit of the newest Release, if that reverts this one. */

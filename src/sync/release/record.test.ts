@@ -180,3 +180,11 @@ describe('the record', () => {
     )
   })
 })
+
+test('approved deletions are recorded with their approvers, and stay when the next pass deletes nothing', () => {
+  const deletions = { digest: 'e'.repeat(64), count: 12, approvedBy: ['ada'] }
+  const [first] = recordOf({ ...seenAt('Verifying', 'Progressing'), deletions: new Map([['a', deletions]]) }, T0)
+  expect(first?.deletions).toEqual(deletions)
+  const [next] = recordOf(seenAt('Healthy', 'Succeeded', first && [first]), T0 + 1_000)
+  expect(next?.deletions).toEqual(deletions)
+})

@@ -29,6 +29,8 @@ export interface RecordSeen {
   readonly approvedBy: readonly Approver[]
   /** By cluster, what was read now. */
   readonly switches?: ReadonlyMap<string, readonly RecordedSwitches[]>
+  /** By cluster, approved deletions of this pass. */
+  readonly deletions?: ReadonlyMap<string, NonNullable<ReleaseRecord['deletions']>>
 }
 
 export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[] {
@@ -45,6 +47,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
     if (stage === undefined || digest === undefined) return old === undefined ? [] : [old]
     const gates = gatesIn(stage, status, old, now)
     const switches = seen.switches?.get(cluster.name) ?? old?.switches ?? []
+    const deletions = seen.deletions?.get(cluster.name) ?? old?.deletions
     const people = new Set(gatesOf(stage).flatMap(([, gate]) => approversOf(gate, approvedBy)))
     return [
       {
@@ -57,6 +60,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
         ...(isEnd && { finishedAt: timestamp(now) }),
         ...(gates.length > 0 && { gates }),
         ...(switches.length > 0 && { switches }),
+        ...(deletions !== undefined && { deletions }),
         ...(people.size > 0 && { approvedBy: [...people].toSorted().slice(0, MAX_RECORDED_APPROVERS) }),
       },
     ]

@@ -1,4 +1,4 @@
-// Who approved a Release: what its record says, so that it survives the Approvals, with those that still exist. Pure.
+// Who approved a Release, or the deletions that it waited for: what its record says, so that it survives the Approvals, with those that still exist. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 
@@ -17,9 +17,10 @@ export interface ApprovalsSeen {
 
 /** Each Approval, the oldest first, and then each user whose Approvals were deleted. */
 export function approversOfRelease(release: Release, { approvals, digestOf }: ApprovalsSeen): readonly ApprovedBy[] {
-  const digest = digestOf(release)
+  const record = release.status?.record ?? []
+  const digests = new Set([digestOf(release), ...record.flatMap((r) => r.deletions?.digest ?? [])])
   const live = approvals
-    .filter(({ spec }) => spec.digest === digest)
+    .filter(({ spec }) => digests.has(spec.digest))
     .toSorted((a, b) => (madeAt(a) < madeAt(b) ? -1 : madeAt(a) > madeAt(b) ? 1 : 0))
     .map(({ metadata, spec: { by, reason } }) => ({
       by,
@@ -27,7 +28,7 @@ export function approversOfRelease(release: Release, { approvals, digestOf }: Ap
       ...(reason !== undefined && { reason }),
     }))
   const known = new Set(live.map(({ by }) => by))
-  const recorded = new Set((release.status?.record ?? []).flatMap((r) => r.approvedBy ?? []))
+  const recorded = new Set(record.flatMap((r) => [...(r.approvedBy ?? []), ...(r.deletions?.approvedBy ?? [])]))
   return [
     ...live,
     ...[...recorded]

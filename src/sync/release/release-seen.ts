@@ -26,6 +26,8 @@ export interface ReleaseSeen {
   readonly revertedBy?: string | undefined
   /** The same objects failed and were reverted. */
   readonly revertedBefore?: RevertedBefore | undefined
+  /** By cluster, deletions above the guard that went ahead in this pass, and who approved them. */
+  readonly deletions?: ReadonlyMap<string, NonNullable<NonNullable<ReleaseStatus['record']>[number]['deletions']>>
   /** What does not block a revert where it brings back what was healthy. */
   readonly exempt?: ReadonlySet<Exemption>
 }

@@ -67,6 +67,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
       clusters: [...clusters, ...lost],
       approvedBy: seen.sight.approvedBy,
       switches: switchesIn(seen),
+      ...(seen.deletions !== undefined && { deletions: seen.deletions }),
     },
     now,
   )

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Release } from '#api/kinds/release.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { releaseCalled } from './find-release.ts'
+
+const release = (name: string, commit: string): Release =>
+  ({ kind: 'Release', metadata: { name }, spec: { commit } }) as unknown as Release
+const ALL = [
+  release('fleet-aaaaaaaaaaaa', 'a'.repeat(40)),
+  release('machines-bbbbbbbbbbbb', 'b'.repeat(40)),
+  release('rest-bbbbbbbbbbbb', 'b'.repeat(40)),
+]
+const client = {
+  list: async () => ({ items: ALL, metadata: {} }),
+  get: async (_: unknown, { name }: { readonly name: string }) => ALL.find((r) => r.metadata.name === name),
+} as unknown as KubeClient
+
+test.each([
+  ['fleet-aaaaaaaaaaaa', 'fleet-aaaaaaaaaaaa'],
+  ['release/fleet-aaaaaaaaaaaa', 'fleet-aaaaaaaaaaaa'],
+  ['aaaaaaaaaaaa', 'fleet-aaaaaaaaaaaa'],
+  [`release/${'a'.repeat(40)}`, 'fleet-aaaaaaaaaaaa'],
+])('a release is found by its name and by its commit: %s', async (word, name) => {
+  expect((await releaseCalled(client, word)).metadata.name).toBe(name)
+})
+
+test.each(['bbbbbbbbbbbb', 'aaaaaa', 'cccccccccccc'])(
+  'a commit of two releases, a shorter start and an unknown commit are refused: %s',
+  (word) => expect(releaseCalled(client, word)).rejects.toThrow(/^KN1313/),
+)
