@@ -55,7 +55,7 @@ const lacks = (name: string): boolean => {
 const missingOf = (...programs: readonly string[]): string | undefined =>
   programs.filter(lacks).map((name) => `no ${name} on this machine`)[0]
 
-/** The folders of a local fleet around the repository: a reader stands in it, and the kubeconfig of the hub is beside it. */
+/** The folders of a local fleet around the repository: the current folder of a reader is the repository, and the kubeconfig of the hub is beside it. */
 async function world() {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-pages-'))
   stops.push(() => rmSync(folder, { recursive: true, force: true }))
