@@ -158,6 +158,13 @@ describe.each(apiServers)('$name', ({ start }) => {
           out: '',
           err: '',
         })
+      for (const form of [[], ['-o', 'name'], ['-o', 'custom-columns=N:.metadata.name']]) {
+        const { code, err } = await kubenode('get', 'machine', 'nope', 'm-1', 'nix', ...form)
+        expect([code, err.match(/cannot find machine\/\w+/g)]).toEqual([
+          2,
+          ['cannot find machine/nope', 'cannot find machine/nix'],
+        ])
+      }
       expect((await kubenode('get', 'machine', 'nope', 'm-1', '--ignore-not-found')).out).toMatch(/^NAME .*\nm-1 /)
     })
 

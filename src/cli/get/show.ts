@@ -11,7 +11,7 @@ import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { withHubHint } from '../inspect/hub-hint.ts'
 import { kindCalled } from '../inspect/target.ts'
-import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
+import { type Asked, eachOf, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
 import { columnCells, dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
@@ -67,7 +67,10 @@ export async function showTables(wanted: readonly Wanted[], asked: Asked): Promi
 async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: boolean): Promise<Table> {
   if (asked.form.kind === 'columns') return ownColumns(group, asked)
   const [first] = group
-  const tables = await Promise.all(group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))))
+  const tables = await eachOf(
+    group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))),
+    asked.io,
+  )
   // One that was not found has no head.
   const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
   const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
@@ -114,7 +117,12 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
 async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table> {
   const { form } = asked
   const columns = form.kind === 'columns' ? form.columns : []
-  const objects = (await Promise.all(group.map((w) => objectsOf(w, asked)))).flat()
+  const objects = (
+    await eachOf(
+      group.map((w) => objectsOf(w, asked)),
+      asked.io,
+    )
+  ).flat()
   const rows = objects.map((o) => columnCells(columns, withoutManagers(o)).map(printableLine))
   return { head: columns.map((c) => printableLine(c.head)), rows, resourceVersion: '' }
 }
@@ -166,7 +174,10 @@ export function painterOf(head: readonly string[], io: Io): (column: number, tex
 
 export async function showData(wanted: readonly Wanted[], asked: Asked): Promise<void> {
   const { form, io, options } = asked
-  const found = await Promise.all(wanted.map(async (w) => ({ w, objects: await objectsOf(w, asked) })))
+  const found = await eachOf(
+    wanted.map(async (w) => ({ w, objects: await objectsOf(w, asked) })),
+    asked.io,
+  )
   if (form.kind === 'name') {
     for (const { w, objects } of found)
       for (const o of objects) io.out(`${qualifiedPlural(w.type)}/${printableLine(o.metadata.name ?? '')}\n`)
