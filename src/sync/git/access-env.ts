@@ -1,5 +1,5 @@
-// Hands the credentials of one fetch to git: in the environment, and in a folder that exists only while git runs. Never as arguments, which every user of
-// the machine can read, nor in the configuration of the copy.
+// Hands the credentials of one fetch to git, in a folder that exists only while git runs. Never as arguments, which every user of the machine can read, nor in
+// the environment or in the configuration of the copy.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assertNever } from '#lib/errors.ts'
@@ -29,18 +29,17 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
   const bare = { ...env, GIT_SSH_COMMAND: 'false' }
   switch (access.kind) {
     case 'Anonymous':
-      return fetch({ ...bare, ...httpSettings({}, pins) })
-    case 'Https': {
-      const settings = httpSettings(access, pins)
-      const { authorities } = access
-      if (authorities === undefined) return fetch({ ...bare, ...settings })
+      return withFolder(keys, (folder) => fetch({ ...bare, ...httpSettings(folder, {}, pins) }))
+    case 'Https':
       return withFolder(keys, (folder) => {
+        const settings = httpSettings(folder, access, pins)
+        const { authorities } = access
+        if (authorities === undefined) return fetch({ ...bare, ...settings })
         const file = join(folder, 'ca.crt')
         writeFileSync(file, authorities, OWN)
         // The folder too, or the authorities of the system would count beside them.
         return fetch({ ...bare, ...settings, GIT_SSL_CAINFO: file, GIT_SSL_CAPATH: folder, GIT_PROXY_SSL_CAINFO: file })
       })
-    }
     case 'SshKey':
       return withFolder(keys, (folder) =>
         fetch({ ...env, ...sshSettings(folder, access, { path: env['PATH'], pin: pins[0] }) }),
@@ -66,23 +65,29 @@ function sshSettings(folder: string, { identity, knownHosts }: SshAccess, { path
   return { ...sshProgram({ folder, config, path: path ?? '' }), GIT_SSH_VARIANT: 'ssh' }
 }
 
-/** After a redirect git sends the header to the new address too, also one that is set for the old address. */
+/** In a file: the environment of a process is in listings of its user, and in what monitors collect. After a redirect git sends the header to the new address too. */
 function httpSettings(
+  folder: string,
   { authorization, proxy }: Pick<HttpsAccess, 'authorization' | 'proxy'>,
   pins: readonly Pin[],
 ): Env {
   const settings = [
-    ['http.followRedirects', 'false'],
-    ['http.proxy', proxy?.address ?? ''],
-    ...pins.map((pin) => ['http.curloptResolve', curlPin(pin)]),
-    ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
+    ['followRedirects', 'false'],
+    ['proxy', proxy?.address ?? ''],
+    ...pins.map((pin) => ['curloptResolve', curlPin(pin)]),
+    ...(authorization === undefined ? [] : [['extraHeader', `Authorization: ${authorization}`]]),
   ]
-  const env = settings.flatMap(([key = '', value = ''], n) => [
-    [`GIT_CONFIG_KEY_${n}`, key],
-    [`GIT_CONFIG_VALUE_${n}`, value],
-  ])
-  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(env) }
+  const file = join(folder, 'http.config')
+  writeFileSync(
+    file,
+    `[http]\n${settings.map(([key = '', value = '']) => `\t${key} = ${quoted(value)}\n`).join('')}`,
+    OWN,
+  )
+  return { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'include.path', GIT_CONFIG_VALUE_0: file }
 }
+
+/** As git reads it; control characters were refused before. */
+const quoted = (value: string): string => `"${value.replaceAll(/["\\]/g, '\\$&')}"`
 
 async function withFolder(keys: OwnedFolders, use: (folder: string) => Promise<void>): Promise<void> {
   sweepOwnedFolders(keys)

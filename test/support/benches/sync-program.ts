@@ -1,0 +1,62 @@
+// Sync as a program of its own over the hub of a bench: what a kill leaves behind is what a kill of the real program leaves behind, and all it prints is kept.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SyncBench } from './sync-bench.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+export interface SyncProgram {
+  /** Where it keeps copies of repositories, and its temporary files. */
+  readonly folder: string
+  readonly pid: () => number
+  /** Everything that it printed so far, of each run. */
+  readonly printed: () => string
+  readonly start: () => void
+  /** Ends it at once; nothing of it runs when this returns. */
+  readonly kill: () => Promise<void>
+  /** Lets it end what it does. */
+  readonly stop: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** `more`: further options of `kubenode run`. */
+export function syncProgram(bench: SyncBench, more: readonly string[] = []): SyncProgram {
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-sync-'))
+  const [kubeconfig, temporary] = [join(folder, 'hub.kubeconfig'), join(folder, 'tmp')]
+  writeFileSync(kubeconfig, bench.hub.server.adminKubeconfig(), { mode: 0o600 })
+  mkdirSync(temporary, { mode: 0o700 })
+  const sync = ['run', '--roles', 'sync', '--kubeconfig', kubeconfig, '--cluster', 'hub', '--weak-cage', 'allow']
+  const kept = ['--cache', join(folder, 'git'), '--local-repository', bench.repository.dir, '--log-level', 'debug']
+  let child: ChildProcess | undefined
+  let printed = ''
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    const running = child
+    child = undefined
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
+    const ended = once(running, 'exit')
+    running.kill(signal)
+    await ended
+  }
+  return {
+    folder,
+    pid: () => child?.pid ?? 0,
+    printed: () => printed,
+    start: () => {
+      child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...sync, ...kept, ...more], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary },
+      })
+      for (const stream of [child.stdout, child.stderr])
+        stream?.setEncoding('utf8').on('data', (text: string) => (printed += text))
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    close: async () => {
+      await end('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
