@@ -177,8 +177,8 @@ const fileUrl = (path: string): string => `file://${encodeURI(path)}`
 /** A program that was built has them beside itself; one that runs from its sources has none. */
 export const ownBundle = (): Bundle | undefined => bundleIn(join(import.meta.dirname, BUNDLE_FOLDER))
 
-/** A machine under load may need some time for its first namespace. */
-const PROBE_DEADLINE_MS = 10_000
+/** A namespace on an idle machine takes a tenth of a second. A program that gave up early on a busy one would have the weaker cage until it ends. */
+const PROBE_DEADLINE_MS = 60_000
 
 /** Tries the levels until one works here. Every program that renders starts with this, so it also removes what killed ones left behind. */
 export async function findCage(
