@@ -12,7 +12,7 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { systemClock, timestamp } from '#lib/clock.ts'
+import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { type Node, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -407,5 +407,60 @@ describe('a host that was there before', () => {
       node: NODE,
     })
     expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
+  })
+
+  describe('whose agent is silent while its kubelet is alive', () => {
+    /** The Defender grants nothing for a machine whose state is not known. */
+    const silent = async (end: (w: TestWorld) => void) => {
+      const w = await staticWorld()
+      await takenOver(w)
+      const kubelet = { namespace: 'kube-node-lease', name: NODE }
+      w.fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: kubelet, spec: {} })
+      end(w)
+      return { w, minutes: (count: number, agentBeats = false) => minutes(w, kubelet, count, agentBeats) }
+    }
+    const minutes = async (
+      w: TestWorld,
+      kubelet: { namespace: string; name: string },
+      count: number,
+      agentBeats: boolean,
+    ) => {
+      for (let n = 0; n < count * 3; n++) {
+        await w.clock.advance(20_000)
+        w.fake.poke(leaseType, kubelet, { spec: { renewTime: microTimestamp(w.clock.now()) } })
+        if (agentBeats) beat(w, NODE)
+      }
+    }
+    const listed = (w: TestWorld) =>
+      w.fake.peek(configMapType, { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS })?.['data'] ?? {}
+    const deleted = (w: TestWorld) => w.fake.uproot(machineType, { name: NODE })
+    const observedFromNowOn = (w: TestWorld) =>
+      w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })
+
+    test.each([
+      ['deleted', deleted],
+      ['only observed', observedFromNowOn],
+    ])('F47 waits for no permit for ever: it is given up without an order, and listed (%s)', async (_, end) => {
+      const { w, minutes: pass } = await silent(end)
+      await pass(14)
+      expect([
+        w.machine(NODE)?.metadata.finalizers?.length,
+        w.machine(NODE)?.status?.waitingFor?.predicate,
+        listed(w),
+      ]).toEqual([1, 'PermitGranted', {}])
+      await pass(3)
+      expect([w.machine(NODE)?.metadata.finalizers ?? [], w.machine(NODE)?.spec.leaving, listed(w)]).toEqual([
+        [],
+        undefined,
+        { [NODE]: expect.any(String) },
+      ])
+      expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
+    })
+
+    test('F47 is not given up while its agent is heard, however long the permit takes', async () => {
+      const { w, minutes: pass } = await silent(deleted)
+      await pass(40, true)
+      expect([w.machine(NODE)?.status?.waitingFor?.predicate, listed(w)]).toEqual(['PermitGranted', {}])
+    })
   })
 })

@@ -19,7 +19,7 @@ import {
 } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { handedBackNode } from './node-sync.ts'
-import { hasAgent, hasLeft, isDisturbed, planLeaving, switchWait } from './plan-hand-back.ts'
+import { hasAgent, hasLeft, isDisturbed, isGivenUp, planLeaving, switchWait } from './plan-hand-back.ts'
 import {
   type Seen,
   hasFinalizer,
@@ -93,6 +93,7 @@ function leave(seen: Seen, now: number): MachinePlan {
  */
 export function planHandBack(seen: Seen, now: number): MachinePlan {
   if (neverHadAgent(seen)) return lastSteps(seen, now)
+  if (isGivenUp(seen, now)) return abandoned(seen, now)
   const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
   if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
   // A permit that was asked for ended the wait.
@@ -228,7 +229,10 @@ const removed = (seen: Seen, now: number): MachinePlan =>
 function handedBack(seen: Seen, now: number): MachinePlan {
   const next = planLeaving(seen, now)
   if (next === 'Left') return lastSteps(seen, now)
-  if (next !== 'Abandoned') return next
+  return next === 'Abandoned' ? abandoned(seen, now) : next
+}
+
+function abandoned(seen: Seen, now: number): MachinePlan {
   const reason = 'its agent did not answer before the deadline'
   return withFirst([{ kind: 'RecordAbandoned', reason }], lastSteps(seen, now))
 }

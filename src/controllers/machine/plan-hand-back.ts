@@ -76,6 +76,20 @@ export function planLeaving({ machine, agentBeat }: Seen, now: number): MachineP
   }
 }
 
+/** What a hand-back waits for before the agent is ordered to leave. */
+const BEFORE_ORDER: ReadonlySet<string | undefined> = new Set(['PermitGranted', 'PermitDenied', 'Drained'])
+
+/**
+ * Silent for so long that it is given up without an order: the Defender grants nothing for a machine whose state is not known, and the host may never answer.
+ * Without an order nothing on the host is disturbed, then or when its agent comes back.
+ */
+export function isGivenUp({ machine: { metadata, spec, status }, agentBeat }: Seen, now: number): boolean {
+  const { predicate, since } = status?.waitingFor ?? {}
+  if (spec.leaving === true || !BEFORE_ORDER.has(predicate)) return false
+  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat, ABANDON_SILENT_AFTER_MS) === false
+  return isSilent && now - Date.parse(metadata.deletionTimestamp ?? since ?? '') >= ABANDON_SILENT_AFTER_MS
+}
+
 function leavingSeen(machine: Machine, isSilent: boolean): string {
   if (isSilent)
     return `no heartbeat from the agent; given up after ${ABANDON_SILENT_AFTER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`
