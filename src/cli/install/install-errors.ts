@@ -92,7 +92,7 @@ export const installErrors = errorTable({
   },
   KN1422: {
     text: 'KubeNode is not installed in this cluster',
-    next: 'run kubenode check --pre, then kubenode install',
+    next: 'run kubenode check --pre, then kubenode install; for the fleet of npm start, which is not installed, run kubenode local status',
   },
   KN1423: {
     text: 'cannot ask for confirmation: this is not a terminal',
