@@ -1,6 +1,6 @@
 // `kubenode provider …`: for people who write infra providers, and for those who run them.
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -9,6 +9,7 @@ import type { RemotePlace } from '#providers/remote/place.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { providerErrors } from '../provider/provider-errors.ts'
+import type { ServeOptions } from '../provider/serve.ts'
 
 interface PlaceOptions {
   readonly socket?: string
@@ -26,7 +27,9 @@ interface ConformanceOptions extends PlaceOptions {
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export function register(program: Command, io: Io): void {
-  const provider = program.command('provider').description('infra providers: test one of your own')
+  const provider = program
+    .command('provider')
+    .description('infra providers: test one of your own, serve one apart from the controllers')
   provider
     .command('conformance')
     .description('test a program that serves a provider; makes, restarts and deletes hosts there')
@@ -42,6 +45,23 @@ export function register(program: Command, io: Io): void {
     .option('--timeout <duration>', 'longest time of one case', '10m')
     .addOption(outputOption(['json']))
     .action((options: ConformanceOptions) => conformance(options, io))
+  provider
+    .command('serve')
+    .description('serve infra providers to controllers elsewhere, without access to Kubernetes')
+    .requiredOption('--providers <file>', 'YAML or JSON file with the infra providers and their options')
+    .option('--name <name>', 'the provider to serve; all of the file when left out')
+    .option('--socket <file>', 'Unix socket for one provider; only this user can open it')
+    .option('--listen <address:port>', 'address for https; each provider is below /NAME')
+    .option('--cert <file>', 'with --listen: certificate, in PEM')
+    .option('--key <file>', 'with --listen: its private key, in PEM')
+    .option('--token-file <file>', 'with --listen: file with the bearer token that callers must show')
+    .option('--health-listen <address:port>', 'serve /healthz and /readyz there')
+    .addOption(
+      new Option('--log-level <level>', 'lowest level that is logged')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
+    .action((options: ServeOptions) => serving(options, io))
 }
 
 async function conformance(options: ConformanceOptions, io: Io): Promise<void> {
@@ -52,6 +72,20 @@ async function conformance(options: ConformanceOptions, io: Io): Promise<void> {
   const { runConformance } = await import('../provider/conformance.ts')
   const isJson = options.output === 'json'
   await runConformance({ place, params, withinMs, isJson, clock: systemClock, log: silentLogger }, io)
+}
+
+async function serving(options: ServeOptions, io: Io): Promise<void> {
+  const at = (file: string) => resolve(io.cwd, file)
+  const { providers, socket, cert, key, tokenFile } = options
+  const { serve } = await import('../provider/serve.ts')
+  await serve({
+    ...options,
+    providers: at(providers),
+    ...(socket !== undefined && { socket: at(socket) }),
+    ...(cert !== undefined && { cert: at(cert) }),
+    ...(key !== undefined && { key: at(key) }),
+    ...(tokenFile !== undefined && { tokenFile: at(tokenFile) }),
+  })
 }
 
 function paramOf(text: string): readonly [string, string] {

@@ -14,4 +14,16 @@ export const providerErrors = errorTable({
     text: 'cannot wait for {timeout}',
     next: 'give a duration such as 30s or 10m',
   },
+  KN1703: {
+    text: 'where is the provider served?',
+    next: 'give --socket FILE and --name NAME, or --listen ADDRESS:PORT with --cert, --key and --token-file',
+  },
+  KN1704: {
+    text: 'cannot serve {name}: {file} has no provider of this name',
+    next: 'use one of {names}, or add it to the file',
+  },
+  KN1705: {
+    text: 'cannot serve providers with {file}: {why}',
+    next: 'name a certificate, its key and a file with a long random token',
+  },
 })
