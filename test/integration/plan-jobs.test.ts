@@ -1,6 +1,15 @@
 // The jobs of deploy/ci: their steps are run as they are written, with a forge that is a file.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -38,6 +47,7 @@ case "$*" in
   *"/pulls "*) [ -e "$HOME/no-pull" ] || echo 7 ;;
   *"--paginate"*"/comments"*) [ ! -e "$HOME/known" ] || echo 42 ;;
 esac
+for word in "$@"; do case "$word" in body=@*) cat "\${word#body=@}" >> "$HOME/calls" ;; esac; done
 `
 
 function program(name: string, text: string): void {
@@ -63,6 +73,14 @@ const RUN = {
   LINK: 'https://example.org/run',
 }
 
+/** What a job that the author of the pull request changed may leave behind. */
+const FORGED: readonly (readonly [string, string, RegExp])[] = [
+  ['to call people', 'look @acme/admins', /@acme/],
+  ['with a quick action', '/merge\n/approve', /^\/(merge|approve)/m],
+  ['with a quick action behind an old line end', 'x\r\n\r/merge', /[\r\n]\/merge/],
+  ['with an indented quick action', '  \t/close', /^\s*\/close/m],
+]
+
 describe('the job that posts', () => {
   beforeEach((context) => {
     if (!hasJq) context.skip('jq is not installed')
@@ -78,13 +96,14 @@ describe('the job that posts', () => {
 
   test('makes one comment, then edits it, and says the counts in the status of the commit', () => {
     expect(run(script, RUN).status).toBe(0)
-    expect(calls()).toContain('--method POST repos/acme/fleet/issues/7/comments -F body=@plan/plan.md')
+    expect(calls()).toMatch(/--method POST repos\/acme\/fleet\/issues\/7\/comments -F body=@\/\S+/)
+    expect(calls()).toContain('### kubenode plan')
     expect(calls()).toContain('38 machines · 6 drains · ~110 min · medium')
     expect(calls()).toContain('"state": "success"')
     rmSync(join(home, 'calls'))
     writeFileSync(join(home, 'known'), '')
     expect(run(script, RUN).status).toBe(0)
-    expect(calls()).toContain('--method PATCH repos/acme/fleet/issues/comments/42 -F body=@plan/plan.md')
+    expect(calls()).toMatch(/--method PATCH repos\/acme\/fleet\/issues\/comments\/42 -F body=@\/\S+/)
     expect(calls()).not.toContain('--method POST repos/acme/fleet/issues')
   })
 
@@ -99,6 +118,25 @@ describe('the job that posts', () => {
       expect(calls()).not.toContain('comments')
       expect(calls()).toContain('"state": "error"')
     }
+  })
+
+  test.each(FORGED)('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
+    writeFileSync(join(home, 'plan/plan.md'), `<!-- kubenode-plan -->\n${text}\n`)
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).toMatch(/\u200b/)
+    expect(calls()).not.toMatch(raw)
+  })
+
+  test('posts nothing that is a link to another file, or too long once it is made safe', () => {
+    writeFileSync(join(home, 'secret'), '<!-- kubenode-plan -->\nsecret\n')
+    rmSync(join(home, 'plan/plan.md'))
+    symlinkSync(join(home, 'secret'), join(home, 'plan/plan.md'))
+    run(script, RUN)
+    expect(calls()).not.toMatch(/comments|secret/)
+    rmSync(join(home, 'plan/plan.md'))
+    writeFileSync(join(home, 'plan/plan.md'), `<!-- kubenode-plan -->\n${'@'.repeat(60_000)}\n`)
+    expect(run(script, RUN).status).toBe(1)
+    expect(calls()).not.toContain('comments')
   })
 
   test('a plan that failed leaves a failed status, and a pull request that is closed gets nothing', () => {
@@ -217,14 +255,14 @@ describe('the jobs of GitLab', () => {
 
   test('the one that posts makes one note, then edits its own and never that of another, and says the counts in the status', () => {
     expect(run(scriptOf('plan-comment'), env).status).toBe(0)
-    expect(calls()).toContain(`--request POST ${api}/merge_requests/3/notes --data-urlencode body@plan/plan.md`)
+    expect(calls()).toContain(`--request POST ${api}/merge_requests/3/notes --data-urlencode body@/`)
     expect(calls()).toContain('### kubenode plan')
     expect(calls()).toContain(`--request POST ${api}/statuses/${env.CI_COMMIT_SHA} --data-urlencode state=success`)
     expect(calls()).toContain('description=38 machines · $(echo owned > owned)')
     rmSync(join(home, 'calls'))
     writeFileSync(join(home, 'known'), '')
     expect(run(scriptOf('plan-comment'), env).status).toBe(0)
-    expect(calls()).toContain(`--request PUT ${api}/merge_requests/3/notes/42 --data-urlencode body@plan/plan.md`)
+    expect(calls()).toContain(`--request PUT ${api}/merge_requests/3/notes/42 --data-urlencode body@/`)
     expect(calls()).not.toMatch(/--request POST \S+notes|notes\/41/)
     expect(existsSync(join(home, 'owned'))).toBe(false)
   })
@@ -242,6 +280,25 @@ describe('the jobs of GitLab', () => {
     writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\n')
     writeFileSync(join(home, 'no-right'), '')
     expect(run(scriptOf('plan-comment'), env).status).not.toBe(0)
+  })
+
+  test.each(FORGED)('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
+    writeFileSync(join(home, 'plan/plan.md'), `<!-- kubenode-plan -->\n${text}\n`)
+    expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+    expect(calls()).toMatch(/\u200b/)
+    expect(calls()).not.toMatch(raw)
+  })
+
+  test('a link to another file is not posted', () => {
+    writeFileSync(join(home, 'secret'), '<!-- kubenode-plan -->\nsecret\n')
+    for (const name of ['plan.md', 'plan.json']) {
+      rmSync(join(home, 'plan', name))
+      symlinkSync(join(home, 'secret'), join(home, 'plan', name))
+      expect(run(scriptOf('plan-comment'), env).status).toBe(1)
+      expect(calls()).toBe('')
+      rmSync(join(home, 'plan', name))
+      writeFileSync(join(home, 'plan', name), name === 'plan.md' ? '<!-- kubenode-plan -->\n' : '{}')
+    }
   })
 
   test('the one that plans runs without the token, from the inventories that are there', () => {
