@@ -6,7 +6,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { TAINTS } from '#api/names.ts'
+import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, type Pod, hasTaint, nodeType, podType } from '#nodes/objects.ts'
 import {
@@ -23,7 +23,8 @@ import {
   setOf,
 } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ORPHAN_GRACE_MS } from './machine/orphans.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { ORPHAN_GRACE_MS } from './machine/plan-orphans.ts'
 
 afterEach(endWorlds)
 
@@ -264,12 +265,12 @@ describe('what the provider says of its hosts', () => {
     expect(w.machine(name)?.spec.address).toBe('10.0.0.9')
   })
 
-  test('a host that no machine names is given back after its grace, and not while its Node is Ready', async () => {
+  test('a host that no Machine has is deleted after its grace period, and never when its Node or its agent was observed', async () => {
     const w = await machineWorld({ withParts: true })
     const name = await readyMachine(w)
     const real = w.hosts.get(`process://${name}`)
     if (real === undefined) throw new Error('no host')
-    for (const id of ['left', 'alive'])
+    for (const id of ['left', 'alive', 'was-alive'])
       w.hosts.set(`process://${id}`, {
         ...real,
         providerID: `process://${id}`,
@@ -278,11 +279,14 @@ describe('what the provider says of its hosts', () => {
         machineUid: `uid-${id}`,
       })
     register(w, 'alive')
-    await w.clock.advance(ORPHAN_GRACE_MS - 60_000)
+    beat(w, 'was-alive')
+    await w.clock.advance(300_000)
+    w.fake.uproot(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName('was-alive') })
+    await w.clock.advance(ORPHAN_GRACE_MS - 360_000)
     expect(w.hosts.has('process://left')).toBe(true)
     // Two more lists, each with its jitter.
     await w.clock.advance(240_000)
-    expect([...w.hosts.keys()].sort()).toEqual(['process://alive', `process://${name}`].sort())
+    expect([...w.hosts.keys()].sort()).toEqual(['process://alive', 'process://was-alive', `process://${name}`].sort())
   })
 })
 

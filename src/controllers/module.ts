@@ -1,6 +1,7 @@
 // What controllers are given beyond what every module is given: what the program knows about its cluster.
 import type { EventRecorder } from '#kube/events.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
+import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Module, ModuleContext } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
@@ -18,6 +19,8 @@ export type JoinGround = Pick<
 export interface ControllersConfig {
   readonly cluster: string
   readonly providers: Readonly<Record<string, Provider>>
+  /** What is done with hosts of a provider that belong to no Machine; left out: Report. */
+  readonly orphans?: Readonly<Record<string, OrphanPolicy>>
   /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
   readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
   /** What hosts receive at join, beside their own name and token. */

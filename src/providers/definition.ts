@@ -18,6 +18,9 @@ export interface ProviderTools {
   readonly compileCache?: string
 }
 
+/** What is done with a host that belongs to no Machine. */
+export type OrphanPolicy = 'Report' | 'Delete'
+
 export interface ProviderDefinition<Options extends object = object, Path extends string = string> {
   /** What `Machine.spec.provider.name` says, and with which the ids of its hosts begin. */
   readonly name: string
@@ -30,6 +33,8 @@ export interface ProviderDefinition<Options extends object = object, Path extend
   readonly isAlwaysServed?: boolean
   /** Its real name, where one definition makes providers of different names. */
   servedName?(options: Options): string
+  /** Where its hosts are made here and cost nothing to make again: without a word in the providers file, left-overs are deleted. Otherwise they are reported. */
+  readonly orphans?: OrphanPolicy
   /** What it writes is also for other users, such as those inside of machines. */
   readonly writesForOthers?: boolean
   create(options: Options, tools: ProviderTools): Promise<Provider>

@@ -1,13 +1,13 @@
 // Reads a providers file: which providers a program serves, and with which options. What cannot be meant is refused before anything starts.
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { freeform, list, obj, optional, str } from '#api/build.ts'
+import { choice, freeform, list, obj, optional, str } from '#api/build.ts'
 import { createFieldReader } from '#api/field-problems.ts'
 import type { Problem } from '#api/problem.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments, type ParsedDocument } from '#lib/documents.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import type { ProviderDefinition, ProviderTools } from './definition.ts'
+import type { OrphanPolicy, ProviderDefinition, ProviderTools } from './definition.ts'
 import type { Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 import { PROVIDERS } from './registry.ts'
@@ -22,6 +22,7 @@ const fileSchema = obj('A providers file.', {
     obj('A provider.', {
       name: str('Which provider.', { min: 1, max: 63 }),
       options: optional(freeform('Its options.', { maxBytes: MAX_FILE_BYTES })),
+      orphans: optional(choice('What is done with hosts that belong to no Machine.', ['Report', 'Delete'])),
     }),
     { max: MAX_PROVIDERS },
   ),
@@ -33,6 +34,7 @@ export interface ServedProvider {
   /** Paths that its options name, whole. */
   readonly paths: readonly string[]
   readonly writesForOthers: boolean
+  readonly orphans: OrphanPolicy
   create(tools: ProviderTools): Promise<Provider>
 }
 
@@ -61,7 +63,7 @@ export function parseProviders(
     throw new KubeNodeError(providersErrors.KN11031({ place, what: whatIsWrong(problem, 'the file') }))
   }
   const names = new Set<string>()
-  const served = whole.value.providers.map(({ name, options = {} }, i): ServedProvider => {
+  const served = whole.value.providers.map(({ name, options = {}, orphans }, i): ServedProvider => {
     const place = (pointer: string) => placeIn(file, document, `/providers/${i}${pointer}`)
     const definition = known.find((d) => d.name === name)
     if (definition === undefined) throw unknownProvider(name, place('/name'), known)
@@ -71,7 +73,8 @@ export function parseProviders(
       if (names.has(servedName))
         throw new KubeNodeError(providersErrors.KN11033({ name: servedName, place: place('/name') }))
       names.add(servedName)
-      return servedProvider({ ...definition, name: servedName }, checked.value, dirname(file))
+      const own = { ...definition, name: servedName, ...(orphans !== undefined && { orphans }) }
+      return servedProvider(own, checked.value, dirname(file))
     }
     const [problem] = checked.problems
     const what = whatIsWrong(problem, 'options')
@@ -91,6 +94,7 @@ function servedProvider(definition: ProviderDefinition, options: object, folder:
     name: definition.name,
     paths: paths.map(([, path]) => path),
     writesForOthers: definition.writesForOthers === true,
+    orphans: definition.orphans ?? 'Report',
     create: (tools) => definition.create(whole, tools),
   }
 }

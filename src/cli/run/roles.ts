@@ -139,6 +139,7 @@ const controllersRole = (config: RolesConfig): Role => ({
           ...(config.inspections === undefined ? {} : { inspections: config.inspections }),
           ...(config.outbound === undefined ? {} : { outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
+          orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
           join: {
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),

@@ -1,100 +1,119 @@
-// Hosts that no Machine names: reported at once, and deleted only after a grace period, when the list of Machines is known to be fresh and no Node lives on
-// them.
-import { listPages } from '#kube/list-all.ts'
+// Hosts that belong to no Machine: reported at once, and deleted only where the providers file says so, after a grace period, when the list of Machines is known to
+// be fresh and neither a Node nor an agent of them was ever observed.
+import { ANNOTATIONS, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type Node, isNodeReady } from '#nodes/objects.ts'
+import { listPages } from '#kube/list-all.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host, Provider } from '#providers/port.ts'
-
-/** A create whose reply was lost is repeated within seconds; a user who restores a backup of the cluster needs longer to notice. */
-export const ORPHAN_GRACE_MS = 15 * 60_000
-/** More orphans than this at once are no left-overs: the Machines were lost, or we are connected to another cluster. */
-export const MOST_ORPHANS = 10
-
-export interface OrphanInput {
-  readonly hosts: readonly Host[]
-  readonly machines: readonly Pick<Machine, 'metadata'>[]
-  readonly nodeNamed: (name: string) => Node | undefined
-  /** When each host was first seen without a Machine, by providerID. */
-  readonly since: ReadonlyMap<string, number>
-  readonly now: number
-}
-
-export interface OrphanPlan {
-  readonly orphans: readonly Host[]
-  /** Without a Machine for longer than the grace period, with nothing alive on them. */
-  readonly remove: readonly Host[]
-  /** Why some stay although their time is over. */
-  readonly kept: readonly { readonly host: Host; readonly why: string }[]
-}
-
-export function planOrphans({ hosts, machines, nodeNamed, since, now }: OrphanInput): OrphanPlan {
-  const uids = new Set(machines.map((m) => m.metadata.uid))
-  const orphans = hosts.filter((h) => h.state !== 'Deleting' && !uids.has(h.machineUid))
-  const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= ORPHAN_GRACE_MS)
-  const why = (h: Host): string | undefined => {
-    if (orphans.length > MOST_ORPHANS) return `${orphans.length} hosts without a Machine at once`
-    return isNodeReady(nodeNamed(h.machine)) ? `node ${h.machine} is Ready` : undefined
-  }
-  return {
-    orphans,
-    remove: due.filter((h) => why(h) === undefined),
-    kept: due.flatMap((host) => {
-      const reason = why(host)
-      return reason === undefined ? [] : [{ host, why: reason }]
-    }),
-  }
-}
+import type { Lease } from '#runtime/lease.ts'
+import { type OrphanPlan, planOrphans } from './plan-orphans.ts'
 
 export interface OrphanTools {
   readonly client: KubeClient
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger
-  /** Throws while the cache is not fresh. */
+  /** Throws while a cache is not fresh. */
   readonly machines: () => readonly Machine[]
-  readonly nodeNamed: (name: string) => Node | undefined
+  readonly nodes: () => readonly Node[]
+  readonly leaseNamed: (name: string) => Lease | undefined
+  readonly policyOf: (provider: string) => OrphanPolicy
   readonly tell: (provider: string, orphans: number) => void
+}
+
+interface Orphaned {
+  readonly since: number
+  /** The Node or agent of it that was observed once: it stays so. */
+  heard?: string
+  /** The reason that was logged last. */
+  why?: string
 }
 
 export class OrphanWatch {
   readonly #tools: OrphanTools
-  readonly #since = new Map<string, number>()
+  readonly #known = new Map<string, Orphaned>()
 
   constructor(tools: OrphanTools) {
     this.#tools = tools
   }
 
+  /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
   async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     if (provider.capabilities.isHostKept) return
-    const { clock, log, machines, nodeNamed, tell } = this.#tools
+    const { clock, machines, nodes, policyOf, tell } = this.#tools
     const now = clock.monotonic()
-    const plan = planOrphans({ hosts, machines: machines(), nodeNamed, since: this.#since, now })
-    this.#remember(provider, plan.orphans, now)
+    const all = machines()
+    const heardOf = this.#heard(nodes(), new Set(all.map((m) => m.metadata.name ?? '')))
+    const plan = planOrphans({
+      hosts,
+      machines: all,
+      heardOf,
+      since: new Map([...this.#known].map(([id, { since }]) => [id, since])),
+      now,
+      visibleWithinMs: provider.capabilities.visibleWithinMs,
+      policy: policyOf(provider.name),
+    })
+    this.#remember(provider, plan, now)
+    for (const host of plan.orphans) heardOf(host)
     tell(provider.name, plan.orphans.length)
-    for (const { host, why } of plan.kept)
-      log.warn('host without a Machine, kept', { host: host.providerID, reason: why })
     for (const host of plan.remove) await this.#remove(provider, host, signal)
   }
 
-  #remember(provider: Provider, orphans: readonly Host[], now: number): void {
-    const isOf = (id: string) => id.startsWith(`${provider.name}://`)
-    const known = new Set(orphans.map((h) => h.providerID))
-    for (const id of this.#since.keys()) if (isOf(id) && !known.has(id)) this.#since.delete(id)
-    for (const host of orphans)
-      if (!this.#since.has(host.providerID)) {
-        this.#since.set(host.providerID, now)
-        this.#tools.log.warn('host without a Machine', { host: host.providerID, machine: host.machine })
-      }
+  /** A Node or a Lease of the host's name counts unless it is known to be of another machine. */
+  #heard(nodes: readonly Node[], machineNames: ReadonlySet<string>): (host: Host) => string | undefined {
+    const byName = new Map(nodes.map((n) => [n.metadata.name, n]))
+    const byID = new Map(nodes.map((n) => [n.spec?.['providerID'], n]))
+    return (host) => {
+      const { providerID, machine, machineUid } = host
+      const known = this.#known.get(providerID)
+      if (known?.heard !== undefined) return known.heard
+      const isOf = (uid: string | undefined) => (uid === undefined ? !machineNames.has(machine) : uid === machineUid)
+      const node = byID.get(providerID) ?? byName.get(machine)
+      const lease = this.#tools.leaseNamed(agentLeaseName(machine))
+      const isNodes =
+        node !== undefined && (byID.has(providerID) || isOf(node.metadata.annotations?.[ANNOTATIONS.machineUid]))
+      const isLeases = lease !== undefined && isOf(lease.metadata.annotations?.[ANNOTATIONS.machineUid])
+      const heard = isNodes
+        ? `node ${node.metadata.name ?? ''} is on it`
+        : isLeases
+          ? `agent ${machine} ran on it`
+          : undefined
+      if (heard !== undefined && known !== undefined) known.heard = heard
+      return heard
+    }
   }
 
-  /** The cache decided; before the host goes, the server is asked whether it knows a machine of that uid. */
+  #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {
+    const { log } = this.#tools
+    const isOf = (id: string) => id.startsWith(`${provider.name}://`)
+    const listed = new Set(orphans.map((h) => h.providerID))
+    for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
+    for (const { providerID, machine } of orphans)
+      if (!this.#known.has(providerID)) {
+        this.#known.set(providerID, { since: now })
+        log.warn('host without a Machine', { host: providerID, machine })
+      }
+    for (const { host, why } of kept) {
+      const known = this.#known.get(host.providerID)
+      if (known === undefined || known.why === why) continue
+      known.why = why
+      log.warn('host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why })
+    }
+  }
+
+  /** The cache decided; before the host is deleted, the server is asked whether it has a Machine of that uid that names this host. */
   async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#tools
     for await (const page of listPages(client, machineType, { signal }))
-      if (page.some((m) => m.metadata.uid === host.machineUid)) return
+      for (const { metadata, spec, status } of page) {
+        if (metadata.uid !== host.machineUid) continue
+        const isSecond = spec.providerID !== undefined && spec.providerID !== host.providerID
+        if (!isSecond || status?.provisioning?.token === host.clientToken) return
+      }
     const still = await provider.get(host.providerID, signal)
     if (still?.machineUid !== host.machineUid) return
     log.warn('releasing a host without a Machine', { host: host.providerID, machine: host.machine })

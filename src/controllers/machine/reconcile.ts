@@ -1,7 +1,7 @@
 // The Machine controller: observe, plan, act, status, wired.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
@@ -153,7 +153,7 @@ interface HostTools {
 }
 
 function hostParts(
-  { client, clock, random, log, metrics }: ControllerContext,
+  { client, clock, random, log, metrics, config }: ControllerContext,
   { caches, hostLists, providers }: HostTools,
   wake: (machine: string) => void,
 ): readonly Part[] {
@@ -162,10 +162,12 @@ function hostParts(
     clock,
     log,
     machines: () => {
-      requireFresh([caches.machines, caches.nodes])
+      requireFresh([caches.machines, caches.nodes, caches.agentLeases])
       return caches.machines.list()
     },
-    nodeNamed: (name) => caches.nodes.get(name),
+    nodes: () => caches.nodes.list(),
+    leaseNamed: (name) => caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name }),
+    policyOf: (provider) => config.orphans?.[provider] ?? 'Report',
     tell: orphanGauge(metrics.registry),
   })
   return hostListParts(hostLists, {

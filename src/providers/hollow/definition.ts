@@ -23,6 +23,7 @@ export const hollowDefinition: DefinitionFor<typeof optionsSchema> = {
   doc: 'Hosts that are an agent without a machine, thousands in one process, for tests of scale.',
   optionsSchema,
   paths: ['dir', 'kubeconfig', 'authority'],
+  orphans: 'Delete',
   async create({ dir, kubeconfig, lease, authority }, { clock, log, node, entries }) {
     const { createHollowProvider } = await import('./provider.ts')
     return createHollowProvider({

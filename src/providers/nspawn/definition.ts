@@ -28,6 +28,7 @@ export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   doc: 'Real systemd machines in containers of this host; needs root.',
   optionsSchema,
   paths: ['dir', 'trees', 'share'],
+  orphans: 'Delete',
   writesForOthers: true,
   async create({ dir, trees, network, share }, { clock, log, node, entries, agentConfig }) {
     const [{ createNspawnProvider }, { ensureTree }] = await Promise.all([import('./provider.ts'), import('./tree.ts')])

@@ -18,6 +18,7 @@ export const processDefinition: DefinitionFor<typeof optionsSchema> = {
   doc: 'Nodes that are a folder and processes of this host, for trying KubeNode out.',
   optionsSchema,
   paths: ['dir'],
+  orphans: 'Delete',
   async create({ dir }, { clock, log, node, entries, agentConfig, compileCache }) {
     const { createProcessProvider } = await import('./provider.ts')
     return createProcessProvider({

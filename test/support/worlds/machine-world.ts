@@ -79,6 +79,7 @@ export async function machineWorld({
     config: {
       cluster: 'test',
       providers: { process: provider, ...providers },
+      orphans: { process: 'Delete' },
       join: {
         server: 'https://api',
         caData: 'Q0E=',
