@@ -29,7 +29,7 @@ afterEach(async () => {
 /** New in each run: what an earlier run left somewhere is not found. */
 const marker = (what: string): string => `marker-${what}-${randomBytes(9).toString('hex')}`
 const TOKEN = marker('token')
-const VALUES = [marker('first'), marker('second'), marker('tampered')] as const
+const VALUES = [marker('first'), marker('second'), marker('tampered'), marker('last')] as const
 
 /** As a program may show it: as it is, in base64 wherever it begins, in hexadecimal digits. */
 function formsOf(secret: string): readonly string[] {
@@ -183,8 +183,8 @@ async function shown(bench: SyncBench, sync: SyncProgram): Promise<string> {
     isTerminal: false,
   }
   for (const argv of [
-    ['plan', '--weak-cage', 'allow', '--base', 'HEAD~2'],
-    ['diff', '--weak-cage', 'allow', 'HEAD~2', 'HEAD'],
+    ['plan', '--weak-cage', 'allow', '--base', 'HEAD~1'],
+    ['diff', '--weak-cage', 'allow', 'HEAD~1', 'HEAD'],
     ['get', 'sources', '-A', '-o', 'yaml'],
     ['get', 'releases', '-A', '-o', 'yaml'],
     ['describe', 'source/fleet', '-n', SYSTEM_NAMESPACE],
@@ -221,7 +221,7 @@ test('S16 the secrets of a run with a good commit, a tampered one, a refused tok
   const w = await world()
   const { bench, sync, git } = w
   const processes = watchProcesses()
-  const [first, second, third] = VALUES
+  const [first, second, moved, last] = VALUES
   bench.repository.commit({ ...fleet, [FILE]: sopsText(document(first)) })
   sync.start()
   await eventually(
@@ -229,7 +229,7 @@ test('S16 the secrets of a run with a good commit, a tampered one, a refused tok
     (p) => p === first,
     WITHIN_MS,
   )
-  bench.repository.commit({ [FILE]: tampered(third) })
+  bench.repository.commit({ [FILE]: tampered(moved) })
   await eventually(
     () => conditionOf(w, 'Rendered'),
     (c) => c?.status === 'False',
@@ -250,10 +250,12 @@ test('S16 the secrets of a run with a good commit, a tampered one, a refused tok
     WITHIN_MS,
   )
   await sync.kill()
+  // Only the next program can bring it, with a fetch of its own.
+  bench.repository.commit({ [FILE]: sopsText(document(last)) })
   sync.start()
   await eventually(
     () => passwordOf(w),
-    (p) => p === second,
+    (p) => p === last,
     WITHIN_MS,
   )
   const text = await shown(bench, sync)
