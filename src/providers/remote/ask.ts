@@ -1,8 +1,9 @@
 // One request to a program that serves a provider, within a time and with bounded answers: whatever the other side does, this ends, and holds at most one body.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import type { Door } from './place.ts'
 import { DEADLINE_HEADER, MAX_BODY_BYTES } from './protocol.ts'
 
@@ -32,7 +33,7 @@ const ON_THE_WAY_MS = 250
 export class Asker {
   readonly #door: Door
   readonly #clock: Pick<Clock, 'after'>
-  readonly #agent: HttpAgent
+  readonly #agent: Agent
 
   constructor(door: Door, clock: Pick<Clock, 'after'>) {
     this.#door = door
@@ -40,7 +41,7 @@ export class Asker {
     const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS, timeout: IDLE_MS }
     this.#agent =
       door.kind === 'Socket'
-        ? new HttpAgent(options)
+        ? new nodeHttp.Agent(options)
         : new HttpsAgent({ ...options, ca: door.ca, minVersion: 'TLSv1.2', rejectUnauthorized: true })
   }
 
@@ -105,7 +106,7 @@ export class Asker {
     }
     const request =
       door.kind === 'Socket'
-        ? httpRequest({ ...options, socketPath: door.path, path, host: 'localhost' })
+        ? nodeHttp.request({ ...options, socketPath: door.path, path, host: 'localhost' })
         : httpsRequest(below(door.url, path), options)
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)

@@ -76,17 +76,20 @@ async function die(): Promise<void> {
   server = undefined
 }
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'lying-'))
-  answers = { capabilities: json(SAID) }
-  await listen()
-  provider = new RemoteProvider({
+const withWaits = (waits: { readonly readMs: number; readonly callMs: number; readonly slowMs: number }) =>
+  new RemoteProvider({
     name: 'liar',
     place: { kind: 'Socket', path: join(dir, 's') },
     clock: systemClock,
     log: silentLogger,
-    waits: { readMs: 400, callMs: 400, slowMs: 400 },
+    waits,
   })
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'lying-'))
+  answers = { capabilities: json(SAID) }
+  await listen()
+  provider = withWaits({ readMs: 60_000, callMs: 60_000, slowMs: 60_000 })
   await provider.connect()
 })
 afterEach(async () => {
@@ -98,9 +101,9 @@ afterEach(async () => {
 const MIB = 1024 * 1024
 
 /** Each is served for every call; `says` is in what the user reads. */
-const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: RegExp }>> = {
+const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: RegExp; readonly isSlow?: true }>> = {
   'ends in the middle of the call': { answer: (request) => request.socket.destroy(), says: /KN11060.*socket hang up/ },
-  'never answers': { answer: () => undefined, says: /KN11060.*no answer within/ },
+  'never answers': { answer: () => undefined, says: /KN11060.*no answer within/, isSlow: true },
   'answers one byte a second': {
     answer: (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -108,6 +111,7 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
       response.once('close', () => clearInterval(drip))
     },
     says: /KN11060.*no answer within/,
+    isSlow: true,
   },
   'announces 100 MB': {
     answer: (_, response) => {
@@ -176,8 +180,9 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
   },
 }
 
-describe.each(Object.entries(BROKEN))('a provider that %s', (_, { answer, says }) => {
+describe.each(Object.entries(BROKEN))('a provider that %s', (_, { answer, says, isSlow }) => {
   beforeEach(() => {
+    if (isSlow === true) provider = withWaits({ readMs: 60_000, callMs: 400, slowMs: 400 })
     for (const call of ['create', 'get', 'list', 'delete', 'power', 'reboot']) answers[call] = answer
   })
 

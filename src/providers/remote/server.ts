@@ -2,7 +2,7 @@
 // those who show the token.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { lstatSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { umask } from 'node:process'
@@ -10,6 +10,7 @@ import type { Clock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import type { Provider } from '../port.ts'
 import { providersErrors } from '../providers-errors.ts'
 import { errorReply, ProtocolError, ProviderHandler, type Reply } from './handler.ts'
@@ -69,7 +70,7 @@ async function serve(
     at.kind === 'Https'
       ? createTlsServer({ ...limits, cert: at.keys.cert, key: at.keys.key, minVersion: 'TLSv1.2' }, onRequest)
       : undefined
-  const server = tls ?? createServer(limits, onRequest)
+  const server = tls ?? nodeHttp.createServer(limits, onRequest)
   server.maxConnections = MOST_CONNECTIONS
   // A socket has no addresses by which connections could be told apart, and only one user.
   if (at.kind === 'Https')
