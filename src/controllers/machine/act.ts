@@ -1,55 +1,31 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
 import type { Machine } from '#api/kinds/machine.ts'
-import type { JoinGround } from '../module.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
-import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { type Node, nodeType, podType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
-import type { SecretValues } from '#secrets/secret-values.ts'
-import type { Provider } from '#providers/port.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
-import type { SharedInformer } from '#runtime/informers.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { deleteExactly, keyOf, preconditionsOf } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import type { SharedReads } from '#runtime/shared-reads.ts'
 import { provision } from './act-provision.ts'
 import type { MachineAction } from './actions.ts'
-import type { ExhaustedOfferings } from './exhausted-offerings.ts'
-import type { HostSightings } from './host-sightings.ts'
 import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { removalPermits } from './plan-delete.ts'
 import { applySpec, writeFinalizers, writeSpec } from './write-spec.ts'
+import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './abandoned.ts'
 import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
-
-export interface MachineTools {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: Random
-  readonly providers: Readonly<Record<string, Provider>>
-  readonly cluster: string
-  readonly join: JoinGround
-  /** Shows our own writes before the watch delivers them. */
-  readonly cache: Pick<SharedInformer<Machine>, 'assume'>
-  readonly exhausted: ExhaustedOfferings
-  readonly sightings: HostSightings
-  readonly secretValues: SecretValues
-  /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
-  readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
-}
 
 /** Carries out one kind of action on a Machine. */
 type Act<Kind extends MachineAction['kind']> = (

@@ -6,7 +6,6 @@ import { timestamp } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { CreateResult, Offering } from '#providers/port.ts'
 import { fit } from '#runtime/waiting.ts'
-import { uidOf } from './seen.ts'
 
 /** The limit of both large clouds is 64 characters. */
 const TOKEN_CHARS = 60
@@ -38,7 +37,7 @@ export function attemptAt(
   return {
     attempt,
     ...(offering !== undefined && { offering }),
-    token: tokenOf(uidOf(machine), attempt, offering),
+    token: tokenOf(machine.metadata.uid ?? '', attempt, offering),
     since: timestamp(now),
   }
 }

@@ -18,7 +18,7 @@ import type { Actor } from '../process.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 
-const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+export const hostKinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
   schema: k.schema,
   status: k.definition.status !== undefined,
@@ -146,11 +146,20 @@ function state(world: World, cloud: FaultyCloud): unknown {
   }
 }
 
+export interface CloudLimits {
+  readonly callsPerMinute: number
+  readonly bucket: number
+}
+
 /** The cloud fails for as long as other faults happen in a phase, and is short of everything but the last offering. */
-function storm({ clock }: World, cloud: FaultyCloud): void {
+export function storm(
+  { clock }: World,
+  cloud: FaultyCloud,
+  { callsPerMinute, bucket }: CloudLimits = { callsPerMinute: 12, bucket: 5 },
+): void {
   cloud.trouble = STORM
-  cloud.callsPerMinute = 12
-  cloud.bucket = 5
+  cloud.callsPerMinute = callsPerMinute
+  cloud.bucket = bucket
   clock.after(STORM_MS, () => {
     cloud.trouble = { ...NO_TROUBLE, brokenLists: 1 }
     cloud.callsPerMinute = Number.POSITIVE_INFINITY
@@ -160,7 +169,7 @@ function storm({ clock }: World, cloud: FaultyCloud): void {
 }
 
 /** Without jumps of the wall clock: a machine that waits while it is set back rewrites since when, once, at any later time. */
-const FAULTS: readonly FaultKind[] = [
+export const FAULTS: readonly FaultKind[] = [
   'Crash',
   'LostReply',
   'Refuse',
@@ -173,24 +182,33 @@ const FAULTS: readonly FaultKind[] = [
   'Pause',
 ]
 
+/** One actor, and the cloud of the present run. */
+export function cloudControllers(
+  modules: readonly ControllerModule[] = [machineModule, machineSetModule],
+  through: (p: Provider) => Provider = (p) => p,
+) {
+  let made: FaultyCloud | undefined
+  const cloud = (): FaultyCloud => {
+    if (made === undefined) throw new Error('the cloud begins with the controllers')
+    return made
+  }
+  const actor = controllers(modules, (make) => (made ??= make()), through)
+  return { actor, cloud, begin: () => void (made = undefined) }
+}
+
 export function hostSimulation({
   modules = [machineModule, machineSetModule],
   provider = (p) => p,
   faults = FAULTS,
   only,
 }: HostScenario = {}): Simulation {
-  let cloud: FaultyCloud | undefined
-  const current = (): FaultyCloud => {
-    if (cloud === undefined) throw new Error('the cloud begins with the controllers')
-    return cloud
-  }
+  const { actor, cloud: current, begin } = cloudControllers(modules, provider)
   return {
-    kinds,
+    kinds: hostKinds,
     faults,
     actors: () => {
-      cloud = undefined
-      const begun = (made: () => FaultyCloud) => (cloud ??= made())
-      return [controllers(modules, begun, provider)]
+      begin()
+      return [actor]
     },
     phases: phases(current)
       .filter((p) => only?.includes(p.name) ?? true)
@@ -201,7 +219,7 @@ export function hostSimulation({
           act(world)
         },
       })),
-    invariants: { oneHostEach: () => cloud?.violations[0] },
+    invariants: { oneHostEach: () => current().violations[0] },
     counted: [],
     state: (world) => state(world, current()),
     settleMs: SETTLE_MS,
