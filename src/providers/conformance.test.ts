@@ -155,7 +155,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     make: () => ({ ...memory(), restarted: async () => new MemoryProvider({ clock: systemClock }) }),
   },
   'keeps the boot id over a reboot': {
-    fails: 'a reboot shows as another boot id of the same host',
+    fails: 'a reboot shows as another boot id of the same host, where boots can be seen',
     make: () => ({
       ...changed(() => ({ reboot: async () => 'Ordered' as const })),
       until: once,

@@ -206,13 +206,14 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'a reboot shows as another boot id of the same host',
+    name: 'a reboot shows as another boot id of the same host, where boots can be seen',
     isAboutPower: true,
     run: async (tools) => {
       const host = await made(tools, 'rebooted')
-      must(host.bootID !== undefined, 'a host has no boot id')
       must((await tools.provider.reboot(host.providerID)) === 'Ordered', 'reboot does not find the host')
-      await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
+      // A provider that cannot see boots has no boot id, before and after.
+      if (host.bootID !== undefined)
+        await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
       const after = await tools.provider.get(host.providerID)
       must(after?.machineUid === host.machineUid, 'the host changed its owner after a reboot')
       await gone(tools, host.providerID)

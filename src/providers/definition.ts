@@ -1,5 +1,6 @@
 // What a provider says of itself before it is made: its name, its options, and how it is made of them. `registry.ts` lists all.
 import { type Field, type Out, str } from '#api/build.ts'
+import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { AgentConfigText } from './config-file.ts'
@@ -16,6 +17,10 @@ export interface ProviderTools {
   readonly entries: Readonly<Record<'agent' | 'hollow', string>>
   /** Folder in which Node keeps what it compiled. */
   readonly compileCache?: string
+  /** Variables of the program, where clouds put the names of roles and keys. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What a new host of a cloud runs at its first start to join. Equal bundles give equal texts. */
+  readonly userData: (join: JoinBundle) => string
 }
 
 /** What is done with a host that belongs to no Machine. */
@@ -27,6 +32,8 @@ export interface ProviderDefinition<Options extends object = object, Path extend
   /** One sentence for the reference page. */
   readonly doc: string
   readonly optionsSchema: Field<Options, unknown>
+  /** What `Machine.spec.provider.params` may say, for the reference page. */
+  readonly paramsSchema?: Field<object, unknown>
   /** Options that are paths. Relative ones start at the folder of the providers file, and no other user may be able to replace what is there. */
   readonly paths: readonly Path[]
   /** Needs no options and touches nothing: served even when the configuration does not name it. */

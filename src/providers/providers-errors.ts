@@ -66,6 +66,38 @@ export const providersErrors = errorTable({
     text: 'cannot serve the provider {name} at {place}: {what}',
     next: 'correct the option; docs/reference/providers.md lists those of each provider',
   },
+  KN11040: {
+    text: 'cannot call {action} in {place}: {code}: {message}',
+    next: 'docs/clouds.md explains the codes on which people have to act; retried automatically',
+  },
+  KN11041: {
+    text: 'cannot call {action} in {place}: the cloud throttles the account',
+    next: 'retried in {seconds} s; if it continues, ask for a higher quota or set options.limits',
+  },
+  KN11042: {
+    text: 'cannot call {action} in {place}: {why}',
+    next: 'retried automatically; check the network, the endpoint and the credentials if it continues',
+  },
+  KN11043: {
+    text: 'cannot decide yet whether {providerID} exists: the cloud does not list it',
+    next: 'it counts as gone after {seconds} s of absence',
+  },
+  KN11044: {
+    text: 'cannot ask about {providerID}: this provider serves {region} only',
+    next: 'set options.region in the providers file back, or delete the Machine of the other region first',
+  },
+  KN11045: {
+    text: 'cannot read all of {what}: the list did not end within {pages} pages',
+    next: 'retried automatically; nothing is concluded from a part of a list',
+  },
+  KN11046: {
+    text: 'cannot read the answer to {action} in {place}: {what}',
+    next: 'retried automatically; check that options.endpoint is the API of the cloud',
+  },
+  KN11047: {
+    text: 'cannot serve the provider {name}: {why}',
+    next: 'docs/clouds.md shows the kinds of credentials',
+  },
   KN11060: {
     text: 'the provider {name} at {place} does not answer: {why}',
     next: 'retried automatically; start the program that serves it, or correct its place in the providers file',

@@ -150,6 +150,8 @@ const tools: ProviderTools = {
   log: silentLogger,
   node: process.execPath,
   entries: { agent: '/agent.ts', hollow: '/hollow.ts' },
+  env: {},
+  userData: () => '',
 }
 
 test('names are unique, and every path is an option', () => {

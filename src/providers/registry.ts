@@ -1,4 +1,6 @@
 // Every provider that our programs can serve. A new one is a folder of its own and one line here.
+import { alicloudDefinition } from './alicloud/definition.ts'
+import { awsDefinition } from './aws/definition.ts'
 import type { ProviderDefinition } from './definition.ts'
 import { hollowDefinition } from './hollow/definition.ts'
 import { nspawnDefinition } from './nspawn/definition.ts'
@@ -12,4 +14,6 @@ export const PROVIDERS: readonly ProviderDefinition[] = [
   nspawnDefinition,
   hollowDefinition,
   remoteDefinition,
+  alicloudDefinition,
+  awsDefinition,
 ]

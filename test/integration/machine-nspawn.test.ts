@@ -53,7 +53,9 @@ beforeAll(async () => {
   })
   const entries = { agent: join(ROOT, 'src/cli/agent-main.ts'), hollow: '' }
   const served = parseProviders(join(base, 'providers.json'), text, PROVIDERS)
-  providers = await Promise.all(served.map((p) => p.create({ ...tools, node: process.execPath, entries })))
+  providers = await Promise.all(
+    served.map((p) => p.create({ ...tools, node: process.execPath, entries, env: {}, userData: () => '' })),
+  )
   const as = (user: string) =>
     new HttpKubeClient({ ...connection, impersonate: { user, groups: ['system:authenticated'] } })
   const client = as('kubenode:controllers')

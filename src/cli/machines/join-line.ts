@@ -35,8 +35,11 @@ export const MAX_LINE_CHARS = 4_095
 const BEHIND_SECONDS = 300
 const SHA256 = /^[0-9a-f]{64}$/
 
+/** Without times, for a host that starts at once and whose clock is set: equal bundles give equal lines. */
+export type LineTicket = Pick<JoinTicket, 'machine' | 'bundle'> & Partial<Pick<JoinTicket, 'now' | 'expiresAt'>>
+
 /** Starts with a space, so that most shells leave it out of their history. */
-export function joinLine(ticket: JoinTicket, options: JoinLineOptions): string {
+export function joinLine(ticket: LineTicket, options: JoinLineOptions): string {
   const { proxy, proxyExcept } = options
   const proxies =
     proxy === undefined
@@ -68,7 +71,7 @@ export function joinLine(ticket: JoinTicket, options: JoinLineOptions): string {
 }
 
 /** Compressed, or the certificates in it would be encoded three times. */
-const bundleOf = ({ bundle }: JoinTicket): string => {
+const bundleOf = ({ bundle }: LineTicket): string => {
   const { joinScript: _, ...rest } = bundle
   return gzipSync(JSON.stringify(rest), { level: 9 }).toString('base64')
 }
@@ -79,7 +82,8 @@ const linesOf = (pem: string): readonly string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-function clockChecks({ machine, now, expiresAt }: JoinTicket): readonly string[] {
+function clockChecks({ machine, now, expiresAt }: LineTicket): readonly string[] {
+  if (now === undefined || expiresAt === undefined) return []
   const seconds = (ms: number) => Math.floor(ms / 1_000)
   const seen = '$(date -u +%Y-%m-%dT%H:%M:%SZ)'
   const expired = agentErrors.KN8080({ until: timestamp(expiresAt), now: seen, machine })
@@ -98,7 +102,7 @@ interface Source {
   readonly sha256: string
 }
 
-function sourceOf({ machine, bundle }: JoinTicket, { script }: JoinLineOptions): Source {
+function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions): Source {
   const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1365({ name: machine, why }))
   const { artifactBase, artifactCaData } = bundle
   if (artifactBase === '')

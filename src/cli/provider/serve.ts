@@ -27,6 +27,7 @@ import { addressIn } from '../run/listeners.ts'
 import { entryBeside } from '../run/roles.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { untilEnded } from '../until-ended.ts'
+import { userData } from '../machines/user-data.ts'
 import { providerErrors } from './provider-errors.ts'
 
 export interface ServeOptions {
@@ -112,6 +113,8 @@ function toolsOf(log: Logger): ProviderTools {
     node: execPath,
     entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
     ...(cache !== undefined && { compileCache: cache }),
+    env: process.env,
+    userData,
   }
 }
 

@@ -27,17 +27,18 @@ export const providerPage = (providers: readonly ProviderDefinition[] = PROVIDER
     ...providers.map(section),
   ])
 
-const section = ({ name, doc, optionsSchema }: ProviderDefinition): string =>
+const section = ({ name, doc, optionsSchema, paramsSchema }: ProviderDefinition): string =>
   join([
     `## ${name}`,
     doc,
-    table(
-      ['option', 'type', 'default', 'what it is'],
-      fieldRows(optionsSchema.schema, 'options').map((r) => [
-        code(r.path) + (r.required ? ' *' : ''),
-        r.type,
-        code(r.fallback),
-        r.doc,
-      ]),
-    ) + '\n\n\\* must be given',
+    ...(paramsSchema === undefined
+      ? []
+      : [rowsOf('parameter', paramsSchema, 'params'), 'Parameters are texts in `Machine.spec.provider.params`.']),
+    `${rowsOf('option', optionsSchema, 'options')}\n\n\\* must be given`,
   ]).trimEnd()
+
+const rowsOf = (what: string, { schema }: ProviderDefinition['optionsSchema'], path: string): string =>
+  table(
+    [what, 'type', 'default', 'what it is'],
+    fieldRows(schema, path).map((r) => [code(r.path) + (r.required ? ' *' : ''), r.type, code(r.fallback), r.doc]),
+  )

@@ -107,6 +107,7 @@ const controllersRole = (config: RolesConfig): Role => ({
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')
+    const { userData } = await import('../machines/user-data.ts')
     const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
     const { node, entries } = config
     const cache = compileCache()
@@ -117,6 +118,8 @@ const controllersRole = (config: RolesConfig): Role => ({
       node,
       entries,
       ...(cache !== undefined && { compileCache: cache }),
+      env: process.env,
+      userData,
     }
     const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context

@@ -1,0 +1,35 @@
+// How the APIs of Alibaba Cloud are spoken: signed parameters there, JSON back.
+import { randomBytes } from 'node:crypto'
+import type { Read, Wire } from '../cloud/call.ts'
+import { parsed } from '../cloud/credentials.ts'
+import type { CloudAnswer } from '../cloud/http.ts'
+import { textIn } from '../cloud/json.ts'
+import { isObject } from '#lib/json.ts'
+import { ecsMeaning, isEcsStale, isEcsThrottle } from './codes.ts'
+import { signedAcs3 } from './sign.ts'
+
+export const ECS_VERSION = '2014-05-26'
+
+export const ecsWire = (endpoint: string): Wire => ({
+  sign: (call, keys, now) =>
+    signedAcs3(call, keys, { endpoint, version: ECS_VERSION, nonce: randomBytes(16).toString('hex'), now }),
+  read: readJson,
+  isThrottle: isEcsThrottle,
+  isVerdict: (code) => ecsMeaning(code) !== undefined,
+  isStale: isEcsStale,
+})
+
+export function readJson({ status, headers, text }: CloudAnswer): Read {
+  const body = parsed(text)
+  if (!isObject(body)) return { kind: 'Unreadable' }
+  if (status === 200) return { kind: 'Body', body }
+  const code = textIn(body, 'Code')
+  if (code === undefined) return { kind: 'Unreadable' }
+  const retryAfterMs = Number(headers['x-acs-retry-after'] ?? Number.NaN)
+  return {
+    kind: 'Code',
+    code,
+    message: textIn(body, 'Message') ?? '',
+    ...(Number.isFinite(retryAfterMs) && retryAfterMs > 0 && { retryAfterMs }),
+  }
+}

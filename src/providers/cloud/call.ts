@@ -1,0 +1,161 @@
+// One call of a cloud's API: in its turn, signed, within a deadline, and repeated only where repeating is safe: with the same parameters, so that a client token stays
+// the same. It never throws for what a vendor or a network does; what it does not understand is `NoAnswer`.
+import { type Clock } from '#lib/clock.ts'
+import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { followSignal } from '#lib/follow-signal.ts'
+import type { Random } from '#lib/random.ts'
+import { type Credentials, type Keys, withoutKeys } from './credentials.ts'
+import type { CloudAnswer, CloudRequest, Transport } from './http.ts'
+import type { Rate } from './rate.ts'
+import { providersErrors } from '../providers-errors.ts'
+
+export interface ApiCall {
+  readonly action: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+export type CallResult =
+  | { readonly kind: 'Answer'; readonly body: unknown }
+  /** The vendor refused it, with one of its codes. */
+  | { readonly kind: 'Code'; readonly code: string; readonly message: string }
+  | { readonly kind: 'Throttled'; readonly retryAfterMs: number }
+  /** It may have been done or not. */
+  | { readonly kind: 'NoAnswer'; readonly message: string }
+
+export type Read =
+  | { readonly kind: 'Body'; readonly body: unknown }
+  | { readonly kind: 'Code'; readonly code: string; readonly message: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'Unreadable' }
+
+/** How a vendor's API is spoken. */
+export interface Wire {
+  sign(call: ApiCall, keys: Keys, now: number): CloudRequest
+  read(answer: CloudAnswer): Read
+  isThrottle(code: string): boolean
+  /** A refusal for certain, whatever the status of the answer: one vendor says that stock is out with status 500. */
+  isVerdict(code: string): boolean
+  /** The keys are at their end, or the request is too old: with other keys, or signed again, it may pass. */
+  isStale(code: string): boolean
+}
+
+export interface CallerOptions {
+  readonly wire: Wire
+  readonly transport: Transport
+  readonly credentials: Credentials
+  readonly rate: Rate
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export interface CallHow {
+  readonly signal?: AbortSignal | undefined
+  /** A second one would do it twice, as with a reboot. */
+  readonly once?: boolean
+}
+
+/** The slowest call, which makes a host, is answered within ten seconds. */
+export const CALL_DEADLINE_MS = 30_000
+const TRIES = 3
+const FIRST_BACKOFF_MS = 500
+/** What a vendor says goes into a status. */
+const MESSAGE_CHARS = 300
+
+export type Call = (call: ApiCall, how?: CallHow) => Promise<CallResult>
+
+export function createCaller(options: CallerOptions): Call {
+  const { rate, clock, random } = options
+  return async (call, { signal, once = false } = {}) => {
+    let last: CallResult = { kind: 'NoAnswer', message: 'it was not asked' }
+    for (let tries = 0; tries < (once ? 1 : TRIES); tries++) {
+      if (tries > 0 && last.kind === 'NoAnswer')
+        await clock.sleep(random.jitter(FIRST_BACKOFF_MS * 4 ** (tries - 1), 0.5), signal)
+      const turn = await rate.take(call.action, signal)
+      // A lost reply stays one: the vendor may have done what it did not answer.
+      if (turn.kind === 'Wait') return last.kind === 'NoAnswer' && tries > 0 ? last : throttledFor(turn.ms)
+      const before: CallResult = last
+      last = await attempt(options, call, signal)
+      signal?.throwIfAborted()
+      if (last.kind === 'Answer' || last.kind === 'Code') return last
+      if (last.kind === 'Throttled') {
+        const wait = rate.throttled(call.action, last.retryAfterMs === 0 ? undefined : last.retryAfterMs)
+        last = tries > 0 && before.kind === 'NoAnswer' ? before : throttledFor(wait)
+      }
+    }
+    return last
+  }
+}
+
+const throttledFor = (retryAfterMs: number): CallResult => ({ kind: 'Throttled', retryAfterMs })
+const noAnswer = (message: string): CallResult => ({ kind: 'NoAnswer', message: message.slice(0, MESSAGE_CHARS) })
+
+/** Once; signed again once when the keys had come to their end. */
+async function attempt(options: CallerOptions, call: ApiCall, signal: AbortSignal | undefined): Promise<CallResult> {
+  const first = await exchange(options, call, signal)
+  if (first.kind !== 'Code' || !options.wire.isStale(first.code)) return first
+  return exchange(options, call, signal)
+}
+
+async function exchange(
+  { wire, transport, credentials, clock }: CallerOptions,
+  call: ApiCall,
+  signal: AbortSignal | undefined,
+): Promise<CallResult> {
+  const stop = new AbortController()
+  const unfollow = followSignal(stop, signal)
+  const deadline = clock.after(CALL_DEADLINE_MS, () =>
+    stop.abort(new Error(`no answer within ${CALL_DEADLINE_MS / 1_000} s`)),
+  )
+  let keys: Keys | undefined
+  try {
+    keys = await credentials.current(stop.signal)
+    const answer = await transport(wire.sign(call, keys, clock.now()), stop.signal)
+    return resultOf(wire, answer, keys, credentials)
+  } catch (e) {
+    const why = stop.signal.aborted ? messageOf(stop.signal.reason) : causeOf(e)
+    return keys === undefined ? noAnswer(`no credentials: ${why}`) : noAnswer(withoutKeys(why, keys))
+  } finally {
+    deadline.cancel()
+    unfollow()
+  }
+}
+
+/** Of fetch, which says only "fetch failed". */
+const causeOf = (e: unknown): string =>
+  e instanceof Error && e.cause instanceof Error ? `${e.message}: ${e.cause.message}` : messageOf(e)
+
+function resultOf(wire: Wire, answer: CloudAnswer, keys: Keys, credentials: Credentials): CallResult {
+  const read = wire.read(answer)
+  if (read.kind === 'Code') {
+    const { code, retryAfterMs } = read
+    if (wire.isStale(code)) credentials.drop(keys)
+    if (wire.isThrottle(code)) return throttledFor(retryAfterMs ?? 0)
+    const message = withoutKeys(read.message, keys).slice(0, MESSAGE_CHARS)
+    // What a broken server says is no verdict.
+    return answer.status >= 500 && !wire.isVerdict(code)
+      ? noAnswer(`${code}: ${message}`)
+      : { kind: 'Code', code, message }
+  }
+  if (read.kind === 'Body' && answer.status === 200) return { kind: 'Answer', body: read.body }
+  return noAnswer(`the answer cannot be read (status ${answer.status}, ${answer.text.length} characters)`)
+}
+
+/** For calls that must succeed: the answer, or an error that says what the vendor said. */
+export function bodyOf(result: CallResult, { action }: ApiCall, place: string): unknown {
+  switch (result.kind) {
+    case 'Answer':
+      return result.body
+    case 'Code':
+      throw new KubeNodeError(providersErrors.KN11040({ action, place, code: result.code, message: result.message }), {
+        retry: 'later',
+      })
+    case 'Throttled':
+      throw new KubeNodeError(
+        providersErrors.KN11041({ action, place, seconds: Math.ceil(result.retryAfterMs / 1_000) }),
+        { retry: 'later', data: { retryAfterMs: result.retryAfterMs } },
+      )
+    case 'NoAnswer':
+      throw new KubeNodeError(providersErrors.KN11042({ action, place, why: result.message }), { retry: 'later' })
+    default:
+      return assertNever(result)
+  }
+}

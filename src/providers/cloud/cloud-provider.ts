@@ -1,0 +1,272 @@
+// The part of a cloud provider that is the same for all vendors: hosts are found by our tags, questions about single hosts are asked together, a host counts as ended
+// only when that is certain, and what a vendor does not answer is never taken for an answer.
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { JoinBundle } from '#api/join-bundle.ts'
+import { providersErrors } from '../providers-errors.ts'
+import type {
+  Capabilities,
+  CreateResult,
+  DeleteResult,
+  FaultCategory,
+  Host,
+  HostEvent,
+  HostList,
+  HostMaintenance,
+  HostRequest,
+  MaintenanceAnswer,
+  MaintenanceList,
+  Offering,
+  Ordered,
+  Provider,
+} from '../port.ts'
+import { Batch } from './batch.ts'
+import { Sightings } from './sightings.ts'
+import type { HostTags } from './tags.ts'
+
+/** A host as a vendor has it. */
+export interface CloudHost extends HostTags {
+  readonly id: string
+  /** `Ended`: the vendor still shows what no longer exists. */
+  readonly state: Host['state'] | 'Ended'
+  readonly createdAt: string
+  readonly offering: Offering
+  readonly address?: string
+  /** The vendor is taking a spot host back. */
+  readonly isReclaimed?: boolean
+}
+
+export interface HostOrder extends HostRequest {
+  readonly userData: string
+}
+
+export type MakeResult =
+  | { readonly kind: 'Made'; readonly id: string; readonly host?: CloudHost }
+  /** The token was used with other parameters before: there may be a host that has it. */
+  | { readonly kind: 'TokenUsed'; readonly message: string }
+  | Exclude<CreateResult, { readonly kind: 'Host' }>
+
+/** What a vendor's part does. Reads are complete or throw; orders answer `Missing` only for a vendor's exact code. */
+export interface CloudApi {
+  readonly name: string
+  readonly region: string
+  readonly capabilities: Capabilities
+  isId(text: string): boolean
+  make(order: HostOrder, signal?: AbortSignal): Promise<MakeResult>
+  withToken(token: string, signal?: AbortSignal): Promise<readonly CloudHost[]>
+  read(ids: readonly string[]): Promise<readonly CloudHost[]>
+  all(signal?: AbortSignal): Promise<readonly CloudHost[]>
+  remove(id: string, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
+  power(id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
+  reboot(id: string, hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
+  /** Of these hosts. */
+  maintenance(hosts: readonly CloudHost[], signal?: AbortSignal): Promise<readonly CloudMaintenance[]>
+  respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'>
+  reportFault(id: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
+}
+
+/** With the vendor's id of the host. */
+export type CloudMaintenance = Omit<HostMaintenance, 'providerID'> & { readonly id: string }
+
+export interface CloudProviderTools {
+  readonly clock: Clock
+  /** What a new host runs at its first start to join. The same bundle gives the same text, so that a repeated create is the same request. */
+  readonly userData: (join: JoinBundle) => string
+}
+
+export class CloudProvider implements Provider {
+  readonly name: string
+  readonly capabilities: Capabilities
+  readonly #api: CloudApi
+  readonly #tools: CloudProviderTools
+  readonly #sightings: Sightings
+  readonly #reads: Batch<CloudHost>
+
+  constructor(api: CloudApi, tools: CloudProviderTools) {
+    this.name = api.name
+    this.capabilities = api.capabilities
+    this.#api = api
+    this.#tools = tools
+    this.#sightings = new Sightings(tools.clock, api.capabilities.visibleWithinMs)
+    this.#reads = new Batch(tools.clock, async (ids) => {
+      const hosts = await api.read(ids)
+      return new Map(hosts.map((h) => [h.id, h]))
+    })
+  }
+
+  async create(request: HostRequest, signal?: AbortSignal): Promise<CreateResult> {
+    const { userDataBytes = Infinity } = this.capabilities
+    let userData: string
+    try {
+      userData = this.#tools.userData(request.join)
+    } catch (e) {
+      return { kind: 'Refused', reason: `a host cannot be told how to join: ${messageOf(e)}` }
+    }
+    const bytes = Buffer.byteLength(userData)
+    if (bytes > userDataBytes)
+      return {
+        kind: 'Refused',
+        reason: `the text with which a host joins has ${bytes} bytes, and ${this.name} takes ${userDataBytes}`,
+      }
+    const made = await this.#api.make({ ...request, userData }, signal)
+    if (made.kind === 'TokenUsed') return this.#usedBy(request, made.message, signal)
+    if (made.kind !== 'Made') return made
+    const host = made.host ?? (await this.#reads.get(made.id).catch(() => undefined))
+    if (host !== undefined) this.#sightings.seen(host.id, isLeaving(host.state))
+    return { kind: 'Host', host: host === undefined ? this.#notYetSeen(request, made.id) : this.#shown(host) }
+  }
+
+  async get(providerID: string): Promise<Host | undefined> {
+    const id = this.#idOf(providerID)
+    const host = id === undefined ? undefined : await this.#find(id)
+    return host && this.#shown(host)
+  }
+
+  async list(signal?: AbortSignal): Promise<HostList> {
+    const asOf = timestamp(this.#tools.clock.now())
+    return { hosts: (await this.#ours(signal)).map((h) => this.#shown(h)), asOf }
+  }
+
+  async delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult> {
+    const id = this.#idOf(providerID)
+    if (id === undefined) return 'Gone'
+    // One vendor takes orders about hosts that ended long ago.
+    const host = await this.#reads.get(id)
+    if (host?.state === 'Ended') return 'Gone'
+    if (host !== undefined) this.#sightings.seen(id, isLeaving(host.state))
+    this.#sightings.unwanted(id)
+    if ((await this.#api.remove(id, signal)) === 'Missing') return this.#goneOrThrow(id)
+    this.#sightings.leaving(id)
+    return 'Deleting'
+  }
+
+  async reboot(providerID: string, { hard } = { hard: false }, signal?: AbortSignal): Promise<Ordered> {
+    return this.#order(providerID, (id) => this.#api.reboot(id, hard, signal))
+  }
+
+  async power(
+    providerID: string,
+    to: 'On' | 'Off',
+    { hard } = { hard: false },
+    signal?: AbortSignal,
+  ): Promise<Ordered> {
+    return this.#order(providerID, async (id, { state }) => {
+      const isSo = to === 'On' ? state === 'Running' || state === 'Creating' : state === 'Stopped'
+      return isSo ? 'Ordered' : this.#api.power(id, to, hard, signal)
+    })
+  }
+
+  async maintenance(signal?: AbortSignal): Promise<MaintenanceList> {
+    const asOf = timestamp(this.#tools.clock.now())
+    const found = await this.#api.maintenance(await this.#ours(signal), signal)
+    const byId = new Map(
+      found.map(({ id, ...event }) => [event.eventId, { ...event, providerID: this.#providerID(id) }]),
+    )
+    return { events: [...byId.values()], asOf }
+  }
+
+  respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'> {
+    return this.#api.respond(eventId, answer, signal)
+  }
+
+  async reportFault(providerID: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<Ordered> {
+    return this.#order(providerID, (id) => this.#api.reportFault(id, category, text, signal))
+  }
+
+  /** What happens is seen in lists and in maintenance; a queue of the vendor would be one more right and one more source. */
+  async events(_heard: (event: HostEvent) => void): Promise<void> {
+    return undefined
+  }
+
+  /** Made by an earlier try whose reply was lost and whose parameters were others, for its join token was. */
+  async #usedBy(
+    { clientToken, machineUid }: HostRequest,
+    message: string,
+    signal?: AbortSignal,
+  ): Promise<CreateResult> {
+    const found = await this.#api.withToken(clientToken, signal).catch(() => [])
+    const host = found.find((h) => h.machineUid === machineUid && h.state !== 'Ended')
+    return host === undefined ? { kind: 'Unknown', message } : { kind: 'Host', host: this.#shown(host) }
+  }
+
+  async #order(
+    providerID: string,
+    order: (id: string, host: CloudHost) => Promise<'Ordered' | 'Missing'>,
+  ): Promise<Ordered> {
+    const id = this.#idOf(providerID)
+    const host = id === undefined ? undefined : await this.#find(id)
+    if (id === undefined || host === undefined) return 'Gone'
+    return (await order(id, host)) === 'Missing' ? this.#goneOrThrow(id) : 'Ordered'
+  }
+
+  /** All that have our tag, each once: a page may repeat a host of the one before. */
+  async #ours(signal?: AbortSignal): Promise<readonly CloudHost[]> {
+    const hosts = new Map((await this.#api.all(signal)).map((h) => [h.id, h]))
+    for (const { id, state } of hosts.values()) this.#sightings.seen(id, isLeaving(state))
+    return [...hosts.values()].filter((h) => h.state !== 'Ended')
+  }
+
+  /** Undefined: certainly gone. */
+  async #find(id: string): Promise<CloudHost | undefined> {
+    const host = await this.#reads.get(id)
+    if (host === undefined) {
+      this.#goneOrThrow(id)
+      return undefined
+    }
+    this.#sightings.seen(id, isLeaving(host.state))
+    return host.state === 'Ended' ? undefined : host
+  }
+
+  #goneOrThrow(id: string): 'Gone' {
+    if (this.#sightings.isGone(id)) return 'Gone'
+    throw new KubeNodeError(
+      providersErrors.KN11043({
+        providerID: this.#providerID(id),
+        seconds: Math.ceil(this.capabilities.visibleWithinMs / 1_000),
+      }),
+      { retry: 'later' },
+    )
+  }
+
+  #providerID(id: string): string {
+    return `${this.name}://${this.#api.region}/${id}`
+  }
+
+  /** Undefined for what no vendor could have made. A host of another region is not missing: it is not asked about here. */
+  #idOf(providerID: string): string | undefined {
+    const scheme = `${this.name}://`
+    const [region = '', id = ''] = providerID.slice(scheme.length).split('/')
+    if (!providerID.startsWith(scheme) || !this.#api.isId(id)) return undefined
+    if (region === this.#api.region) return id
+    throw new KubeNodeError(providersErrors.KN11044({ providerID, region: this.#api.region }))
+  }
+
+  #shown(seen: CloudHost): Host {
+    const { id, token, state, machine, machineUid, createdAt, offering, address } = seen
+    const isOrdered = state === 'Ended' || this.#sightings.isLeaving(id)
+    return {
+      providerID: this.#providerID(id),
+      clientToken: token,
+      machine,
+      machineUid,
+      state: isOrdered ? 'Deleting' : state,
+      createdAt,
+      offering,
+      ...(address !== undefined && { address }),
+    }
+  }
+
+  #notYetSeen({ clientToken, machine, machineUid, offering }: HostRequest, id: string): Host {
+    return {
+      providerID: this.#providerID(id),
+      clientToken,
+      machine,
+      machineUid,
+      state: 'Creating',
+      createdAt: timestamp(this.#tools.clock.now()),
+      ...(offering && { offering }),
+    }
+  }
+}
+
+const isLeaving = (state: CloudHost['state']): boolean => state === 'Deleting' || state === 'Ended'

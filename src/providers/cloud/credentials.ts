@@ -1,0 +1,99 @@
+// The keys that sign calls: fetched once for all who wait, renewed at four fifths of their life, and shown in no text.
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+
+export interface Keys {
+  readonly id: string
+  readonly secret: string
+  /** Of keys that a vendor lent for a while. */
+  readonly session?: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number
+}
+
+/** Throws with a reason that names no secret. */
+export type KeySource = (signal: AbortSignal) => Promise<Keys>
+
+const RENEW_AT = 0.8
+/** Keys without an end, such as those of a file, are read again so often: an operator may replace them. */
+const READ_AGAIN_MS = 5 * 60_000
+/** No key file has more. */
+const MAX_KEY_BYTES = 64 * 1024
+
+interface Held {
+  readonly keys: Keys
+  readonly renewAt: number
+}
+
+export class Credentials {
+  readonly #source: KeySource
+  readonly #clock: Pick<Clock, 'now'>
+  #held: Held | undefined
+  #fetching: Promise<Keys> | undefined
+
+  constructor(source: KeySource, clock: Pick<Clock, 'now'>) {
+    this.#source = source
+    this.#clock = clock
+  }
+
+  async current(signal: AbortSignal): Promise<Keys> {
+    const now = this.#clock.now()
+    const held = this.#held
+    if (held !== undefined && now < held.renewAt) return held.keys
+    try {
+      return await (this.#fetching ??= this.#fetch(signal).finally(() => (this.#fetching = undefined)))
+    } catch (e) {
+      // The held keys are good until their end; the next call tries to renew it again.
+      if (held !== undefined && now < (held.keys.expiresAt ?? now)) return held.keys
+      throw e
+    }
+  }
+
+  /** The vendor no longer takes them. */
+  drop(keys: Keys): void {
+    if (this.#held?.keys === keys) this.#held = undefined
+  }
+
+  async #fetch(signal: AbortSignal): Promise<Keys> {
+    const asked = this.#clock.now()
+    const keys = await this.#source(signal)
+    const life = keys.expiresAt === undefined ? READ_AGAIN_MS / RENEW_AT : keys.expiresAt - asked
+    this.#held = { keys, renewAt: asked + life * RENEW_AT }
+    return keys
+  }
+}
+
+/** A file of JSON with `id`, `secret` and, of keys that end, `session`. */
+export const keysInFile =
+  (file: string): KeySource =>
+  async () => {
+    const bytes = await readFile(file)
+    if (bytes.length > MAX_KEY_BYTES) throw new Error(`${file} is no key file: it has ${bytes.length} bytes`)
+    const value = parsed(bytes.toString('utf8'))
+    const { id, secret, session } = isObject(value) ? value : {}
+    if (typeof id !== 'string' || typeof secret !== 'string' || id === '' || secret === '')
+      throw new Error(`${file} is no key file: it must be JSON with id and secret`)
+    return { id, secret, ...(typeof session === 'string' && { session }) }
+  }
+
+export const tokenInFile = async (file: string): Promise<string> => {
+  const bytes = await readFile(file)
+  if (bytes.length > MAX_KEY_BYTES) throw new Error(`${file} is no token: it has ${bytes.length} bytes`)
+  return bytes.toString('utf8').trim()
+}
+
+/** The parser's own message would quote the text. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A vendor's message with everything blotted out that could be a key. */
+export function withoutKeys(text: string, { id, secret, session }: Keys): string {
+  const parts = [secret, session, id].filter((part): part is string => part !== undefined && part !== '')
+  return parts.reduce((left, part) => left.replaceAll(part, '[secret]'), text)
+}

@@ -1,0 +1,45 @@
+// One HTTP exchange with a cloud: bounded in time by its signal and in size, and never redirected, for a signature is meant for one server.
+
+export interface CloudRequest {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface CloudAnswer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** Throws when there is no whole answer. */
+export type Transport = (request: CloudRequest, signal: AbortSignal) => Promise<CloudAnswer>
+
+/** A page of a hundred hosts with all their fields is a third of a megabyte. */
+export const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+
+export const fetchTransport: Transport = async ({ method, url, headers, body }, signal) => {
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    redirect: 'error',
+    signal,
+  })
+  const text = await boundedText(response)
+  return { status: response.status, headers: Object.fromEntries(response.headers), text }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // A cancelled body ends the connection: what is not read is not sent.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

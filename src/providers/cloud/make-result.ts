@@ -1,0 +1,31 @@
+// What a call that was to make a host means, once its code has a meaning.
+import type { Offering } from '../port.ts'
+import type { CallResult } from './call.ts'
+import type { MakeResult } from './cloud-provider.ts'
+
+export type Meaning = 'Refused' | 'NoneInZone' | 'NoneOfType' | 'NoneThere'
+
+/** Stock comes back within minutes, or not today; asking more often finds nothing. */
+const STOCK_AGAIN_MS = 5 * 60_000
+
+/** Everything but an answer. */
+export function notMade(
+  result: Exclude<CallResult, { readonly kind: 'Answer' }>,
+  { zone, type }: Offering,
+  meaningOf: (code: string) => Meaning | 'TokenUsed' | undefined,
+): MakeResult {
+  if (result.kind === 'Throttled') return result
+  if (result.kind === 'NoAnswer') return { kind: 'Unknown', message: result.message }
+  const text = `${result.code}: ${result.message}`
+  const meaning = meaningOf(result.code)
+  if (meaning === undefined) return { kind: 'Unknown', message: text }
+  if (meaning === 'TokenUsed') return { kind: 'TokenUsed', message: text }
+  if (meaning === 'Refused') return { kind: 'Refused', reason: text }
+  return {
+    kind: 'Exhausted',
+    ...(meaning !== 'NoneOfType' && zone !== undefined && { zone }),
+    ...(meaning !== 'NoneInZone' && type !== undefined && { type }),
+    reason: text,
+    retryAfterMs: STOCK_AGAIN_MS,
+  }
+}

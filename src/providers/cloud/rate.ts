@@ -1,0 +1,148 @@
+// How often each action of a cloud may be called: a token bucket for each action, below what the vendor allows, because consoles and other programs use the
+// same limit. A throttled call halves the rate; from then on it recovers slowly. One object for one account and region.
+import type { Clock } from '#lib/clock.ts'
+
+export interface Limit {
+  readonly perSecond: number
+  /** Calls at once after a quiet time. */
+  readonly burst: number
+}
+
+export interface RateOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'now' | 'sleep'>
+  readonly limitOf: (action: string) => Limit
+  /** What is ours of the vendor's limit. */
+  readonly share?: number
+  /** What a vendor that counts by the minute refuses, it refuses until the next minute. */
+  readonly period: 'Minute' | 'Second'
+}
+
+export type Turn = { readonly kind: 'Go' } | { readonly kind: 'Wait'; readonly ms: number }
+
+/** Of the limit; the rest is for people and other programs. */
+export const OUR_SHARE = 0.85
+/** Longer than this no call is kept in a line: the caller gets a time to come back. */
+export const LONGEST_LINE_MS = 10_000
+/** Of the full rate each second after a throttled call: back to the full rate from half of it in a minute. */
+const RECOVERY_PER_SECOND = 1 / 120
+/** Never below this share of the full rate, or a busy account would stop us altogether. */
+const LEAST_SHARE = 1 / 16
+const MINUTE_MS = 60_000
+
+interface Bucket {
+  readonly full: Limit
+  rate: number
+  tokens: number
+  at: number
+  pausedUntil: number
+  /** First come, first served. */
+  readonly line: ((turn: Turn) => void)[]
+  isServed: boolean
+}
+
+export class Rate {
+  readonly #options: RateOptions
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(options: RateOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when it is this call's turn. A call that would have to wait too long is not put in line. */
+  async take(action: string, signal?: AbortSignal): Promise<Turn> {
+    signal?.throwIfAborted()
+    const bucket = this.#bucket(action)
+    const now = this.#options.clock.monotonic()
+    if (bucket.line.length === 0 && waitOf(bucket, now) === 0) {
+      bucket.tokens--
+      return { kind: 'Go' }
+    }
+    const ms = waitOf(bucket, now, bucket.line.length)
+    if (ms > LONGEST_LINE_MS) return { kind: 'Wait', ms }
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        const at = bucket.line.indexOf(served)
+        if (at >= 0) bucket.line.splice(at, 1)
+        reject(signal?.reason)
+      }
+      const served = (turn: Turn) => {
+        signal?.removeEventListener('abort', giveUp)
+        resolve(turn)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      bucket.line.push(served)
+      void this.#serve(bucket)
+    })
+  }
+
+  async #serve(bucket: Bucket): Promise<void> {
+    if (bucket.isServed) return
+    bucket.isServed = true
+    const { clock } = this.#options
+    while (bucket.line.length > 0) {
+      refill(bucket, clock.monotonic())
+      const ms = waitOf(bucket, clock.monotonic())
+      // A pause that began meanwhile: they come back after it.
+      if (ms > LONGEST_LINE_MS) for (const served of bucket.line.splice(0)) served({ kind: 'Wait', ms })
+      else if (ms > 0) await clock.sleep(ms)
+      else {
+        bucket.tokens--
+        bucket.line.shift()?.({ kind: 'Go' })
+      }
+    }
+    bucket.isServed = false
+  }
+
+  /** The vendor refused a call; answers how long nothing should be asked. */
+  throttled(action: string, retryAfterMs: number | undefined): number {
+    const { clock, period } = this.#options
+    const bucket = this.#bucket(action)
+    const now = clock.monotonic()
+    const pause = retryAfterMs ?? (period === 'Minute' ? MINUTE_MS - (clock.now() % MINUTE_MS) : 1_000)
+    // Calls that were on their way together were refused for one reason.
+    if (now >= bucket.pausedUntil) {
+      bucket.rate = Math.max(bucket.rate / 2, bucket.full.perSecond * LEAST_SHARE)
+      bucket.tokens = 0
+    }
+    bucket.pausedUntil = Math.max(bucket.pausedUntil, now + pause)
+    return pause
+  }
+
+  #bucket(action: string): Bucket {
+    const { clock, limitOf, share = OUR_SHARE } = this.#options
+    const now = clock.monotonic()
+    const known = this.#buckets.get(action)
+    if (known !== undefined) {
+      refill(known, now)
+      return known
+    }
+    const { perSecond, burst } = limitOf(action)
+    const full = { perSecond: perSecond * share, burst: Math.max(1, Math.floor(burst * share)) }
+    const made: Bucket = {
+      full,
+      rate: full.perSecond,
+      tokens: full.burst,
+      at: now,
+      pausedUntil: 0,
+      line: [],
+      isServed: false,
+    }
+    this.#buckets.set(action, made)
+    return made
+  }
+}
+
+/** Until there is a token for the one that has so many before it; whole milliseconds, rounded up. */
+function waitOf({ tokens, rate, pausedUntil }: Bucket, now: number, before = 0): number {
+  const forToken = Math.max(0, ((before + 1 - tokens) / rate) * 1_000)
+  return Math.ceil(Math.max(0, pausedUntil - now) + forToken)
+}
+
+function refill(bucket: Bucket, now: number): void {
+  const { full } = bucket
+  const seconds = (now - Math.max(bucket.at, Math.min(bucket.pausedUntil, now))) / 1_000
+  bucket.at = now
+  if (seconds <= 0) return
+  bucket.tokens = Math.min(full.burst, bucket.tokens + bucket.rate * seconds)
+  bucket.rate = Math.min(full.perSecond, bucket.rate + full.perSecond * RECOVERY_PER_SECOND * seconds)
+}

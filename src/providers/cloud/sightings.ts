@@ -1,0 +1,64 @@
+// What a provider remembers of hosts between two reads, because clouds answer from copies that lag: a host that was just made may be missing, and one that is being
+// deleted may look alive. It decides when a missing host no longer exists.
+import type { Clock } from '#lib/clock.ts'
+
+/** Each is a few dozen bytes; the oldest are forgotten, after which a missing host takes `visibleWithinMs` to be gone. */
+const MOST_REMEMBERED = 50_000
+
+export class Sightings {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #visibleWithinMs: number
+  /** Since when it was missing in each answer. */
+  readonly #missing = new Map<string, number>()
+  readonly #leaving = new Set<string>()
+  readonly #seen = new Set<string>()
+  readonly #unwanted = new Set<string>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>, visibleWithinMs: number) {
+    this.#clock = clock
+    this.#visibleWithinMs = visibleWithinMs
+  }
+
+  seen(id: string, isLeaving: boolean): void {
+    this.#missing.delete(id)
+    remember(this.#seen, id)
+    if (isLeaving) this.leaving(id)
+  }
+
+  /** Its deletion was ordered, or seen. */
+  leaving(id: string): void {
+    remember(this.#leaving, id)
+  }
+
+  /** Its deletion is about to be ordered, and the reply may be lost. */
+  unwanted(id: string): void {
+    remember(this.#unwanted, id)
+  }
+
+  isLeaving(id: string): boolean {
+    return this.#leaving.has(id)
+  }
+
+  /** Whether a host that a complete answer did not have is certainly gone. */
+  isGone(id: string): boolean {
+    if (this.#leaving.has(id) || (this.#unwanted.has(id) && this.#seen.has(id))) return true
+    const now = this.#clock.monotonic()
+    const since = this.#missing.get(id)
+    if (since !== undefined) return now - since >= this.#visibleWithinMs
+    this.#missing.set(id, now)
+    dropOldest(this.#missing)
+    return this.#visibleWithinMs === 0
+  }
+}
+
+function remember(ids: Set<string>, id: string): void {
+  ids.add(id)
+  dropOldest(ids)
+}
+
+function dropOldest(from: Map<string, unknown> | Set<string>): void {
+  for (const id of from.keys()) {
+    if (from.size <= MOST_REMEMBERED) return
+    from.delete(id)
+  }
+}
