@@ -121,7 +121,8 @@ export class Rate {
     const made: Bucket = {
       full,
       rate: full.perSecond,
-      tokens: full.burst,
+      // Not a full bucket: a program that starts may be the successor of one that used it up.
+      tokens: 1,
       at: now,
       pausedUntil: 0,
       line: [],
