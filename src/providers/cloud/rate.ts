@@ -121,8 +121,7 @@ export class Rate {
     const made: Bucket = {
       full,
       rate: full.perSecond,
-      // Not a full bucket: a program that starts may be the successor of one that used it up.
-      tokens: 1,
+      tokens: full.burst,
       at: now,
       pausedUntil: 0,
       line: [],
