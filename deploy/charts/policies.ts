@@ -24,6 +24,7 @@ import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { logPolicies } from './log-policies.ts'
+import { maintenancePolicies } from './maintenance-policies.ts'
 import { leasePolicies } from './lease-policies.ts'
 import { keptDefinitions, keptNamespaces } from './namespace-policy.ts'
 import {
@@ -513,6 +514,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...leasePolicies,
   ...leavingPolicies,
   ...logPolicies,
+  ...maintenancePolicies,
   ...ownerPolicies,
   renderPolicy,
   ...revisionPolicies,

@@ -208,7 +208,13 @@ const controllers: RoleEntry = {
   name: 'kubenode:controllers',
   subjects: programs('controllers'),
   rules: [
-    ours(['componentconfigs', 'inventories', 'machinecomponents', 'operationalholds'], ['list', 'watch']),
+    ours(
+      ['componentconfigs', 'defenderpolicies', 'inventories', 'machinecomponents', 'operationalholds'],
+      ['list', 'watch'],
+    ),
+    // What is known of work on hosts: written down, kept for a month.
+    ours(['maintenanceevents'], [...LOOK, 'create', 'update', 'delete']),
+    ours(['maintenanceevents/status'], ['update']),
     ours(['componentcanaries', 'machinecomponentsets'], LOOK),
     // Machines carry them; an answer is encrypted to the user that asked.
     ours(['logrequests'], ['list', 'watch', 'delete']),
@@ -342,7 +348,15 @@ const defender: RoleEntry = {
   subjects: programs('defender'),
   rules: [
     ours(
-      ['approvals', 'defenderpolicies', 'inventories', 'machinecomponents', 'machinecomponentsets', 'operationalholds'],
+      [
+        'approvals',
+        'defenderpolicies',
+        'inventories',
+        'machinecomponents',
+        'machinecomponentsets',
+        'maintenanceevents',
+        'operationalholds',
+      ],
       ['list', 'watch'],
     ),
     // Read again before one counts as deleted.

@@ -14,6 +14,7 @@ export const RUNBOOKS = [
   'repairs',
   'rules',
   'infrastructure',
+  'maintenance',
   'clusters',
   'sync',
   'releases',
@@ -115,6 +116,12 @@ export const REASONS = {
   SafetyReadingUnknown: because('waiting', 'A reading that is required before a disruption is missing or stale.'),
   CordonedByUs: because('waiting', 'KubeNode cordoned the node; the annotation names the owner.'),
   CordonedByPeople: because('waiting', 'A user set spec.unschedulable; KubeNode does not change it.'),
+  // maintenance
+  MaintenancePlanned: because('maintenance', 'The host is to be worked on; the preparation starts in time.'),
+  MaintenanceUnderWay: because('maintenance', 'The host is being worked on; repairs of the node stand off.'),
+  MaintenanceMissed: because('maintenance', 'The work on the host began before the node was drained.'),
+  MaintenanceOverrun: because('maintenance', 'Work that people planned is not over at its planned end.'),
+  MaintenanceFailed: because('maintenance', 'The machine is not well again after the work on its host.'),
   // permits
   PermitRequested: because('permits', 'The Defender has not decided yet.'),
   PermitGranted: because('permits', 'The Defender granted the permit.'),

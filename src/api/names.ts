@@ -268,6 +268,7 @@ export const PROGRAM_REPORTERS = {
     'kubenode.io/componentset',
     'kubenode.io/canary',
     'kubenode.io/remedy',
+    'kubenode.io/hostdoctor',
     'kubenode.io/remedyjob',
     'kubenode.io/log',
     'kubenode.io/state',

@@ -39,6 +39,7 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   local: () => import('./commands/local.ts'),
   logs: () => import('./logs/commands.ts'),
   machine: () => import('./commands/machine.ts'),
+  maintenance: () => import('./commands/maintenance.ts'),
   plan: () => import('./commands/plan.ts'),
   provider: () => import('./commands/provider.ts'),
   release: () => import('./release/commands.ts'),

@@ -1,6 +1,7 @@
 // All controllers of a business cluster, each once. A new one is added here and nowhere else.
 import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
+import { hostDoctorModule } from './hostdoctor/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
 import type { ControllerModule } from './module.ts'
@@ -16,6 +17,7 @@ export const CONTROLLERS: readonly ControllerModule[] = [
   canaryModule,
   remedyModule,
   remedyJobModule,
+  hostDoctorModule,
   logModule,
   stateModule,
 ]

@@ -46,6 +46,15 @@ function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Appro
   return { needed: count, from, counted: [...byPerson.values()].toSorted() }
 }
 
+/** Of any user who may approve; one is enough. */
+export function anyApproval(spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
+  const digest = approvalDigest(spec)
+  const valid = approvals.filter(
+    ({ spec: a }) => a.digest === digest && (a.until === undefined || Date.parse(a.until) > now),
+  )
+  return { needed: 1, from: ['any user who may approve'], counted: valid.map((a) => a.metadata.name ?? '').toSorted() }
+}
+
 const GROUP = 'group:'
 
 const isFrom = ({ by, groups = [] }: Approval['spec'], from: readonly string[]): boolean =>

@@ -6,6 +6,7 @@ import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -37,6 +38,7 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
     inventories: informers.of(inventory),
     approvals: informers.of(approval),
     machines: informers.of(machine),
+    maintenance: informers.of(maintenanceEvent),
     nodes: informers.of(nodeType),
     /** Without them it is unknown which machines may go together. */
     pods: informers.of(podType, { selection: OWN_PODS }),

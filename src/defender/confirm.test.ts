@@ -7,6 +7,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -25,6 +26,7 @@ const KINDS: readonly ApiKind[] = [
   defenderLedger,
   operationPermit,
   operationalHold,
+  maintenanceEvent,
   inventory,
   approval,
   machineComponentSet,

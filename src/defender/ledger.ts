@@ -3,6 +3,7 @@ import {
   LEDGER_NAME,
   MAX_GRANTS,
   MAX_LEDGER_BYTES,
+  MAX_RESERVATIONS,
   defenderLedger,
   type DefenderLedger,
   type LedgerSpec,
@@ -17,6 +18,7 @@ import { type Way, type WayBack, afterGoingBack, afterGoingElsewhere, liveWaysBa
 type StoredGrant = NonNullable<LedgerSpec['grants']>[number]
 export type Grant = StoredGrant & { readonly state: NonNullable<StoredGrant['state']> }
 export type Reserved = NonNullable<LedgerSpec['reserved']>[number]
+export type Reservation = NonNullable<LedgerSpec['reservations']>[number]
 type Blames = NonNullable<LedgerSpec['blames']>
 export type Counts = NonNullable<LedgerSpec['counts']>
 
@@ -70,6 +72,8 @@ export class WorkingLedger {
   #counts: Counts
   #waysBack: readonly WayBack[]
   #reserved: readonly Reserved[]
+  #reservations: readonly Reservation[]
+  readonly #bookedTargets = new Map<string, Reservation>()
   #bytes = RESERVED_BYTES
 
   constructor(before: LedgerSpec | undefined, now: number) {
@@ -82,8 +86,10 @@ export class WorkingLedger {
     this.#blames = before?.blames ?? []
     this.#waysBack = liveWaysBack(before?.waysBack ?? [], now)
     this.#reserved = before?.reserved ?? []
+    this.#reservations = []
     this.#bytes +=
       this.rates.size * BUCKET_BYTES + lengthOf(this.#blames) + lengthOf(this.#waysBack) + lengthOf(this.#reserved)
+    this.reservations = before?.reservations ?? []
   }
 
   get blames(): Blames {
@@ -102,6 +108,24 @@ export class WorkingLedger {
   set reserved(reserved: readonly Reserved[]) {
     this.#bytes += lengthOf(reserved) - lengthOf(this.#reserved)
     this.#reserved = reserved
+  }
+
+  /** All that count; the ledger lists the first of them. */
+  get reservations(): readonly Reservation[] {
+    return this.#reservations
+  }
+
+  set reservations(reservations: readonly Reservation[]) {
+    this.#bytes += lengthOf(listedOf(reservations)) - lengthOf(listedOf(this.#reservations))
+    this.#reservations = reservations
+    this.#bookedTargets.clear()
+    for (const r of reservations)
+      if (this.#bookedTargets.get(r.target)?.dataLoss !== true) this.#bookedTargets.set(r.target, r)
+  }
+
+  /** The machine is away, or will be, whatever is granted. */
+  reservationOf(target: string): Reservation | undefined {
+    return this.#bookedTargets.get(target)
   }
 
   get isNew(): boolean {
@@ -223,6 +247,7 @@ export class WorkingLedger {
       blames: this.#blames,
       waysBack: this.#waysBack.toSorted(byWay),
       reserved: this.#reserved,
+      ...(this.#reservations.length > 0 && { reservations: listedOf(this.#reservations) }),
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame =
@@ -246,6 +271,9 @@ const byWay = (a: WayBack, b: WayBack): number =>
   a.set < b.set ? -1 : a.set > b.set ? 1 : a.component < b.component ? -1 : 1
 
 const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [], waysBack: [], reserved: [] }
+
+const listedOf = (reservations: readonly Reservation[]): readonly Reservation[] =>
+  reservations.slice(0, MAX_RESERVATIONS)
 
 /** With the comma behind it. */
 const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1

@@ -4,7 +4,8 @@ import { CLUSTER_DOMAINS, type DefenderPolicySpec } from '#api/kinds/defender-po
 import { KubeNodeError } from '#lib/errors.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
-import type { Grant } from './ledger.ts'
+import type { Grant, Reservation } from './ledger.ts'
+import { asGrant } from './reservations.ts'
 import { EVERYTHING } from './tally.ts'
 import type { Unit } from './unit.ts'
 import { defenderErrors } from './defender-errors.ts'
@@ -56,10 +57,20 @@ export class Levels {
   readonly #fleet: FleetView
   readonly #sets = new Map<string, Map<string, Set<string>>>()
   readonly #grants: readonly Grant[]
+  /** The same without what is only booked: what is away or granted now. Itself, where nothing is booked. */
+  readonly now: Levels
 
-  constructor(fleet: FleetView, grants: readonly Grant[]) {
+  constructor(fleet: FleetView, grants: readonly Grant[], booked: readonly Grant[] = []) {
     this.#fleet = fleet
-    this.#grants = grants
+    this.#grants = [...grants, ...booked]
+    this.now = booked.length === 0 ? this : new Levels(fleet, grants)
+  }
+
+  /** Machines whose work has begun are away; the others are only booked. */
+  static booked(fleet: FleetView, grants: readonly Grant[], reservations: readonly Reservation[]): Levels {
+    const begun = reservations.filter((r) => r.notBefore === undefined)
+    const ahead = reservations.filter((r) => r.notBefore !== undefined)
+    return new Levels(fleet, [...grants, ...begun.map(asGrant)], ahead.map(asGrant))
   }
 
   /** How many units the policy selects. */
@@ -148,6 +159,7 @@ export class Levels {
   /** A slot was taken: it counts from here on, within the same decision. */
   take(policies: readonly CompiledPolicy[], grant: Grant, unit: Unit): void {
     if (grant.exempt !== undefined) return
+    if (this.now !== this) this.now.take(policies, grant, unit)
     for (const policy of policies)
       for (const { of, per } of countedOf(policy)) {
         if (!policy.selects(unit) || (of === 'concurrent' && !policy.decides(grant.operations))) continue

@@ -88,7 +88,7 @@ export class DefenderLoop implements Part {
   }
 
   start(): void {
-    const { permits, policies, holds, approvals, inventories, sets, components } = this.#options.caches
+    const { permits, policies, holds, approvals, inventories, maintenance, sets, components } = this.#options.caches
     const wake = () => this.#wake()
     const lookedUp = () => {
       if (this.#watchesFleet) this.#lookIn(FLEET_MS)
@@ -105,6 +105,7 @@ export class DefenderLoop implements Part {
       holds.onChange(wake),
       approvals.onChange(wake),
       inventories.onChange(wake),
+      maintenance.onChange(wake),
       sets.onChange(lookedUp),
       components.onChange(lookedUp),
     )

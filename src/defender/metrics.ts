@@ -42,6 +42,13 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
   const slots = gauge('kubenode_ledger_slots', 'Slots taken in the ledger.', 'state')
   const room = gauge('kubenode_ledger_room', 'Free slots in the ledger.')
   const budget = gauge('kubenode_budget_left', 'Targets that a cluster-wide budget still permits.', 'policy', 'of')
+  const booked = gauge('kubenode_ledger_reservations', 'Machines that count as away because of work on their hosts.')
+  const over = gauge(
+    'kubenode_budget_over',
+    'Targets beyond a cluster-wide budget, such as by many events of hosts at once.',
+    'policy',
+    'of',
+  )
   const breaker = gauge('kubenode_breaker_open', '0 closed, 1 half open, 2 open.', 'policy')
   const blamesHelp = 'Versions, configurations, kernels, racks and zones suspected of causing failures.'
   const blames = gauge('kubenode_blames', blamesHelp)
@@ -51,8 +58,11 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     const grants = grantsOf(ledger)
     for (const state of ['Held', 'Orphaned']) slots.set({ state }, grants.filter((g) => g.state === state).length)
     room.set(MAX_GRANTS - grants.length)
-    const levels = new Levels(snapshot.fleet, grants)
+    const reservations = ledger?.reservations ?? []
+    const levels = Levels.booked(snapshot.fleet, grants, reservations)
+    booked.set(reservations.length)
     budget.reset()
+    over.reset()
     const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')
     for (const policy of enforced.length > 0 ? enforced : [builtinPolicy])
       for (const { max, of, per } of policy.spec.budgets ?? []) {
@@ -60,6 +70,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
         const used = levels.set(policy, of, per, 'machines', '').size
         const left = budgetLimit(max, levels.total(policy, per, 'machines', '')) - used
         budget.set({ policy: label(policy.name), of }, Math.max(0, left))
+        over.set({ policy: label(policy.name), of }, Math.max(0, -left))
       }
     blames.set(ledger?.blames?.length ?? 0)
     breaker.reset()

@@ -101,6 +101,7 @@ export class Observer {
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
       fleet,
+      maintenance: caches.maintenance.list(),
       hosts: hostsOf(caches.pods.list()),
       unknown,
       cluster,

@@ -12,6 +12,7 @@ import { Levels } from './levels.ts'
 import { isOpen, phaseOf } from './permit-phase.ts'
 import type { Ground } from './question.ts'
 import { advanceSlots } from './slots.ts'
+import { reservationsOf } from './reservations.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type TargetDecision, decideTarget, grantFor, held } from './target-decision.ts'
 
@@ -45,12 +46,16 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
     isPresent: (cohort) => isPresent(snapshot.fleet.units, cohort),
     retried: snapshot.retried,
   })
-  const open = inTurn(snapshot, snapshot.permits.filter(isOpen))
+  const open = snapshot.permits.filter(isOpen)
   if (ledger.isNew) adoptSlots(ledger, open, snapshot)
   advanceSlots(ledger, new Levels(snapshot.fleet, ledger.grants()), snapshot)
   // Counted after what was freed: a slot that came back may be given again in the same swap.
-  const ground: Ground = { snapshot, ledger, levels: new Levels(snapshot.fleet, ledger.grants()) }
-  const permits = open.map((permit) => decidePermit(permit, ground))
+  // From caches that are not complete nothing is concluded, also not that a host is back.
+  if (snapshot.unknown === undefined)
+    ledger.reservations = reservationsOf(snapshot.maintenance ?? [], ledger.reservations, snapshot.fleet, snapshot.wall)
+  const levels = Levels.booked(snapshot.fleet, ledger.grants(), ledger.reservations)
+  const ground: Ground = { snapshot, ledger, levels }
+  const permits = inTurn(ground, open).map((permit) => decidePermit(permit, ground))
   const denied = permits.filter((p) => p.phase === 'Denied' && phaseOf(p.permit) !== 'Denied').length
   if (denied > 0) ledger.add('denied', denied)
   return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
@@ -66,11 +71,13 @@ export function isSaid({ permit, phase, targets }: PermitDecision): boolean {
 const isGrantSaid = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
-/** Recoveries first, then by time of the request; the UID decides between equals. */
-function inTurn(snapshot: Snapshot, permits: readonly OperationPermit[]): readonly OperationPermit[] {
+/** Recoveries first, then what is booked, the nearest first, then by time of the request; the UID decides between equals. */
+function inTurn({ snapshot, ledger }: Ground, permits: readonly OperationPermit[]): readonly OperationPermit[] {
   const ranked = permits.map((permit) => {
     const { creationTimestamp = '', uid = '' } = permit.metadata
-    return { permit, rank: `${isAnyRecovery(snapshot, permit) ? '0' : '1'} ${creationTimestamp} ${uid}` }
+    const booked = permit.spec.targets.map((t) => ledger.reservationOf(t.uid)).find((r) => r !== undefined)
+    const order = isAnyRecovery(snapshot, permit) ? '0' : booked === undefined ? '2' : `1 ${booked.notBefore ?? ''}`
+    return { permit, rank: `${order} ${creationTimestamp} ${uid}` }
   })
   return ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0)).map((r) => r.permit)
 }

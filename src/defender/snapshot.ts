@@ -1,5 +1,6 @@
 // Everything that a decision is made from, read beforehand. Nothing in it is believed that a requester wrote about a target.
 import type { Approval } from '#api/kinds/approval.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Hosts } from '#nodes/own-pods.ts'
@@ -16,6 +17,8 @@ export interface Snapshot {
   readonly holds: readonly OperationalHold[]
   readonly approvals: readonly Approval[]
   readonly fleet: FleetView
+  /** What is known of work on hosts. */
+  readonly maintenance?: readonly MaintenanceEvent[]
   /** Where our own programs run as pods. */
   readonly hosts: Hosts
   /** Why what was read must not be decided upon (a cache that is incomplete or old), or undefined. */

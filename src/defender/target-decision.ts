@@ -1,6 +1,9 @@
 // Decides about one target of a permit: it is blocked by a gate, or takes its slot. A grant counts only once the ledger was swapped.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { maintenanceText, standsOff } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { REPAIRER } from './blame/failing.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import type { Target } from './fleet.ts'
 import { type GateVerdict, binding } from './gate.ts'
@@ -58,7 +61,7 @@ export function decideTarget(
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
   const { unit } = found
-  const rival = rivalSwitch(permit, target, ground)
+  const rival = rivalSwitch(permit, target, ground) ?? rivalWork(permit, unit, target, ground)
   if (rival !== undefined) return told(rival, [first, rival])
   const isFree = snapshot.isWithoutDisruption(permit)
   const isBack = isRecovery(permit, target, ground)
@@ -91,6 +94,33 @@ function rivalSwitch(
   const seen = `${other.name} switches ${spec.component.name} under permit ${other.permit}`
   return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: RIVAL_MS })
 }
+
+/** A repair of a node whose host is worked on, and the other way round, are two doctors with one patient: the ledger lets one of them in. */
+function rivalWork(
+  { spec, metadata }: OperationPermit,
+  unit: Unit,
+  { uid }: Target,
+  { snapshot, ledger }: Ground,
+): GateVerdict | undefined {
+  const { kind } = spec.requester
+  if (kind === REPAIRER) {
+    const event = (snapshot.maintenance ?? []).find((e) => e.spec.machine === unit.name && standsOff(e))
+    if (event !== undefined)
+      return wait('Ledger', { reason: 'MaintenanceUnderWay', seen: maintenanceText(event), retryAfterMs: RIVAL_MS })
+  }
+  if (kind !== REPAIRER && kind !== maintenanceEvent.kind) return undefined
+  const others = new Map(snapshot.permits.map((p) => [p.metadata.uid, p.spec.requester.kind]))
+  const other = ledger.grants().find((g) => {
+    const by = others.get(g.permitUid)
+    return g.target === uid && g.permitUid !== metadata.uid && by !== kind && WORKERS.has(by ?? '')
+  })
+  return (
+    other &&
+    wait('Ledger', { reason: 'WaitingForOther', seen: `permit ${other.permit} works on it`, retryAfterMs: RIVAL_MS })
+  )
+}
+
+const WORKERS: ReadonlySet<string> = new Set([REPAIRER, maintenanceEvent.kind])
 
 /** The other permit ends by its result, or by its lease. */
 const RIVAL_MS = 5_000

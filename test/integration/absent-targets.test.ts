@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
+import { maintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { unservedFields } from '#api/unserved.ts'
@@ -30,7 +31,7 @@ beforeAll(async () => {
   await installAll(admin)
   await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
   // Only their owners may create these, and no client can create a kind that is not served; no command here names one.
-  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory', 'LogRequest']
+  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory', 'LogRequest', 'MaintenanceEvent']
   const isRefused = (kind: (typeof KINDS)[number]) =>
     owned.includes(kind.kind) || unservedFields(kind).some(({ path }) => path.length === 1)
   for (const kind of KINDS.filter((k) => !isRefused(k))) {
@@ -38,6 +39,15 @@ beforeAll(async () => {
     const metadata = { name: THERE, ...(kind.namespaced && { namespace: SYSTEM_NAMESPACE }) }
     await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
   }
+  // People create those that they planned themselves.
+  const { example } = maintenanceEvent
+  await admin.create<KubeObject>(maintenanceEvent, {
+    ...example,
+    apiVersion: API_GROUP_VERSION,
+    kind: maintenanceEvent.kind,
+    metadata: { name: THERE },
+    spec: { ...example.spec, source: PEOPLE },
+  })
 })
 afterAll(() => server?.stop())
 
@@ -97,6 +107,9 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   import: [[ABSENT], [ABSENT, '--undo']],
   adopt: [[ABSENT], [ABSENT, '--dry-run']],
   'machine join-command': [[ABSENT]],
+  'maintenance plan': [[`machine/${ABSENT}`, '--until', '2h', '--reason', 'x']],
+  'maintenance done': [[ABSENT]],
+  'maintenance cancel': [[ABSENT]],
   'machine readmit': [[ABSENT], [ABSENT, '--token']],
   'machine revoke': [[ABSENT]],
 }

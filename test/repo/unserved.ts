@@ -13,7 +13,6 @@ export const UNSERVED_SPEC = [
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
   'MachineComponent spec.type OS',
-  'MaintenanceEvent spec',
   'NodeRemedier spec.ladder[].verify.probe.name',
 ] as const
 
@@ -32,7 +31,6 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
     'it would be a write a minute for each cluster; the condition changes only with the answer',
   'cluster status.waitingFor': 'nothing is done to a registered cluster',
   'machine-component status': 'no part counts the machines of a version',
-  'maintenance-event status': 'announcements of providers have no effect',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',
 }

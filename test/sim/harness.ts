@@ -34,6 +34,8 @@ export interface Simulation {
   readonly settleMs?: number
   /** Virtual time without a write that counts as rest. */
   readonly restMs?: number
+  /** Of a phase; more than the default where hours pass in it. */
+  readonly mostSteps?: number
   /** A phase is over as soon as nothing was written for so long; the default is to wait for all of `settleMs` and `restMs`. */
   readonly quietMs?: number
   /** What the end state is; the default is every object without what differs by nature (uids, versions, times). */
@@ -79,7 +81,7 @@ export interface Trial {
 
 /** One run; without a trial it has no faults and becomes a reference. */
 export async function simulate(simulation: Simulation, seed: number, trial?: Trial): Promise<Run> {
-  const { kinds, phases, faultyMs = DEFAULT_FAULTY_MS } = simulation
+  const { kinds, phases, faultyMs = DEFAULT_FAULTY_MS, mostSteps = MOST_STEPS } = simulation
   const world = new World(seed, kinds, simulation.quietMs === undefined ? [] : simulation.heartbeats)
   const random = seededRandom(seed + 7_919)
   const violations: Violation[] = []
@@ -101,7 +103,7 @@ export async function simulate(simulation: Simulation, seed: number, trial?: Tri
     world.scheduler.note(`phase ${name}: ${JSON.stringify(faults)}`)
     const heal = inject(world, faults, random)
     act(world)
-    await world.scheduler.run({ forMs: faultyMs, mostSteps: MOST_STEPS })
+    await world.scheduler.run({ forMs: faultyMs, mostSteps })
     heal()
     world.scheduler.note('healed')
     violations.push(...(await restless(simulation, world, name)))
@@ -133,13 +135,14 @@ function brokenBy({ invariants = {} }: Simulation, commit: Commit, world: World,
 /** O5: settles within its time, and then rests. */
 async function restless(simulation: Simulation, world: World, phase: string): Promise<Violation[]> {
   const { settleMs = DEFAULT_SETTLE_MS, restMs = DEFAULT_REST_MS, quietMs = Infinity, heartbeats = [] } = simulation
+  const { mostSteps = MOST_STEPS } = simulation
   const until = () => world.quietMs >= quietMs
-  const settling = await world.scheduler.run({ forMs: settleMs, mostSteps: MOST_STEPS, until })
+  const settling = await world.scheduler.run({ forMs: settleMs, mostSteps, until })
   if (settling === 'Until') return []
   const from = world.writes.length
-  const resting = settling === 'Steps' ? settling : await world.scheduler.run({ forMs: restMs, mostSteps: MOST_STEPS })
+  const resting = settling === 'Steps' ? settling : await world.scheduler.run({ forMs: restMs, mostSteps })
   if (resting === 'Steps')
-    return [{ oracle: 'O5', phase, message: `still busy after ${MOST_STEPS} steps without a fault` }]
+    return [{ oracle: 'O5', phase, message: `still busy after ${mostSteps} steps without a fault` }]
   const writes = world.writes.slice(from).filter(({ type }) => !heartbeats.includes(`${type?.group}/${type?.plural}`))
   const [first] = writes
   if (first === undefined) return []

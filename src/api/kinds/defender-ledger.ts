@@ -13,6 +13,8 @@ export const MAX_LEDGER_BYTES = 256 * 1024
 export const MAX_WAYS_BACK = 128
 /** Deletions that are counted and not seen to happen yet; beyond this one that never happens stays counted until it leaves its windows. */
 export const MAX_RESERVED = 100
+/** Machines that are away for work on their hosts or soon will be; beyond this they count all the same, and are not listed. */
+export const MAX_RESERVATIONS = 200
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
@@ -106,6 +108,15 @@ const reserved = s.obj('A deletion that was admitted and counted; if it does not
   at: s.microTime('When it was counted, on the clock of the Defender.'),
 })
 
+const reservation = s.obj('A machine that counts as away, whether or not its drain was granted.', {
+  event: f.objectName('The MaintenanceEvent.'),
+  target: f.uid('UID of the Machine.'),
+  name: f.objectName('Name of the Machine.'),
+  from: s.time('Since when it counts.'),
+  notBefore: s.optional(s.time('When the work on its host begins; absent if it has begun.')),
+  dataLoss: s.fallback(s.bool('Whether its data is lost, so that an approval is needed.'), false),
+})
+
 const spec = s.obj('The grants and the state of the Defender.', {
   sequence: s.int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
     min: 0,
@@ -125,6 +136,12 @@ const spec = s.obj('The grants and the state of the Defender.', {
   ),
   reserved: s.optional(
     s.mapList('Admitted deletions of the last seconds.', reserved, { keys: ['uid'], max: MAX_RESERVED }),
+  ),
+  reservations: s.optional(
+    s.mapList('Machines that are or will be away for work on their hosts.', reservation, {
+      keys: ['event'],
+      max: MAX_RESERVATIONS,
+    }),
   ),
   counts: s.optional(
     s.obj('Totals since the ledger was created.', {

@@ -138,6 +138,21 @@ const spec = s.obj('The permitted disruption.', {
       { min: 1, max: RECOVERY_EXEMPTIONS.length },
     ),
   ),
+  maintenance: s.optional(
+    s.obj('How events about the hosts of selected machines are answered; if several policies differ, they are not.', {
+      answer: s.fallback(
+        s.choice(
+          'What a drained node is given to: Wait for the source, Accept or Start what it announced, or Reboot by way of the provider.',
+          ['Wait', 'Accept', 'Start', 'Reboot'],
+        ),
+        'Wait',
+      ),
+      postpone: s.fallback(
+        s.bool('Whether an event that comes before the next window is postponed, where the source takes that answer.'),
+        false,
+      ),
+    }),
+  ),
   mode: s.fallback(
     s.choice('Enforce applies the decisions; Audit only reports them.', ['Enforce', 'Audit']),
     'Enforce',
@@ -183,6 +198,7 @@ export const defenderPolicy = defineKind('DefenderPolicy', 'kdp', {
       breaker: { failures: 3, of: 10 },
       healthFloor: '90%',
       approvals: [{ risk: 'High', from: ['group:sre'], count: 2 }],
+      maintenance: { answer: 'Start' },
       rules: [
         {
           name: 'busy-hours',

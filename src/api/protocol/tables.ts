@@ -2,6 +2,7 @@
 import type { Table } from './table.ts'
 import { canaryTable } from './canary.ts'
 import { jobTable, stepTable } from './job.ts'
+import { maintenanceTable } from './maintenance.ts'
 import { permitTable, slotTable } from './permit.ts'
 import { orderTable, switchTable } from './switch.ts'
 import { sliceTable } from './slice.ts'
@@ -15,4 +16,5 @@ export const TABLES: readonly Table<string, string, string>[] = [
   jobTable,
   stepTable,
   canaryTable,
+  maintenanceTable,
 ]

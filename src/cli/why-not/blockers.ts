@@ -80,6 +80,8 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
       return [{ of, ...frozenByFile(seen) }]
     case 'PermitRequested':
       return [{ of, ...ofPermit(seen, text) }]
+    case 'MaintenanceUnderWay':
+      return [{ of, id: 'Maintenance', text: `${text}; repairs go on when it ends` }]
     case 'CohortBlamed':
       return [{ of, id: 'MassFault', text: `${text}; look for the change that they share` }]
     case 'SafetyReadingUnknown':

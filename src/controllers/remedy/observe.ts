@@ -1,5 +1,6 @@
 // Reads rules, nodes and jobs from the caches and asks the rules about what changed. Throws while a cache is incomplete or silent: a controller that cannot see does nothing.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -14,6 +15,7 @@ import {
   controllerRevisionType,
   remedierOf,
 } from '#faults/active-rule.ts'
+import { maintenanceText, standsOff } from '#faults/maintenance.ts'
 import { type NodeView, nodeUidOf, nodeView } from '#faults/node-view.ts'
 import { repairsFact } from '#faults/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
@@ -33,6 +35,7 @@ export interface RemedyCaches {
   readonly machines: SharedInformer<Machine>
   readonly jobs: SharedInformer<RemedyOperationJob>
   readonly holds: SharedInformer<OperationalHold>
+  readonly maintenance: SharedInformer<MaintenanceEvent>
   readonly contents: CommittedContents
 }
 
@@ -45,6 +48,7 @@ export const cachesOf = (informers: Informers): RemedyCaches => ({
   machines: informers.of(machineType, { indexes: { [BY_NODE]: nodeUidOf } }),
   jobs: informers.of(remedyOperationJob),
   holds: informers.of(operationalHold),
+  maintenance: informers.of(maintenanceEvent),
   contents: CommittedContents.of(informers),
 })
 
@@ -74,7 +78,7 @@ export class Observer {
 
   /** `wake` is called when a reconcile may find something new. */
   listen(wake: (news: 'Now' | 'Later') => void): void {
-    const { remediers, revisions, nodes, machines, jobs, holds, contents } = this.#caches
+    const { remediers, revisions, nodes, machines, jobs, holds, maintenance, contents } = this.#caches
     contents.onChange(() => wake('Now'))
     const now = () => wake('Now')
     const mark = (news: News, ...names: readonly (string | undefined)[]) => {
@@ -100,6 +104,9 @@ export class Observer {
     remediers.onChange((before, after) => void (isOtherRule(before, after) && now()))
     revisions.onChange(now)
     holds.onChange(now)
+    maintenance.onChange((before, after) => {
+      if ((before !== undefined && standsOff(before)) !== (after !== undefined && standsOff(after))) now()
+    })
   }
 
   /** The job as we know it was written over: whether that was the newest one, its next event tells. */
@@ -108,8 +115,8 @@ export class Observer {
   }
 
   async observe(now: number): Promise<Seen> {
-    const { remediers, revisions, nodes, machines, jobs: cachedJobs, holds, contents } = this.#caches
-    requireFresh([remediers, revisions, nodes, machines, cachedJobs, holds, ...contents.caches])
+    const { remediers, revisions, nodes, machines, jobs: cachedJobs, holds, maintenance, contents } = this.#caches
+    requireFresh([remediers, revisions, nodes, machines, cachedJobs, holds, maintenance, ...contents.caches])
     const kept = Map.groupBy(
       revisions.list().filter((r) => remedierOf(r) !== ''),
       remedierOf,
@@ -152,6 +159,9 @@ export class Observer {
       counts: this.#verdicts.counts(),
       jobs,
       holds: holds.list(),
+      maintained: new Map(
+        maintenance.list().flatMap((e) => (standsOff(e) ? [[e.spec.machine, maintenanceText(e)] as const] : [])),
+      ),
       isTimed: this.#verdicts.isTimed,
     }
   }

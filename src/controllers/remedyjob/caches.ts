@@ -1,5 +1,6 @@
 // The caches that decide about jobs, and how jobs and machines are found in them.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
@@ -20,6 +21,7 @@ export interface JobCaches {
   readonly remediers: SharedInformer<NodeRemedier>
   readonly revisions: SharedInformer<ControllerRevision>
   readonly holds: SharedInformer<OperationalHold>
+  readonly maintenance: SharedInformer<MaintenanceEvent>
   readonly machineSets: SharedInformer<MachineSet>
   /** What of a rule may be acted upon. */
   readonly contents: Pick<CommittedContents, 'view' | 'caches'>
@@ -28,6 +30,8 @@ export interface JobCaches {
 export const BY_NODE = 'remedyjob/node'
 export const BY_MACHINE = 'remedyjob/machine'
 export const BY_RULE = 'remedyjob/rule'
+/** Of MaintenanceEvents. */
+export const BY_HOST_OF = 'remedyjob/host-of'
 export const BY_INCIDENT = 'remedyjob/incident'
 export const BY_NODE_UID = 'remedyjob/node-uid'
 
@@ -46,6 +50,7 @@ export const cachesOf = (informers: Informers): JobCaches => ({
   remediers: informers.of(nodeRemedier),
   revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
   holds: informers.of(operationalHold),
+  maintenance: informers.of(maintenanceEvent, { indexes: { [BY_HOST_OF]: (e) => [e.spec.machine] } }),
   machineSets: informers.of(machineSet),
   contents: CommittedContents.of(informers),
 })

@@ -30,7 +30,7 @@ test('F3 a hold that the cache has missed is seen before a repair begins', async
   })
   fake.poke(remedyOperationJob, { name: 'j' }, { status: { phase: 'AwaitingPermit' } }, 'status')
   const nothing = { get: () => undefined, list: () => [], byIndex: () => [], onChange: () => () => undefined }
-  const names = ['jobs', 'permits', 'nodes', 'machines', 'remediers', 'revisions', 'holds'] as const
+  const names = ['jobs', 'permits', 'nodes', 'machines', 'remediers', 'revisions', 'holds', 'maintenance'] as const
   const caches = Object.fromEntries(names.map((name) => [name, nothing])) as unknown as JobCaches
   const observer = new Observer(caches, {
     client: fake.client({ actor: 'controllers' }),

@@ -12,6 +12,7 @@ import { type Node, nodeType } from '#nodes/objects.ts'
 import { type ActiveRule, RuleBook } from '#faults/active-rule.ts'
 import { FutureStamps } from '#faults/future-stamps.ts'
 import { type NodeView, isAskable, nodeView } from '#faults/node-view.ts'
+import { maintenanceText, standsOff } from '#faults/maintenance.ts'
 import { repairsFact } from '#faults/repairs.ts'
 import { judge } from '#faults/since.ts'
 import type { Facts } from '#policy/reading.ts'
@@ -21,7 +22,7 @@ import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './actions.ts'
 import { Beats } from './verify/beats.ts'
 import { clearedReading } from './verify/cleared.ts'
-import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
+import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
 import { type Operation, operationFacts } from '#api/protocol/operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
@@ -70,8 +71,20 @@ export class Observer {
   }
 
   async observe(name: string): Promise<Seen | undefined> {
-    const { jobs, permits, nodes, machines, remediers, revisions, holds, machineSets, contents } = this.#caches
-    requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds, machineSets, ...contents.caches])
+    const { jobs, permits, nodes, machines, remediers, revisions, holds, maintenance, machineSets, contents } =
+      this.#caches
+    requireFresh([
+      jobs,
+      permits,
+      nodes,
+      machines,
+      remediers,
+      revisions,
+      holds,
+      maintenance,
+      machineSets,
+      ...contents.caches,
+    ])
     const job = jobs.get(name)
     if (job === undefined) return undefined
     const remedier = remediers.get(job.spec.remedierRef.name)
@@ -270,9 +283,14 @@ export class Observer {
       ...(job.spec.machine === undefined ? [] : jobs.byIndex(BY_MACHINE, job.spec.machine)),
       ...jobs.byIndex(BY_INCIDENT, job.spec.incident),
     ]
+    const known =
+      job.spec.machine === undefined
+        ? undefined
+        : this.#caches.maintenance.byIndex(BY_HOST_OF, job.spec.machine).find((e) => standsOff(e))
     return {
       job,
       ...read,
+      ...(known !== undefined && { maintained: maintenanceText(known) }),
       standing: view?.standing ?? { kind: 'Leaving', why: 'the Node was deleted' },
       fault,
       cleared:

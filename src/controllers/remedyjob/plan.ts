@@ -66,6 +66,12 @@ function planBeginning(seen: Seen, now: number): JobPlan {
         'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
       ),
     )
+  if (seen.maintained !== undefined)
+    return heldUp(
+      seen,
+      now,
+      wait('MaintenanceUnderWay', `the cause is known: ${seen.maintained}`, 'the work on the host ends', LOOK_AGAIN_MS),
+    )
   if (fault.kind === 'Unknown')
     return heldUp(seen, now, wait('SafetyReadingUnknown', fault.why, 'the node reports again'))
   const target = targetOf(seen)

@@ -32,6 +32,8 @@ export interface Seen {
   readonly cleared: FaultReading
   readonly remedier: NodeRemedier | undefined
   readonly holds: readonly OperationalHold[]
+  /** What is said of the work on the host, while that explains what the node shows. */
+  readonly maintained?: string
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: { get(name: string): MachineSet | undefined }
   /** Other jobs of the same machine or incident. */

@@ -43,6 +43,10 @@ export function wakeUp(caches: JobCaches, controller: Pick<Controller, 'enqueue'
     if (!isSameToJobs(before, now))
       wake(caches.jobs.byIndex(BY_RULE, nameOf(now ?? before ?? { metadata: {} })).filter(isAlive))
   })
+  caches.maintenance.onChange((before, now) => {
+    const name = (now ?? before)?.spec.machine
+    if (name !== undefined) wake(caches.jobs.byIndex(BY_MACHINE, name).filter(isAlive))
+  })
   caches.holds.onChange(() => wake(caches.jobs.list().filter(isAlive)))
 }
 

@@ -5,8 +5,14 @@ import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
 import { isOutOfService } from '../unit.ts'
 
-export function budgetGate({ permit, unit, policies }: Question, { levels }: Ground): readonly GateVerdict[] {
+export function budgetGate(
+  { permit, unit, policies }: Question,
+  { levels: all, ledger }: Ground,
+): readonly GateVerdict[] {
   const component = permit.spec.component?.name
+  // A machine that is booked itself is not kept from being drained by what is booked for others: else a vendor that takes too many would have none of them drained.
+  const isBooked = ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
+  const levels = isBooked ? all.now : all
   return policies.flatMap((policy) =>
     (policy.spec.budgets ?? []).flatMap(({ max, of, per }, at) => {
       const domain = domainOf(per, unit, component)
@@ -17,9 +23,10 @@ export function budgetGate({ permit, unit, policies }: Question, { levels }: Gro
       const after = set.size + (set.has(unit.id) ? 0 : 1)
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
       const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
+      const booked = all === levels ? set.size - levels.now.set(policy, of, per, unit.space, domain).size : 0
       const saying = {
         policy,
-        seen: `${set.size} ${of}${where}`,
+        seen: `${set.size} ${of}${where}${booked > 0 ? `, ${booked} of them booked for work on their hosts` : ''}`,
         limit: `${typeof max === 'number' ? max : `${limit} (${max})`} per ${per}`,
       }
       return [

@@ -24,8 +24,10 @@ function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdi
 }
 
 export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
-  const { unit, policies } = question
-  const { levels } = ground
+  const { permit, unit, policies } = question
+  // As in budgets: a machine that is booked itself is measured by what is away now.
+  const isBooked = ground.ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
+  const levels = isBooked ? ground.levels.now : ground.levels
   const floors = policies.flatMap((policy) => {
     const floor = policy.spec.healthFloor
     if (floor === undefined) return []

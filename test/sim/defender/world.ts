@@ -8,6 +8,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
@@ -31,6 +32,7 @@ const KINDS: readonly ApiKind[] = [
   defenderPolicy,
   defenderLedger,
   operationPermit,
+  maintenanceEvent,
   operationalHold,
   inventory,
   approval,

@@ -1,0 +1,49 @@
+// Who writes about work on hosts: the life cycle and what providers say belong to the host doctor; people plan, end and cancel their own. A forged event would
+// keep repairs away from a machine, and a forged end would give a node back that is being worked on.
+import { API_GROUP } from '#api/kind.ts'
+import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+
+const isOfPeople = (object: 'object' | 'oldObject'): string => `${object}.spec.source == ${quoted(PEOPLE)}`
+
+const events: AdmissionPolicy = {
+  name: 'kubenode-maintenance',
+  rules: [
+    {
+      apiGroups: [API_GROUP],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      resources: ['maintenanceevents'],
+    },
+  ],
+  matchConditions: [{ name: 'not-the-host-doctor', expression: `!(${isProgram('controllers')})` }],
+  variables: [],
+  validations: [
+    {
+      expression: any(
+        all(operations('CREATE'), isOfPeople('object')),
+        all(operations('UPDATE'), isOfPeople('oldObject'), isOfPeople('object')),
+        all(operations('DELETE'), any(isOfPeople('oldObject'), isInstaller)),
+      ),
+      message: 'people write events with source People only; to plan one, run kubenode maintenance plan',
+    },
+  ],
+}
+
+const lifeCycle: AdmissionPolicy = {
+  name: 'kubenode-maintenance-status',
+  rules: [
+    { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['UPDATE'], resources: ['maintenanceevents/status'] },
+  ],
+  matchConditions: [],
+  variables: [],
+  validations: [
+    {
+      expression: isProgram('controllers'),
+      message:
+        'the life cycle of a MaintenanceEvent belongs to the host doctor; run kubenode maintenance done or cancel',
+    },
+  ],
+}
+
+export const maintenancePolicies: readonly AdmissionPolicy[] = [events, lifeCycle]

@@ -1,0 +1,116 @@
+// `kubenode maintenance plan | done | cancel | list`: work on machines that people plan, with the permits, drains and quiet of what a provider announces.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { Io } from '../io.ts'
+import { type ServerOptions, connect, withServer } from './inspect.ts'
+
+interface PlanOptions extends ServerOptions {
+  readonly from?: string
+  readonly until: string
+  readonly reason: string
+}
+
+export function register(program: Command, io: Io): void {
+  const group = program.command('maintenance').description('plan work on machines, end it, list what is planned')
+  withServer(
+    group
+      .command('plan')
+      .description('drain machines in time for work on them, and let no repair disturb it')
+      .argument('<what...>', 'machine/NAME, several; or rack/NAME, zone/NAME')
+      .option('--from <time>', 'when the work begins; now when left out')
+      .requiredOption('--until <time>', 'when it is over, as a time or a duration after --from')
+      .requiredOption('--reason <why>', 'why, shown to everyone who meets the drained nodes'),
+  ).action((words: string[], options: PlanOptions) => plan(words, options, io))
+  for (const verb of ['done', 'cancel'] as const)
+    withServer(
+      group
+        .command(verb)
+        .description(verb === 'done' ? 'end planned work' : 'call planned work off before it begins')
+        .argument('<name...>', 'names of the events, as kubenode maintenance list shows them'),
+    ).action((names: string[], options: ServerOptions) => say(verb, names, options, io))
+  withServer(
+    group.command('list').description('list work on hosts that is not over, of people and of providers'),
+  ).action((options: ServerOptions) => list(options, io))
+}
+
+async function plan(words: readonly string[], options: PlanOptions, io: Io): Promise<void> {
+  const [
+    { placeOf, spanOf, machinesIn, plannedEvent },
+    { maintenanceEvent },
+    { machine },
+    { listAll },
+    { outcomeOf },
+    { findObject },
+  ] = await Promise.all([
+    import('../maintenance/planned.ts'),
+    import('#api/kinds/maintenance-event.ts'),
+    import('#api/kinds/machine.ts'),
+    import('#kube/list-all.ts'),
+    import('#kube/outcome.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  // Mistyped words are reported before any request.
+  const places = words.map(placeOf)
+  const span = spanOf(options, systemClock.now())
+  const client = await connect(options, io)
+  for (const { kind, name } of places) if (kind === 'machine') await findObject(client, machine, name)
+  const found = machinesIn(places, await listAll(client, machine))
+  for (const target of found) {
+    const event = plannedEvent(target, span, options.reason)
+    const made = await outcomeOf(() =>
+      client.create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' }),
+    )
+    if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
+    io.out(shownLine(`maintenanceevent/${event.metadata?.name ?? ''} for machine/${target.metadata.name ?? ''}`))
+  }
+  io.err(
+    `${counted(found.length, 'machine', 'machines')}: drained in time under permits; repairs stand off. When the work is over, run kubenode maintenance done NAME\n`,
+  )
+}
+
+async function say(verb: 'done' | 'cancel', names: readonly string[], options: ServerOptions, io: Io): Promise<void> {
+  const [{ saidOf }, { maintenanceEvent }, { findObject }] = await Promise.all([
+    import('../maintenance/planned.ts'),
+    import('#api/kinds/maintenance-event.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const client = await connect(options, io)
+  const found = await Promise.all(names.map((name) => findObject(client, maintenanceEvent, name)))
+  const said = found.map((event) => ({ event, now: saidOf(event, verb) }))
+  for (const { event, now } of said) {
+    if (now !== undefined) await client.update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
+    const what =
+      verb === 'done' ? 'done; the node is uncordoned once the machine is well' : 'cancelled; the node is uncordoned'
+    io.out(shownLine(`maintenanceevent/${event.metadata.name ?? ''} ${now === undefined ? 'is over already' : what}`))
+  }
+}
+
+async function list(options: ServerOptions, io: Io): Promise<void> {
+  const [{ maintenanceEvent }, { isOver, phaseOfEvent }, { listAll }, { alignedRows }] = await Promise.all([
+    import('#api/kinds/maintenance-event.ts'),
+    import('#faults/maintenance.ts'),
+    import('#kube/list-all.ts'),
+    import('../get/rows.ts'),
+  ])
+  const client = await connect(options, io)
+  const open = (await listAll(client, maintenanceEvent)).filter((e) => !isOver(e))
+  if (open.length === 0) {
+    io.err('no work on hosts is planned or under way\n')
+    return
+  }
+  const rows = open
+    .toSorted((a, b) => ((a.spec.notBefore ?? '') < (b.spec.notBefore ?? '') ? -1 : 1))
+    .map((e) => [
+      e.metadata.name ?? '',
+      e.spec.machine,
+      e.spec.source,
+      e.spec.kind,
+      phaseOfEvent(e),
+      e.spec.notBefore ?? '-',
+      e.spec.notAfter ?? '-',
+    ])
+  const head = ['NAME', 'MACHINE', 'SOURCE', 'KIND', 'PHASE', 'NOT BEFORE', 'NOT AFTER']
+  io.out(`${alignedRows([head, ...rows])}\n`)
+}

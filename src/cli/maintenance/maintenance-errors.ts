@@ -1,0 +1,33 @@
+// The numbered errors of kubenode maintenance.
+import { errorTable } from '#lib/error-table.ts'
+
+export const maintenanceErrors = errorTable({
+  KN1680: {
+    text: 'cannot plan work on {what}',
+    next: 'name machines as machine/NAME, or one place as rack/NAME or zone/NAME',
+  },
+  KN1681: {
+    text: 'cannot read the time {text} of {option}',
+    next: 'write a time such as 2026-02-01T02:00:00Z, or for --until a duration after --from, such as 2h',
+  },
+  KN1682: {
+    text: 'cannot plan work until {until}: it would be over before it begins or before now',
+    next: 'write an end that is after --from and after now',
+  },
+  KN1683: {
+    text: 'cannot plan work on {what}: no Machine is there',
+    next: 'list the machines with kubenode get machines -o wide',
+  },
+  KN1684: {
+    text: 'cannot plan work on {count} machines at once',
+    next: 'plan smaller places, at most {most} machines each',
+  },
+  KN1685: {
+    text: 'cannot {verb} {name}: {source} announced it, and only {source} ends it',
+    next: 'run kubenode why maintenanceevent/{name}',
+  },
+  KN1686: {
+    text: 'cannot cancel {name}: the work has begun',
+    next: 'run kubenode maintenance done {name} when it is over',
+  },
+})

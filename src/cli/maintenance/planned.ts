@@ -1,0 +1,118 @@
+// Work on machines that people plan: which machines, when, and the events that say it. Pure.
+import { createHash } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import {
+  type MaintenanceEvent,
+  type MaintenanceEventInput,
+  PEOPLE,
+  maintenanceEvent,
+} from '#api/kinds/maintenance-event.ts'
+import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { canonicalJson } from '#lib/json.ts'
+import { maintenanceErrors } from './maintenance-errors.ts'
+
+/** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
+const MOST_MACHINES = 500
+const PLACES = ['rack', 'zone'] as const
+
+export type Place = { readonly kind: 'machine' | (typeof PLACES)[number]; readonly name: string }
+
+export function placeOf(word: string): Place {
+  const [kind = '', name = '', ...rest] = word.split('/')
+  const found = (['machine', ...PLACES] as const).find((k) => k === kind)
+  if (found === undefined || name === '' || rest.length > 0)
+    throw new KubeNodeError(maintenanceErrors.KN1680({ what: JSON.stringify(word) }))
+  return { kind: found, name }
+}
+
+export interface Span {
+  readonly from: string
+  readonly until: string
+}
+
+/** `from` absent: now. */
+export function spanOf(
+  { from, until }: { readonly from?: string | undefined; readonly until: string },
+  now: number,
+): Span {
+  const start = from === undefined ? now : timeOf(from, '--from')
+  const length = durationMs(until)
+  const end = length === undefined ? timeOf(until, '--until') : start + length
+  if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
+  return { from: timestamp(start), until: timestamp(end) }
+}
+
+function timeOf(text: string, option: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : NaN
+  if (Number.isNaN(ms)) throw new KubeNodeError(maintenanceErrors.KN1681({ text: JSON.stringify(text), option }))
+  return ms
+}
+
+export function machinesIn(places: readonly Place[], machines: readonly Machine[]): readonly Machine[] {
+  const found = places.flatMap((place) => {
+    const there = machines.filter(({ metadata, spec }) =>
+      place.kind === 'machine' ? metadata.name === place.name : spec[place.kind] === place.name,
+    )
+    if (there.length === 0) throw new KubeNodeError(maintenanceErrors.KN1683({ what: `${place.kind}/${place.name}` }))
+    return there
+  })
+  const once = [...new Map(found.map((m) => [m.metadata.name, m])).values()]
+  if (once.length > MOST_MACHINES)
+    throw new KubeNodeError(maintenanceErrors.KN1684({ count: once.length, most: MOST_MACHINES }))
+  return once
+}
+
+/** The same request twice has the same name: it is planned once. */
+export function plannedEvent(
+  { metadata, spec }: Machine,
+  { from, until }: Span,
+  reason: string,
+): MaintenanceEventInput {
+  const machine = metadata.name ?? ''
+  const eventId = createHash('sha256')
+    .update(canonicalJson([machine, metadata.uid ?? '', from, until]))
+    .digest('hex')
+    .slice(0, 16)
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: maintenanceEvent.kind,
+    metadata: { name: `people-${eventId}` },
+    spec: {
+      machine,
+      ...(spec.providerID !== undefined && {
+        host: {
+          id: spec.providerID,
+          ...(spec.rack !== undefined && { rack: spec.rack }),
+          ...(spec.zone !== undefined && { zone: spec.zone }),
+        },
+      }),
+      source: PEOPLE,
+      eventId,
+      kind: 'Stop',
+      state: 'Scheduled',
+      notBefore: from,
+      notAfter: until,
+      initialNotBefore: from,
+      description: reason.slice(0, 1_024),
+    },
+  }
+}
+
+/** What is said of an event by those who planned it; undefined: it is over already. */
+export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel'): MaintenanceEvent | undefined {
+  const { metadata, spec } = event
+  const name = metadata.name ?? ''
+  if (spec.source !== PEOPLE)
+    throw new KubeNodeError(
+      maintenanceErrors.KN1685({ verb: verb === 'done' ? 'end' : verb, name, source: spec.source }),
+    )
+  if (isOver(event) || spec.state === 'Executed' || spec.state === 'Cancelled') return undefined
+  const phase = phaseOfEvent(event)
+  if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
+    throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
+  return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled' } }
+}

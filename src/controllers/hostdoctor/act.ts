@@ -1,0 +1,138 @@
+// Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { NodeTools } from '#nodes/change-node.ts'
+import { cordon, uncordon } from '#nodes/cordon.ts'
+import { drainPass } from '#nodes/drain.ts'
+import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import type { Provider } from '#providers/port.ts'
+import type { Swap } from '#runtime/compare-and-swap.ts'
+import { deleteExactly, recheck } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { DoctorAction } from './actions.ts'
+import { operationsOf } from './plan-permit.ts'
+import { type Seen, cordonOwner, nameOf } from './seen.ts'
+
+export interface DoctorTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly providers: Readonly<Record<string, Provider>>
+}
+
+const fieldManager = FIELD_MANAGERS.hostDoctor
+/** A pause of the controllers shorter than this costs no permit. */
+const LEASE_SECONDS = 900
+
+export async function act(
+  tools: DoctorTools,
+  action: DoctorAction,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { client } = tools
+  const { event, machine, node } = seen
+  const permits = { client, fieldManager, signal }
+  switch (action.kind) {
+    case 'RequestPermit':
+      return request(tools, action.permit, seen, signal)
+    case 'RenewPermit':
+      return renewPermit(permits, action.permit, tools.clock.now())
+    case 'ReportResult':
+      return reportResults(permits, action.permit, { [action.target]: action.result })
+    case 'Cordon': {
+      const stale = await staleness(tools, action.permit, seen, signal)
+      if (stale !== undefined) return outdated(stale)
+      if (node === undefined) return outdated('the machine has no Node')
+      const reason = `${event.spec.kind} by ${event.spec.source}`
+      return settled(await cordon(nodeTools(tools, signal), refOf(node), cordonOwner(event), { reason }))
+    }
+    case 'Drain': {
+      const stale = await staleness(tools, action.permit, seen, signal)
+      if (stale !== undefined) return outdated(stale)
+      const pass = await drainPass(client, node?.metadata.name ?? '', signal)
+      return pass.kind === 'Unknown'
+        ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
+        : { kind: 'Applied', object: pass }
+    }
+    case 'Uncordon':
+      if (node === undefined) return { kind: 'Applied', object: 'gone' }
+      return settled(await uncordon(nodeTools(tools, signal), refOf(node), cordonOwner(event)))
+    case 'Respond': {
+      const again = await recheck(client, maintenanceEvent, event, signal)
+      if (again.kind === 'Stale') return outdated(again.seen)
+      const provider = tools.providers[event.spec.source]
+      if (provider?.respond === undefined) return { kind: 'Applied', object: 'Refused' }
+      return { kind: 'Applied', object: await provider.respond(event.spec.eventId, action.answer, signal) }
+    }
+    case 'Reboot': {
+      const stale = await staleness(tools, action.permit, seen, signal)
+      if (stale !== undefined) return outdated(stale)
+      const provider = tools.providers[machine?.spec.provider?.name ?? event.spec.source]
+      const providerID = machine?.spec.providerID
+      if (provider === undefined || providerID === undefined) return { kind: 'Applied', object: 'Refused' }
+      return { kind: 'Applied', object: await provider.reboot(providerID, { hard: false }, signal) }
+    }
+    case 'DeleteEvent':
+      return deleteExactly(client, maintenanceEvent, event, { signal })
+    default:
+      return assertNever(action)
+  }
+}
+
+async function request(tools: DoctorTools, name: string, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const { event, machine } = seen
+  if (machine === undefined) return outdated('the machine was deleted')
+  const { metadata, spec } = event
+  const made = await requestPermit({ client: tools.client, fieldManager, signal }, name, {
+    operations: [...operationsOf(spec)],
+    targets: [{ kind: 'Machine', name: machine.metadata.name ?? '', uid: machine.metadata.uid ?? '' }],
+    requester: {
+      manager: fieldManager,
+      kind: maintenanceEvent.kind,
+      name: nameOf(event),
+      ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    },
+    reason: `${spec.kind} of the host by ${spec.source}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
+    leaseSeconds: LEASE_SECONDS,
+  })
+  return made.kind === 'Exists' ? { kind: 'Applied', object: API_GROUP_VERSION } : made
+}
+
+/** Why nothing may be disrupted under the permit for this event now, by what the server says now. */
+async function staleness(
+  { client }: DoctorTools,
+  { metadata }: OperationPermit,
+  { event, machine }: Seen,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [permit, again] = await Promise.all([
+    client.get(operationPermit, { name: metadata.name ?? '' }, { signal }),
+    recheck(client, maintenanceEvent, event, signal),
+  ])
+  if (again.kind === 'Stale') return again.seen
+  const answer = permitAnswer(permit, machine?.metadata.uid ?? '')
+  return answer.kind === 'Granted' ? undefined : `permit ${metadata.name} is ${answer.kind}`
+}
+
+const refOf = ({ metadata }: { readonly metadata: { readonly name?: string; readonly uid?: string } }) => ({
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+})
+
+const nodeTools = ({ client, clock, random }: DoctorTools, signal: AbortSignal): NodeTools => ({
+  client,
+  clock,
+  random,
+  fieldManager,
+  signal,
+})
+
+const settled = (swap: Swap<unknown>): ActionOutcome =>
+  swap.kind === 'Swapped' ? { kind: 'Applied', object: 'done' } : outdated(swap.reason)

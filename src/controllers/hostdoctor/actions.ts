@@ -1,0 +1,38 @@
+// What the host doctor can do about one event, and what it writes down.
+import type { Reason } from '#api/catalogue.ts'
+import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { MaintenanceAnswer } from '#providers/port.ts'
+import type { TargetResult } from '#permits/permits.ts'
+import type { Plan } from '#runtime/reconcile-with.ts'
+
+export type DoctorAction =
+  | { readonly kind: 'RequestPermit'; readonly reason: string; readonly permit: string }
+  | { readonly kind: 'RenewPermit'; readonly reason: string; readonly permit: OperationPermit }
+  | {
+      readonly kind: 'ReportResult'
+      readonly reason: string
+      readonly permit: OperationPermit
+      readonly target: string
+      readonly result: TargetResult
+    }
+  | { readonly kind: 'Cordon'; readonly reason: string; readonly permit: OperationPermit }
+  | { readonly kind: 'Drain'; readonly reason: string; readonly permit: OperationPermit }
+  | { readonly kind: 'Uncordon'; readonly reason: string }
+  | { readonly kind: 'Respond'; readonly reason: string; readonly answer: MaintenanceAnswer }
+  | { readonly kind: 'Reboot'; readonly reason: string; readonly permit: OperationPermit }
+  | { readonly kind: 'DeleteEvent'; readonly reason: string }
+
+export interface Waiting {
+  readonly predicate: Reason
+  readonly seen: string
+  readonly unblock: string
+}
+
+/** Undefined: it is taken off. Times are written as they are. */
+export type StatusChange = Partial<{ readonly [K in keyof MaintenanceStatus]: MaintenanceStatus[K] | undefined }>
+
+export interface DoctorPlan extends Plan<DoctorAction> {
+  readonly change?: StatusChange
+  readonly waiting?: Waiting
+}

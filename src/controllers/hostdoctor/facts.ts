@@ -1,0 +1,116 @@
+// What is known about one event, in the words of its protocol. Unknown is undefined, and moves nothing. Pure.
+import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import type { MaintenanceFacts } from '#api/protocol/maintenance.ts'
+import { leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import { isNodeReady } from '#nodes/objects.ts'
+import { permitAnswer } from '#permits/permits.ts'
+import { leadOf, scheduleOf } from './schedule.ts'
+import { type Seen, cordonOwner } from './seen.ts'
+
+/** Lists without the event before it counts as gone: one list can be wrong. */
+const ABSENT_POLLS = 2
+/** How long the machine must be well before the node is uncordoned. */
+export const STABLE_MS = 5 * 60_000
+/** Longer than a slow machine takes to come back. */
+const VERIFY_MS = 3_600_000
+/** A vendor may list an event for half a day after the reboot that answered it. */
+const LISTED_MS = 13 * 3_600_000
+
+export const timeOf = (text: string | undefined): number | undefined => {
+  const ms = text === undefined ? NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+export const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
+
+const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
+
+/** The source still says that it will happen or happens. */
+const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
+
+/** Ready and every component Healthy: what the node serves with, it has. */
+export const isWell = ({ machine, node }: Seen): boolean =>
+  machine?.status?.phase === 'Ready' &&
+  isNodeReady(node) &&
+  findCondition(machine.status.conditions, 'Ready')?.status === 'True' &&
+  (machine.status.components ?? []).every((c) => c.state === 'Healthy')
+
+export function factsOf(seen: Seen, now: number): MaintenanceFacts {
+  const { event, machine, node, permit } = seen
+  const { spec, status } = event
+  const phase = phaseOfEvent(event)
+  const isOfPeople = spec.source === PEOPLE
+  const isNotice = !takesHostAway(event)
+  const notBefore = timeOf(spec.notBefore)
+  const hasCome = notBefore !== undefined && now >= notBefore
+  const isBegun = phase === 'InProgress'
+  const isCancelled = spec.state === 'Cancelled'
+  const isRebooted =
+    isBegun &&
+    !isOfPeople &&
+    status?.bootID !== undefined &&
+    machine?.status?.bootID !== undefined &&
+    machine.status.bootID !== status.bootID
+  const isAnswered = status?.answer?.outcome === 'Ordered' && status.answer.kind !== 'Postpone'
+  const isSilent = node !== undefined && !isNodeReady(node)
+  const granted = machine !== undefined && permitAnswer(permit, machine.metadata.uid ?? '').kind === 'Granted'
+  const healthySince = timeOf(status?.healthySince)
+  const since = now - (timeOf(status?.phaseSince) ?? now)
+  return {
+    takesHostAway: !isNotice && machine !== undefined && machine.spec.channel !== 'Observe',
+    startReached: startReached(seen, now),
+    notBeforePassed: hasCome && isListed(seen),
+    missSaid: status?.missedAt !== undefined,
+    drained:
+      granted && isCordonedBy(node, cordonOwner(event)) && seen.hasPods !== undefined ? !seen.hasPods : undefined,
+    underWay:
+      !isNotice &&
+      isListed(seen) &&
+      (spec.state === 'Executing' ||
+        spec.unplanned ||
+        (isOfPeople && hasCome && phase === 'Prepared') ||
+        (isAnswered && isSilent && phase === 'Prepared')),
+    movedAway: isMovedAway(seen, now),
+    sourceEnded:
+      spec.state === 'Executed' ||
+      spec.state === 'Avoided' ||
+      (isAbsent(seen) && (isBegun || notBefore === undefined || hasCome)) ||
+      (isBegun && (isCancelled || isRebooted)),
+    sourceCancelled:
+      isCancelled ||
+      (seen.twin !== undefined && phase === 'Announced') ||
+      (isAbsent(seen) && OPEN_AT_SOURCE.has(spec.state) && !isBegun && isAhead(notBefore, now)),
+    sourceFailed: spec.state === 'Failed',
+    wellAgain:
+      isNotice ||
+      (isWell(seen) && healthySince !== undefined && now - healthySince >= STABLE_MS && !isListedAfter(seen)),
+    verifyOverdue: isWell(seen) ? since >= LISTED_MS : since >= VERIFY_MS,
+    machineGone: machine === undefined,
+  }
+}
+
+const isAhead = (at: number | undefined, now: number): boolean => at !== undefined && now < at
+
+/** People say `done`; what a vendor lists as open is not over. */
+const isListedAfter = (seen: Seen): boolean => isListed(seen)
+
+function startReached({ event }: Seen, now: number): boolean | undefined {
+  const { spec, status } = event
+  const notBefore = timeOf(spec.notBefore)
+  const startAt = timeOf(status?.startAt)
+  // Planned for another time: the start is computed before it is believed.
+  if (notBefore === undefined || startAt === undefined || status?.plannedFor !== spec.notBefore) return undefined
+  return now >= startAt || notBefore - now <= leadMs(event)
+}
+
+function isMovedAway({ event, wishes, drainP95Ms }: Seen, now: number): boolean {
+  const { spec, status } = event
+  const notBefore = timeOf(spec.notBefore)
+  if (notBefore === undefined || spec.unplanned || spec.state === 'Executing') return false
+  if (!OPEN_AT_SOURCE.has(spec.state) || status?.plannedFor === undefined || status.plannedFor === spec.notBefore)
+    return false
+  const lead = leadOf(drainP95Ms)
+  return notBefore - now > lead && scheduleOf(notBefore, lead, wishes.windows, now).startAt > now
+}

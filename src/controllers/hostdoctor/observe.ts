@@ -1,0 +1,126 @@
+// Reads one event and what it rests on from the caches; pods are asked for from the server, and only while their node is drained for the event.
+import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import { drainPlan, podsOn } from '#nodes/drain.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { type Informers, requireFresh } from '#runtime/informers.ts'
+import { timeOf } from './facts.ts'
+import { twinOf } from './plan-poll.ts'
+import { percentile95 } from './schedule.ts'
+import { type Seen, cordonOwner, nameOf } from './seen.ts'
+import { wishesOf } from './wishes.ts'
+
+/** Ended events that are kept, over all machines: some megabytes. */
+export const MOST_ENDED = 2_000
+
+const BY_HOST = 'hostdoctor/host'
+export const BY_MACHINE = 'hostdoctor/machine'
+const JOBS_OF_MACHINE = 'hostdoctor/jobs'
+
+export const cachesOf = (informers: Informers) => ({
+  events: informers.of(maintenanceEvent, { indexes: { [BY_MACHINE]: (e) => [e.spec.machine] } }),
+  machines: informers.of(machineType, {
+    indexes: { [BY_HOST]: ({ spec }) => (spec.providerID === undefined ? [] : [spec.providerID]) },
+  }),
+  nodes: informers.of(nodeType),
+  permits: informers.of(operationPermit),
+  policies: informers.of(defenderPolicy),
+  jobs: informers.of(remedyOperationJob, {
+    indexes: { [JOBS_OF_MACHINE]: (j) => (j.spec.machine === undefined ? [] : [j.spec.machine]) },
+  }),
+})
+
+export type DoctorCaches = ReturnType<typeof cachesOf>
+
+export const freshen = (caches: DoctorCaches): void => requireFresh(Object.values(caches))
+
+/** Two Machines that claim one host are a mistake of people: then the host is that of neither. */
+export function machineOnHost({ machines }: DoctorCaches, providerID: string): Machine | undefined {
+  const found = machines.byIndex(BY_HOST, providerID)
+  return found.length === 1 ? found[0] : undefined
+}
+
+export interface ObserveOptions {
+  readonly client: KubeClient
+  readonly caches: DoctorCaches
+  readonly absentPolls: (event: string) => number
+}
+
+export async function observe(
+  { client, caches, absentPolls }: ObserveOptions,
+  name: string,
+  signal: AbortSignal,
+): Promise<Seen | undefined> {
+  freshen(caches)
+  const event = caches.events.get(name)
+  if (event === undefined || event.metadata.deletionTimestamp !== undefined) return undefined
+  const machine = machineOf(caches, event)
+  // The Node of a machine that was deleted still has our taint for a moment.
+  const node = caches.nodes.get(machine === undefined ? event.spec.machine : nodeNameOf(machine))
+  const mayHavePods = node !== undefined && !isOver(event) && isCordonedBy(node, cordonOwner(event))
+  const hasPods =
+    mayHavePods && phaseOfEvent(event) !== 'Verifying'
+      ? await podsLeft(client, node.metadata.name ?? '', signal)
+      : undefined
+  const twin = twinOf(event, caches.events.byIndex(BY_MACHINE, event.spec.machine))
+  return {
+    event,
+    ...(twin !== undefined && { twin }),
+    machine,
+    node,
+    permit: caches.permits.get(event.status?.permitRef ?? name),
+    hasPods,
+    absentPolls: absentPolls(name),
+    wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
+    drainP95Ms: drainP95(caches, machine),
+    runningJob: caches.jobs
+      .byIndex(JOBS_OF_MACHINE, event.spec.machine)
+      .find(({ status, spec }) => !spec.dryRun && (status?.phase === 'Running' || status?.phase === 'Verifying'))
+      ?.metadata.name,
+    isSurplus: isOver(event) && isAmongOldest(caches.events.list(), event),
+  }
+}
+
+const NO_MACHINE = { metadata: {}, spec: {} } as Machine
+
+const policiesOf = ({ policies }: DoctorCaches): readonly DefenderPolicy[] => policies.list()
+
+/** Another host under the name is another machine. */
+function machineOf({ machines }: DoctorCaches, { spec }: MaintenanceEvent): Machine | undefined {
+  const machine = machines.get(spec.machine)
+  const id = spec.host?.id
+  return id === undefined || machine?.spec.providerID === undefined || machine.spec.providerID === id
+    ? machine
+    : undefined
+}
+
+async function podsLeft(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
+  const { evict, going, kept } = drainPlan(await podsOn(client, node, signal))
+  return evict.length + going.length + kept.length > 0
+}
+
+/** Of the drains for events that are still kept: a month of the pool. */
+function drainP95({ events, machines }: DoctorCaches, machine: Machine | undefined): number | undefined {
+  const pool = machine?.spec.pool ?? ''
+  const durations = events.list().flatMap(({ spec, status }) => {
+    const [from, to] = [timeOf(status?.drainStartedAt), timeOf(status?.drainedAt)]
+    if (from === undefined || to === undefined || to < from) return []
+    return (machines.get(spec.machine)?.spec.pool ?? '') === pool ? [to - from] : []
+  })
+  return percentile95(durations)
+}
+
+function isAmongOldest(events: readonly MaintenanceEvent[], event: MaintenanceEvent): boolean {
+  const ended = events.filter(isOver)
+  if (ended.length <= MOST_ENDED) return false
+  const at = (e: MaintenanceEvent) => `${e.status?.endedAt ?? ''} ${nameOf(e)}`
+  const own = at(event)
+  return ended.filter((e) => at(e) > own).length >= MOST_ENDED
+}

@@ -1,0 +1,69 @@
+// Decides what the source is answered: nothing without a policy that says so, within our windows, once, and only for a node that is drained. Pure.
+import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { timestamp } from '#lib/clock.ts'
+import { openingOf } from '#windows/windows.ts'
+import type { DoctorPlan } from './actions.ts'
+import { isHeldPermit, renewalOf } from './plan-permit.ts'
+import { nextStart } from './schedule.ts'
+import type { Answered, Seen } from './seen.ts'
+
+/** A restart by way of the provider is an answer to these. */
+const REBOOTED: ReadonlySet<string> = new Set(['Reboot', 'Stop'])
+
+export function planAnswer(seen: Seen, now: number, lookAgainMs: number): DoctorPlan {
+  const { event, permit } = seen
+  const { spec, status } = event
+  const renewal = renewalOf(seen, now)
+  const waits: DoctorPlan = {
+    actions: renewal,
+    notices: [],
+    waiting: {
+      predicate: 'WaitingForOther',
+      seen: `${spec.source} says ${spec.state}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
+      unblock: 'its source begins',
+    },
+    requeueAfter: lookAgainMs,
+  }
+  const kind = wantedAnswer(seen)
+  if (kind === undefined || permit === undefined || !isHeldPermit(seen)) return waits
+  const given = status?.answer?.kind === kind ? status.answer : undefined
+  if (given !== undefined && given.outcome !== 'Pending') return waits
+  if (!seen.wishes.windows.every((w) => openingOf(w, now).isOpen)) return waits
+  // Written before it is done: after a crash it is known that it may have been done.
+  if (given === undefined)
+    return { ...waits, change: { answer: { kind, at: timestamp(now), outcome: 'Pending' } }, requeueAfter: 0 }
+  const reason = `the node is drained and the policy allows ${kind}`
+  return {
+    ...waits,
+    actions: [...renewal, kind === 'Reboot' ? { kind, reason, permit } : { kind: 'Respond', reason, answer: { kind } }],
+  }
+}
+
+function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
+  const { answer } = wishes
+  if (spec.source === PEOPLE || answer === 'Wait') return undefined
+  if (answer === 'Reboot') return REBOOTED.has(spec.kind) && !spec.dataLoss ? answer : undefined
+  return spec.answers?.includes(answer) === true ? answer : undefined
+}
+
+/** Once an event: a source that is asked again and again ends by doing it without notice. */
+export function planPostponement(seen: Seen, now: number, leadMs: number): DoctorPlan | undefined {
+  const { event, wishes } = seen
+  if (!wishes.postpone || event.spec.answers?.includes('Postpone') !== true) return undefined
+  const given = event.status?.answer
+  if (given !== undefined && (given.kind !== 'Postpone' || given.outcome !== 'Pending')) return undefined
+  const start = nextStart(wishes.windows, now)
+  if (start === undefined) return undefined
+  if (given === undefined)
+    return {
+      actions: [],
+      notices: [],
+      change: { answer: { kind: 'Postpone', at: timestamp(now), outcome: 'Pending' } },
+      requeueAfter: 0,
+    }
+  const until = timestamp(start + leadMs)
+  return {
+    actions: [{ kind: 'Respond', reason: 'no window opens before it', answer: { kind: 'Postpone', until } }],
+    notices: [],
+  }
+}

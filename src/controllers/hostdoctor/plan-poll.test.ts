@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { HostMaintenance } from '#providers/port.ts'
+import { planPoll, twinOf, withPlace } from './plan-poll.ts'
+
+const heard = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({
+  eventId: 'x',
+  providerID: 'cloud://m-1',
+  kind: 'Reboot',
+  state: 'Scheduled',
+  isUnplanned: false,
+  losesData: false,
+  notBefore: '2026-03-03T12:00:00.000Z',
+  answers: ['Start'],
+  description: 'text',
+  ...more,
+})
+const machine = { metadata: { name: 'm-1' }, spec: { providerID: 'cloud://m-1', rack: 'r1' } } as Machine
+const machineOf = (id: string) => (id === 'cloud://m-1' ? machine : undefined)
+const poll = (listed: readonly HostMaintenance[], known: readonly MaintenanceEvent[] = [], source = 'cloud') =>
+  planPoll({ source, listed, machineOf, known })
+
+const made = (listed = heard(), source = 'cloud', created = '2026-03-01T00:00:00Z'): MaintenanceEvent => {
+  const [wanted] = poll([listed], [], source).create
+  return {
+    metadata: { name: wanted?.name, creationTimestamp: created },
+    spec: wanted?.spec,
+  } as unknown as MaintenanceEvent
+}
+
+describe('a list', () => {
+  test('makes an object for each event and host, once, with what its source reports', () => {
+    const { create } = poll([heard(), heard()])
+    expect(create).toHaveLength(1)
+    expect(create[0]?.spec).toMatchObject({
+      machine: 'm-1',
+      source: 'cloud',
+      host: { id: 'cloud://m-1', rack: 'r1' },
+      notBefore: '2026-03-03T12:00:00Z',
+      initialNotBefore: '2026-03-03T12:00:00Z',
+      answers: ['Start'],
+    })
+  })
+
+  test.each([
+    ['of a host that no machine has', { providerID: 'cloud://other' }],
+    ['that was over before it was listed', { state: 'Executed' as const }],
+  ])('makes nothing for an event %s', (_, more) => {
+    expect(poll([heard(more)]).create).toEqual([])
+  })
+
+  test('that repeats itself changes nothing', () => {
+    const known = made()
+    const again = poll([heard()], [known])
+    expect([again.create, again.update]).toEqual([[], []])
+    expect(again.present).toEqual(new Set([known.metadata.name]))
+  })
+
+  test('that moves an event keeps the time that was announced first', () => {
+    const [update] = poll([heard({ notBefore: '2026-03-09T12:00:00Z' })], [made()]).update
+    expect(update?.spec).toMatchObject({
+      notBefore: '2026-03-09T12:00:00Z',
+      initialNotBefore: '2026-03-03T12:00:00Z',
+    })
+  })
+
+  test('leaves an event alone that is over', () => {
+    const over = { ...made(), status: { phase: 'Done' } } as MaintenanceEvent
+    const again = poll([heard({ state: 'Executed' })], [over])
+    expect([again.create, again.update]).toEqual([[], []])
+  })
+})
+
+describe('two sources of one event', () => {
+  test.each([
+    ['the same id', { notBefore: '2026-05-01T00:00:00Z' }, true],
+    ['the same kind within ten minutes', { eventId: 'y', notBefore: '2026-03-03T12:10:00Z' }, true],
+    ['the same kind later', { eventId: 'y', notBefore: '2026-03-03T12:10:01Z' }, false],
+    ['another kind', { eventId: 'y', kind: 'Stop' as const }, false],
+  ])('%s: one object is %s', (_, more, isOne) => {
+    const known = made()
+    const { create, update } = poll([heard(more)], [known], 'other')
+    expect([create.length, update.length]).toEqual([isOne ? 0 : 1, 0])
+    const second = made(heard(more), 'other', '2026-03-01T00:00:01Z')
+    expect(twinOf(second, [known, second])).toBe(isOne ? known.metadata.name : undefined)
+    expect(twinOf(known, [known, second])).toBeUndefined()
+  })
+
+  test('what people plan is never taken for what a provider announced', () => {
+    const planned = { ...made(), spec: { ...made().spec, source: 'People' } } as MaintenanceEvent
+    expect(poll([heard()], [planned]).create).toHaveLength(1)
+    expect(twinOf(made(heard(), 'cloud', '2026-03-02T00:00:00Z'), [planned])).toBeUndefined()
+  })
+})
+
+test('the provider knows the place of a host better than its machine', () => {
+  const [wanted] = poll([heard()]).create
+  if (wanted === undefined) throw new Error('nothing was wanted')
+  expect(withPlace(wanted, { hostId: 'h9', rack: 'r7' }).spec.host).toMatchObject({ hostId: 'h9', rack: 'r7' })
+})

@@ -1,0 +1,166 @@
+// What a complete list of a source changes: events that are new, events that say something else. Two sources of one event make one object. Pure.
+import { createHash } from 'node:crypto'
+import type { Machine } from '#api/kinds/machine.ts'
+import {
+  type MaintenanceEvent,
+  type MaintenanceEventInput,
+  type MaintenanceSpec,
+  PEOPLE,
+} from '#api/kinds/maintenance-event.ts'
+import { isOver } from '#faults/maintenance.ts'
+import { canonicalJson, jsonEqual } from '#lib/json.ts'
+import type { Host, HostMaintenance } from '#providers/port.ts'
+import { timeOf } from './facts.ts'
+
+/** Two sources seldom agree to the minute about one event, and two events of a kind seldom follow each other that soon. */
+const SAME_WITHIN_MS = 10 * 60_000
+/** New objects of one list: a vendor that lists more at once is answered list by list. */
+const MOST_NEW = 500
+
+export interface PollInput {
+  readonly source: string
+  readonly listed: readonly HostMaintenance[]
+  /** By providerID. */
+  readonly machineOf: (providerID: string) => Machine | undefined
+  /** Every event that is known, of every source. */
+  readonly known: readonly MaintenanceEvent[]
+}
+
+export interface PollPlan {
+  readonly create: readonly WantedEvent[]
+  readonly update: readonly { readonly event: MaintenanceEvent; readonly spec: MaintenanceSpec }[]
+  /** Names of known events that the list has, also under another id. */
+  readonly present: ReadonlySet<string>
+}
+
+export interface WantedEvent {
+  readonly name: string
+  readonly spec: MaintenanceEventInput['spec']
+}
+
+const ENDED: ReadonlySet<string> = new Set(['Executed', 'Avoided', 'Cancelled', 'Failed'])
+
+export const eventName = (kind: string, source: string, eventId: string, providerID: string): string =>
+  `${kind.toLowerCase()}-${createHash('sha256')
+    .update(canonicalJson([source, eventId, providerID]))
+    .digest('hex')
+    .slice(0, 16)}`
+
+export function planPoll({ source, listed, machineOf, known }: PollInput): PollPlan {
+  const create = new Map<string, WantedEvent>()
+  const update = new Map<string, { readonly event: MaintenanceEvent; readonly spec: MaintenanceSpec }>()
+  const present = new Set<string>()
+  const byMachine = Map.groupBy(known, (e) => e.spec.machine)
+  for (const heard of listed) {
+    const machine = machineOf(heard.providerID)
+    const name = machine?.metadata.name
+    if (machine === undefined || name === undefined) continue
+    const same = (byMachine.get(name) ?? []).find((e) => isSame(e, source, heard))
+    if (same !== undefined) {
+      const isOfOther = same.spec.source !== source
+      present.add(same.metadata.name ?? '')
+      // What the first source says of it stands: the second one only keeps it from being made twice.
+      if (isOfOther || isOver(same)) continue
+      const spec = heardSpec(same.spec, heard)
+      if (!jsonEqual(spec, same.spec)) update.set(same.metadata.name ?? '', { event: same, spec })
+      continue
+    }
+    // What was over before it was first listed needs nothing.
+    if (ENDED.has(heard.state) || create.size >= MOST_NEW) continue
+    const wanted = newEvent(source, machine, heard)
+    if (!create.has(wanted.name)) create.set(wanted.name, wanted)
+  }
+  return { create: [...create.values()], update: [...update.values()], present }
+}
+
+/** Equal ids; between two sources the same kind of thing to the same host at about the same time. */
+export function isSame(event: MaintenanceEvent, source: string, heard: HostMaintenance): boolean {
+  const { spec } = event
+  if (spec.source === PEOPLE) return false
+  if (spec.host !== undefined && spec.host.id !== heard.providerID) return false
+  if (spec.source === source) return spec.eventId === heard.eventId
+  return spec.eventId === heard.eventId || (!isOver(event) && isAlike(spec, heard))
+}
+
+type Alike = Pick<MaintenanceSpec, 'kind'> & { readonly notBefore?: string }
+
+function isAlike(a: Alike, b: Alike): boolean {
+  const [from, to] = [timeOf(a.notBefore), timeOf(b.notBefore)]
+  return a.kind === b.kind && from !== undefined && to !== undefined && Math.abs(from - to) <= SAME_WITHIN_MS
+}
+
+/** Two lists that come at once are written down twice: of one event the object that was there first is acted upon. */
+export function twinOf(event: MaintenanceEvent, ofMachine: readonly MaintenanceEvent[]): string | undefined {
+  const rank = ({ metadata }: MaintenanceEvent) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
+  const { spec } = event
+  if (spec.source === PEOPLE) return undefined
+  return ofMachine.find(
+    (e) =>
+      e.spec.source !== spec.source &&
+      e.spec.source !== PEOPLE &&
+      !isOver(e) &&
+      rank(e) < rank(event) &&
+      (e.spec.eventId === spec.eventId || isAlike(e.spec, spec)),
+  )?.metadata.name
+}
+
+const said = ({ kind, state, isUnplanned, losesData, notBefore, notAfter, answers, description }: HostMaintenance) => ({
+  kind,
+  state,
+  unplanned: isUnplanned,
+  dataLoss: losesData,
+  ...(notBefore !== undefined && { notBefore: wholeSeconds(notBefore) }),
+  // A vendor that says the end before the start has said no end.
+  ...(notAfter !== undefined &&
+    !(Date.parse(notAfter) < Date.parse(notBefore ?? '')) && { notAfter: wholeSeconds(notAfter) }),
+  ...(answers.length > 0 && { answers: [...new Set(answers)] }),
+  ...(description !== '' && { description: description.slice(0, 1_024) }),
+})
+
+function heardSpec(
+  { machine, host, source, eventId, initialNotBefore }: MaintenanceSpec,
+  heard: HostMaintenance,
+): MaintenanceSpec {
+  const first = initialNotBefore ?? (heard.notBefore === undefined ? undefined : wholeSeconds(heard.notBefore))
+  return {
+    machine,
+    ...(host !== undefined && { host }),
+    source,
+    eventId,
+    ...said(heard),
+    ...(first !== undefined && { initialNotBefore: first }),
+  }
+}
+
+function newEvent(source: string, { metadata, spec }: Machine, heard: HostMaintenance): WantedEvent {
+  const { providerID, eventId, notBefore } = heard
+  return {
+    name: eventName(heard.kind, source, eventId, providerID),
+    spec: {
+      machine: metadata.name ?? '',
+      host: {
+        id: providerID,
+        ...(spec.rack !== undefined && { rack: spec.rack }),
+        ...(spec.zone !== undefined && { zone: spec.zone }),
+      },
+      source,
+      eventId,
+      ...said(heard),
+      ...(notBefore !== undefined && { initialNotBefore: wholeSeconds(notBefore) }),
+    },
+  }
+}
+
+/** The provider knows the place better than what was declared. */
+export const withPlace = (wanted: WantedEvent, place: Host['place']): WantedEvent => {
+  const { host } = wanted.spec
+  if (host === undefined || place === undefined) return wanted
+  const known = {
+    ...(place.hostId !== undefined && { hostId: place.hostId }),
+    ...(place.rack !== undefined && { rack: place.rack }),
+  }
+  return { ...wanted, spec: { ...wanted.spec, host: { ...host, ...known } } }
+}
+
+/** The form of times in our kinds. */
+const wholeSeconds = (text: string): string => `${new Date(Date.parse(text)).toISOString().slice(0, 19)}Z`

@@ -1,0 +1,372 @@
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS, TAINTS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { Node } from '#nodes/objects.ts'
+import { KEPT_MS, plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+const NOW = Date.parse('2026-03-02T12:00:00Z')
+const HOUR = 3_600_000
+const at = (ms: number): string => timestamp(NOW + ms)
+const EVENT = 'reboot-1'
+
+type Spec = MaintenanceEvent['spec']
+type Status = NonNullable<MaintenanceEvent['status']>
+
+const event = (spec: Partial<Spec> = {}, status?: Partial<Status>): MaintenanceEvent =>
+  ({
+    metadata: { name: EVENT, uid: 'e', resourceVersion: '1' },
+    spec: {
+      machine: 'm-1',
+      host: { id: 'cloud://m-1' },
+      source: 'cloud',
+      eventId: 'x',
+      kind: 'Reboot',
+      state: 'Scheduled',
+      unplanned: false,
+      dataLoss: false,
+      notBefore: at(24 * HOUR),
+      ...spec,
+    },
+    ...(status && { status }),
+  }) as MaintenanceEvent
+
+const machine = (ready = true, bootID = 'b1'): Machine =>
+  ({
+    metadata: { name: 'm-1', uid: 'uid-m' },
+    spec: { providerID: 'cloud://m-1', channel: 'Agent' },
+    status: {
+      phase: ready ? 'Ready' : 'NotReady',
+      bootID,
+      components: [],
+      conditions: [
+        { type: 'Ready', status: ready ? 'True' : 'False', reason: 'A', message: '', lastTransitionTime: at(0) },
+      ],
+    },
+  }) as unknown as Machine
+
+const node = (isOurs = false, isReady = true): Node =>
+  ({
+    metadata: {
+      name: 'm-1',
+      uid: 'uid-n',
+      annotations: isOurs
+        ? { [ANNOTATIONS.cordon]: JSON.stringify({ [`maintenance/${EVENT}`]: { reason: 'x' } }) }
+        : {},
+    },
+    spec: { taints: isOurs ? [{ key: TAINTS.cordon, effect: 'NoSchedule' }] : [] },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'Unknown' }] },
+  }) as unknown as Node
+
+const permit = (phase: string, more: object = {}): OperationPermit =>
+  ({
+    metadata: { name: EVENT, uid: 'p' },
+    spec: {
+      targets: [{ kind: 'Machine', name: 'm-1', uid: 'uid-m' }],
+      leaseSeconds: 900,
+      operations: ['Drain'],
+      ...more,
+    },
+    status: {
+      phase,
+      decidedAt: at(0),
+      verdicts: [{ target: 'uid-m', gate: 'Ledger', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
+    },
+  }) as unknown as OperationPermit
+
+const seen = (more: Partial<Seen> = {}): Seen => ({
+  event: event(),
+  machine: machine(),
+  node: node(),
+  permit: undefined,
+  hasPods: undefined,
+  absentPolls: 0,
+  wishes: { answer: 'Wait', postpone: false, windows: [] },
+  drainP95Ms: undefined,
+  runningJob: undefined,
+  isSurplus: false,
+  ...more,
+})
+
+const kinds = (s: Seen, now = NOW) => plan(s, now).actions.map((a) => a.kind)
+const phase = (s: Seen, now = NOW) => plan(s, now).change?.phase
+const planned = (startMs: number, more: Partial<Status> = {}, spec: Partial<Spec> = {}): MaintenanceEvent => {
+  const made = event(spec)
+  return {
+    ...made,
+    status: {
+      phase: 'Announced',
+      phaseSince: at(0),
+      lead: '2h',
+      startAt: at(startMs),
+      plannedFor: made.spec.notBefore,
+      ...more,
+    } as Status,
+  }
+}
+
+describe('an event that is announced', () => {
+  test('starts two hours before it happens when nothing is known of drains', () => {
+    expect(plan(seen(), NOW).change).toMatchObject({ startAt: at(22 * HOUR), lead: '2h', plannedFor: at(24 * HOUR) })
+  })
+
+  test('starts three slow drains before it happens', () => {
+    expect(plan(seen({ drainP95Ms: HOUR }), NOW).change).toMatchObject({ startAt: at(21 * HOUR), lead: '3h' })
+  })
+
+  test('starts at the last window that leaves the lead', () => {
+    const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
+    const change = plan(seen({ wishes: { answer: 'Wait', postpone: false, windows } }), NOW).change
+    expect(change).toMatchObject({ startAt: '2026-03-03T02:00:00Z' })
+  })
+
+  test('is planned once, and not written again', () => {
+    expect(plan(seen({ event: planned(22 * HOUR) }), NOW)).toMatchObject({
+      actions: [],
+      waiting: { predicate: 'MaintenancePlanned' },
+    })
+    expect(plan(seen({ event: planned(22 * HOUR) }), NOW).change).toBeUndefined()
+  })
+
+  test('is prepared for when its start is reached, or less time is left than the lead', () => {
+    expect(phase(seen({ event: planned(0) }))).toBe('Preparing')
+    expect(phase(seen({ event: planned(HOUR, {}, { notBefore: at(HOUR) }) }))).toBe('Preparing')
+    expect(phase(seen({ event: planned(22 * HOUR) }))).toBeUndefined()
+  })
+
+  test.each([
+    ['is a notice for people', { kind: 'Notice' as const }, {}],
+    ['is of a machine that is observed only', {}, { channel: 'Observe' as const }],
+  ])('is never prepared for when it %s', (_, spec, own) => {
+    const of = machine()
+    const s = seen({ event: planned(-HOUR, {}, spec), machine: { ...of, spec: { ...of.spec, ...own } } })
+    expect(phase(s)).not.toBe('Preparing')
+    expect(kinds(s)).toEqual([])
+  })
+
+  test('is missed, and said, when its time comes before the node is drained', () => {
+    const late = seen({ event: planned(-2 * HOUR, { phase: 'Preparing' }, { notBefore: at(-1) }) })
+    expect(plan(late, NOW)).toMatchObject({
+      change: { phase: 'Missed', missedAt: at(0) },
+      notices: [{ reason: 'MaintenanceMissed' }],
+    })
+    const missed = seen({ event: planned(-2 * HOUR, { phase: 'Missed', missedAt: at(0) }, { notBefore: at(-1) }) })
+    expect(phase(missed)).toBe('InProgress')
+  })
+
+  test('that was not announced goes to InProgress at once, without a permit', () => {
+    const s = seen({ event: event({ unplanned: true, state: 'Executing' }) })
+    expect(phase(s)).toBe('InProgress')
+    expect(plan(s, NOW).change?.missedAt).toBeUndefined()
+    expect(kinds(s)).toEqual([])
+  })
+})
+
+describe('an end at its source', () => {
+  test.each([
+    [0, 'Announced', undefined],
+    [1, 'Announced', undefined],
+    [2, 'Announced', 'Cancelled'],
+    [1, 'Preparing', undefined],
+    [2, 'Prepared', 'Cancelled'],
+    [1, 'InProgress', undefined],
+    [2, 'InProgress', 'Verifying'],
+  ] as const)('missing in %i complete lists while %s leads to %s', (absentPolls, from, to) => {
+    expect(phase(seen({ absentPolls, event: planned(HOUR, { phase: from }), permit: permit('Requested') }))).toBe(to)
+  })
+
+  test('a list that lacks the event after its time does not cancel what may have happened', () => {
+    const s = seen({ absentPolls: 2, event: planned(-HOUR, { phase: 'Prepared' }, { notBefore: at(-1) }) })
+    expect(phase(s)).toBe('Verifying')
+  })
+
+  test.each([
+    ['Cancelled', 'Prepared', 'Cancelled'],
+    ['Cancelled', 'InProgress', 'Verifying'],
+    ['Executed', 'Announced', 'Verifying'],
+    ['Avoided', 'Prepared', 'Verifying'],
+    ['Failed', 'InProgress', 'Failed'],
+    ['Executing', 'Prepared', 'InProgress'],
+  ] as const)('its source says %s while %s: %s', (state, from, to) => {
+    expect(phase(seen({ event: planned(HOUR, { phase: from }, { state }) }))).toBe(to)
+  })
+
+  test('another boot ends what a provider does, and not what people do', () => {
+    const spec = { notBefore: at(-1) }
+    const status = { phase: 'InProgress' as const, bootID: 'b0' }
+    expect(phase(seen({ event: planned(-HOUR, status, spec) }))).toBe('Verifying')
+    expect(phase(seen({ event: planned(-HOUR, status, { ...spec, source: 'People' }) }))).toBeUndefined()
+  })
+
+  test('a time that leaves more than the lead again gives the node back', () => {
+    const moved = event(
+      { notBefore: at(72 * HOUR) },
+      {
+        phase: 'Prepared',
+        phaseSince: at(0),
+        lead: '2h',
+        startAt: at(-1),
+        plannedFor: at(24 * HOUR),
+        permitRef: EVENT,
+      },
+    )
+    expect(phase(seen({ event: moved, node: node(true), permit: permit('Granted') }))).toBe('Announced')
+    const back = {
+      ...moved,
+      status: { ...moved.status, phase: 'Announced', startAt: undefined, plannedFor: undefined },
+    } as unknown as MaintenanceEvent
+    expect(plan(seen({ event: back, node: node(true), permit: permit('Granted') }), NOW).actions).toMatchObject([
+      { kind: 'Uncordon' },
+      { kind: 'ReportResult', result: 'Released' },
+    ])
+  })
+})
+
+describe('the preparation', () => {
+  const preparing = (more: Partial<Status> = {}) => planned(-1, { phase: 'Preparing', ...more })
+
+  test('asks for one permit for the drain and what follows', () => {
+    expect(plan(seen({ event: preparing() }), NOW)).toMatchObject({
+      actions: [{ kind: 'RequestPermit', permit: EVENT }],
+      change: { permitRef: EVENT },
+    })
+  })
+
+  test('touches nothing while the permit waits', () => {
+    expect(kinds(seen({ event: preparing({ permitRef: EVENT }), permit: permit('Requested') }))).toEqual([])
+  })
+
+  test('cordons first, then drains', () => {
+    const granted = { event: preparing({ permitRef: EVENT, drainStartedAt: at(0) }), permit: permit('Granted') }
+    expect(kinds(seen(granted))).toEqual(['Cordon'])
+    expect(kinds(seen({ ...granted, node: node(true), hasPods: true }))).toEqual(['Drain'])
+    expect(phase(seen({ ...granted, node: node(true), hasPods: false }))).toBe('Prepared')
+  })
+
+  test('does not count as drained without a grant, or when the pods were not read', () => {
+    const open = { event: preparing({ permitRef: EVENT }), node: node(true), hasPods: false }
+    expect(phase(seen({ ...open, permit: permit('Requested') }))).toBeUndefined()
+    expect(phase(seen({ ...open, permit: permit('Granted'), hasPods: undefined }))).toBeUndefined()
+  })
+
+  test('gives the node back when the permit is taken back, and asks again later under another name', () => {
+    const revoked = seen({ event: preparing({ permitRef: EVENT }), permit: permit('Revoked'), node: node(true) })
+    expect(kinds(revoked)).toEqual(['Uncordon'])
+    const later = seen({ event: preparing({ permitRef: EVENT }), permit: permit('Revoked') })
+    expect(kinds(later)).toEqual([])
+    expect(plan(later, NOW + 60_000).actions).toMatchObject([{ kind: 'RequestPermit', permit: `${EVENT}-p2` }])
+  })
+
+  test('waits for a repair that is under way', () => {
+    expect(plan(seen({ event: preparing(), runningJob: 'j' }), NOW)).toMatchObject({
+      actions: [],
+      waiting: { predicate: 'JobRunning' },
+    })
+  })
+})
+
+describe('the answer', () => {
+  const prepared = (spec: Partial<Spec>, more: Partial<Status> = {}) =>
+    seen({
+      event: planned(-1, { phase: 'Prepared', permitRef: EVENT, ...more }, spec),
+      permit: permit('Granted'),
+      node: node(true),
+      hasPods: false,
+    })
+  const wishes = (answer: 'Wait' | 'Accept' | 'Start' | 'Reboot') => ({ answer, postpone: false, windows: [] })
+  const pending = (kind: 'Start' | 'Reboot') => ({ answer: { kind, at: at(0), outcome: 'Pending' as const } })
+
+  test('is not given without a policy', () => {
+    expect(plan(prepared({ answers: ['Start'] }), NOW)).not.toHaveProperty('change')
+  })
+
+  test('is written down before it is given, and given once', () => {
+    const s = { ...prepared({ answers: ['Start'] }), wishes: wishes('Start') }
+    expect(plan(s, NOW)).toMatchObject({ actions: [], change: { answer: { kind: 'Start', outcome: 'Pending' } } })
+    const second = { ...prepared({ answers: ['Start'] }, pending('Start')), wishes: wishes('Start') }
+    expect(plan(second, NOW).actions).toMatchObject([{ kind: 'Respond', answer: { kind: 'Start' } }])
+    const given = { answer: { ...pending('Start').answer, outcome: 'Ordered' as const } }
+    expect(kinds({ ...prepared({ answers: ['Start'] }, given), wishes: wishes('Start') })).toEqual([])
+  })
+
+  test('goes through the provider when it is a reboot, and never where data is lost', () => {
+    expect(kinds({ ...prepared({}, pending('Reboot')), wishes: wishes('Reboot') })).toEqual(['Reboot'])
+    expect(kinds({ ...prepared({ dataLoss: true }, pending('Reboot')), wishes: wishes('Reboot') })).toEqual([])
+  })
+
+  test('is not one that the source does not take, and not given outside the windows', () => {
+    expect(plan({ ...prepared({}), wishes: wishes('Accept') }, NOW)).not.toHaveProperty('change')
+    const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
+    expect(
+      plan({ ...prepared({ answers: ['Start'] }), wishes: { ...wishes('Start'), windows } }, NOW),
+    ).not.toHaveProperty('change')
+  })
+
+  test('an event before the next window is postponed once, where the policy says so', () => {
+    const windows = [[{ cron: '0 2 * * 6', duration: '3h', timeZone: 'UTC' }]]
+    const s = (status?: Partial<Status>) =>
+      seen({
+        event: event({ answers: ['Postpone'] }, { phase: 'Announced', phaseSince: at(0), ...status }),
+        wishes: { answer: 'Wait', postpone: true, windows },
+      })
+    expect(plan(s(), NOW).change).toMatchObject({ answer: { kind: 'Postpone', outcome: 'Pending' } })
+    const pendingPostpone = { answer: { kind: 'Postpone' as const, at: at(0), outcome: 'Pending' as const } }
+    expect(plan(s(pendingPostpone), NOW).actions).toMatchObject([
+      { kind: 'Respond', answer: { kind: 'Postpone', until: '2026-03-07T04:00:00Z' } },
+    ])
+    const refused = { answer: { ...pendingPostpone.answer, outcome: 'Refused' as const } }
+    expect(plan(s(refused), NOW).waiting?.predicate).toBe('WaitingForWindow')
+  })
+})
+
+describe('the verification', () => {
+  const verifying = (more: Partial<Status> = {}, spec: Partial<Spec> = {}) =>
+    planned(
+      -HOUR,
+      { phase: 'Verifying', permitRef: EVENT, ...more },
+      { state: 'Executed', notBefore: at(-HOUR), ...spec },
+    )
+
+  test('lasts until the machine was well for its time', () => {
+    expect(plan(seen({ event: verifying() }), NOW).change).toEqual({ healthySince: at(0) })
+    expect(phase(seen({ event: verifying({ healthySince: at(-4 * 60_000) }) }))).toBeUndefined()
+    expect(phase(seen({ event: verifying({ healthySince: at(-5 * 60_000) }) }))).toBe('Done')
+  })
+
+  test('starts again when the machine falls ill, and fails after an hour', () => {
+    const ill = { machine: machine(false) }
+    expect(plan(seen({ event: verifying({ healthySince: at(-60_000) }), ...ill }), NOW).change).toEqual({
+      healthySince: undefined,
+    })
+    expect(phase(seen({ event: verifying({ phaseSince: at(-HOUR) }), ...ill }))).toBe('Failed')
+  })
+
+  test('does not end while the source still lists the event', () => {
+    const s = seen({ event: verifying({ healthySince: at(-HOUR) }, { state: 'Scheduled' }) })
+    expect(phase(s)).toBeUndefined()
+    expect(phase({ ...s, absentPolls: 2 })).toBe('Done')
+  })
+})
+
+describe('after the end', () => {
+  const done = (endedMs: number) => planned(-HOUR, { phase: 'Done', endedAt: at(endedMs), permitRef: EVENT })
+
+  test('our taint goes and the slot is freed, and nothing of others is touched', () => {
+    const s = seen({ event: done(0), node: node(true), permit: permit('Granted') })
+    expect(plan(s, NOW).actions).toMatchObject([{ kind: 'Uncordon' }, { kind: 'ReportResult', result: 'Succeeded' }])
+    expect(kinds(seen({ event: done(0) }))).toEqual([])
+  })
+
+  test('the record is deleted after thirty days, or when too many are kept', () => {
+    expect(kinds(seen({ event: done(-KEPT_MS) }))).toEqual(['DeleteEvent'])
+    expect(kinds(seen({ event: done(-KEPT_MS + 1_000) }))).toEqual([])
+    expect(kinds(seen({ event: done(0), isSurplus: true }))).toEqual(['DeleteEvent'])
+  })
+
+  test('a machine that was deleted ends its event', () => {
+    expect(phase(seen({ event: planned(HOUR), machine: undefined }))).toBe('Cancelled')
+  })
+})

@@ -1,0 +1,255 @@
+// Decides the next move for one maintenance event along its protocol: schedule, ask, drain, answer, stand off, verify, clean up. Pure.
+import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import {
+  type MaintenanceMove,
+  maintenanceTable,
+  nextMaintenancePhase,
+  type MaintenancePhase,
+} from '#api/protocol/maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { isOver, leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
+import { assertNever } from '#lib/errors.ts'
+import { isCordonedBy } from '#nodes/cordon.ts'
+import type { Notice } from '#runtime/reconcile-with.ts'
+import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
+import { factsOf, isWell, timeOf } from './facts.ts'
+import { isHeldPermit, planPermit, reportOf, renewalOf } from './plan-permit.ts'
+import { planAnswer, planPostponement } from './plan-answer.ts'
+import { leadOf, scheduleOf } from './schedule.ts'
+import { type Seen, cordonOwner } from './seen.ts'
+
+/** The record of an event stays this long after its end. */
+export const KEPT_MS = 30 * 86_400_000
+/** How often an event that waits for its source is checked: as often as the source is asked. */
+const LOOK_AGAIN_MS = 60_000
+/** A stable time of minutes is checked this often. */
+const VERIFY_LOOK_MS = 30_000
+const LONGEST_WAIT_MS = 3_600_000
+
+/** In this order: what ends an event comes before what begins something. */
+const MOVES: readonly MaintenanceMove[] = [
+  'forget',
+  'fail',
+  'cancel',
+  'end',
+  'move',
+  'begin',
+  'miss',
+  'drained',
+  'prepare',
+  'succeed',
+  'overdue',
+]
+
+export function plan(seen: Seen, now: number): DoctorPlan {
+  const phase = phaseOfEvent(seen.event)
+  if (isOver(seen.event)) return planOver(seen, now)
+  const facts = factsOf(seen, now)
+  for (const move of MOVES) {
+    const step = nextMaintenancePhase(phase, move, facts)
+    if (step.ok) return moved(seen, move, step.state, now)
+  }
+  return planWithin(seen, phase, now)
+}
+
+/** Written first; what the new phase does is done once the server has it. */
+function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: number): DoctorPlan {
+  const { event, machine } = seen
+  const from = phaseOfEvent(event)
+  const at = timestamp(now)
+  const isMissed =
+    move === 'miss' || (move === 'begin' && from !== 'Prepared' && from !== 'Missed' && !event.spec.unplanned)
+  const bootID = machine?.status?.bootID
+  const isEnd = (maintenanceTable.terminal as readonly string[]).includes(to)
+  const change: StatusChange = {
+    phase: to,
+    phaseSince: at,
+    message: SAID[move](seen).slice(0, 200),
+    ...(isMissed && event.status?.missedAt === undefined && { missedAt: at }),
+    ...((to === 'Preparing' || to === 'Missed' || (to === 'InProgress' && event.status?.bootID === undefined)) &&
+      bootID !== undefined && { bootID }),
+    ...(to === 'Prepared' && { drainedAt: at }),
+    ...(to === 'Announced' && {
+      startAt: undefined,
+      plannedFor: undefined,
+      drainStartedAt: undefined,
+      answer: undefined,
+    }),
+    ...(to === 'Verifying' && { healthySince: undefined }),
+    ...(isEnd && { endedAt: at }),
+  }
+  return { actions: [], notices: noticesOf(seen, to, isMissed), change }
+}
+
+const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
+  forget: ({ event }) => `machine ${event.spec.machine} was deleted or has another host`,
+  fail: () => 'its source reports that it failed',
+  cancel: ({ event, twin }) =>
+    event.spec.state === 'Cancelled'
+      ? 'its source cancelled it'
+      : twin === undefined
+        ? 'its source no longer lists it, twice in a row'
+        : `maintenanceevent/${twin} is the same event`,
+  end: () => 'it is over at its source; the machine must be well again',
+  move: ({ event }) => `moved to ${event.spec.notBefore ?? 'another time'}`,
+  begin: () => 'the host is being worked on; repairs stand off',
+  miss: () => 'notBefore passed before the node was drained',
+  drained: () => 'the node is drained',
+  prepare: () => 'the preparation starts',
+  succeed: () => 'the machine is well again',
+  overdue: (seen) => (isWell(seen) ? 'its source still lists it' : 'the machine is not well again; repairs take over'),
+}
+
+function noticesOf({ event }: Seen, to: MaintenancePhase, isMissed: boolean): readonly Notice[] {
+  const say = (reason: string, message: string, severity: Notice['severity'] = 'Warning'): Notice => ({
+    reason,
+    message: `${event.spec.kind} of the host of ${event.spec.machine} by ${event.spec.source}: ${message}`,
+    severity,
+    about: event,
+  })
+  return [
+    ...(isMissed ? [say('MaintenanceMissed', 'it began before the node was drained')] : []),
+    ...(to === 'InProgress' ? [say('MaintenanceUnderWay', 'repairs of the node stand off', 'Normal')] : []),
+    ...(to === 'Failed' ? [say('MaintenanceFailed', 'the machine is not well again')] : []),
+  ]
+}
+
+function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPlan {
+  switch (phase) {
+    case 'Announced':
+      return planAnnounced(seen, now)
+    case 'Preparing':
+      return planPermit(seen, now)
+    case 'Prepared':
+      return planAnswer(seen, now, LOOK_AGAIN_MS)
+    case 'InProgress':
+      return planUnderWay(seen, now)
+    case 'Verifying':
+      return planVerifying(seen, now)
+    case 'Missed':
+    case 'Done':
+    case 'Failed':
+    case 'Cancelled':
+      return { actions: [], notices: [], requeueAfter: LOOK_AGAIN_MS }
+    default:
+      return assertNever(phase)
+  }
+}
+
+/** What an earlier preparation left is undone first. */
+function planAnnounced(seen: Seen, now: number): DoctorPlan {
+  const { event, drainP95Ms, wishes } = seen
+  const back = takenBack(seen, 'Released', 'the event was moved')
+  if (back.length > 0) return { actions: back, notices: [] }
+  const notBefore = timeOf(event.spec.notBefore)
+  if (!takesHostAway(event) || notBefore === undefined)
+    return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
+  const lead = leadOf(drainP95Ms)
+  const { startAt, isOutsideWindows } = scheduleOf(notBefore, lead, wishes.windows, now)
+  const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
+  if (postponement !== undefined) return postponement
+  const known = event.status
+  // A window start is where it is; only what is computed from now moves with now.
+  const isPlanned =
+    known?.plannedFor === event.spec.notBefore &&
+    known?.startAt !== undefined &&
+    (startAt <= now
+      ? (timeOf(known.startAt) ?? 0) <= now
+      : Math.abs(startAt - (timeOf(known.startAt) ?? 0)) < LOOK_AGAIN_MS) &&
+    leadMs(event) === lead
+  const planned: StatusChange = {
+    plannedFor: event.spec.notBefore,
+    startAt: timestamp(startAt),
+    lead: formatDuration(lead),
+  }
+  return {
+    actions: [],
+    notices: [],
+    ...(!isPlanned && {
+      change: {
+        phase: 'Announced',
+        ...(known?.phaseSince === undefined && { phaseSince: timestamp(now) }),
+        ...planned,
+      },
+    }),
+    waiting: {
+      predicate: isOutsideWindows ? 'WaitingForWindow' : 'MaintenancePlanned',
+      seen: isOutsideWindows
+        ? `no window of the policies opens before ${event.spec.notBefore} less ${formatDuration(lead)}`
+        : `the preparation starts at ${timestamp(startAt)}`,
+      unblock: isOutsideWindows ? 'a window, or another time at the source' : 'that time comes, or its source moves it',
+    },
+    requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
+  }
+}
+
+/** The node is drained further as long as its source has not begun: less is lost. */
+function planUnderWay(seen: Seen, now: number): DoctorPlan {
+  const { event } = seen
+  const { spec, status } = event
+  const until = timeOf(spec.notAfter)
+  const isOverrun = spec.source === PEOPLE && until !== undefined && now > until
+  const mayDrain =
+    spec.state !== 'Executing' && spec.source !== PEOPLE && status?.drainedAt === undefined && isHeldPermit(seen)
+  const more =
+    mayDrain && status?.drainStartedAt !== undefined && seen.hasPods !== false ? planPermit(seen, now) : undefined
+  return {
+    actions: more?.actions ?? renewalOf(seen, now),
+    notices: [],
+    waiting: isOverrun
+      ? {
+          predicate: 'MaintenanceOverrun',
+          seen: `planned until ${spec.notAfter}`,
+          unblock: `kubenode maintenance done ${event.metadata.name}`,
+        }
+      : {
+          predicate: 'MaintenanceUnderWay',
+          seen: `${spec.source} says ${spec.state}`,
+          unblock: spec.source === PEOPLE ? `kubenode maintenance done ${event.metadata.name}` : 'its source ends it',
+        },
+    requeueAfter: more?.requeueAfter ?? LOOK_AGAIN_MS,
+  }
+}
+
+function planVerifying(seen: Seen, now: number): DoctorPlan {
+  const { event } = seen
+  const since = event.status?.healthySince
+  const well = isWell(seen)
+  const change: StatusChange | undefined =
+    well && since === undefined
+      ? { healthySince: timestamp(now) }
+      : !well && since !== undefined
+        ? { healthySince: undefined }
+        : undefined
+  return {
+    actions: renewalOf(seen, now),
+    notices: [],
+    ...(change && { change }),
+    waiting: {
+      predicate: 'MaintenanceUnderWay',
+      seen: well ? `well since ${since ?? 'now'}` : 'the machine is not Ready, or a component is not Healthy',
+      unblock: 'the machine stays well and its source no longer lists the event',
+    },
+    requeueAfter: VERIFY_LOOK_MS,
+  }
+}
+
+/** Our taint goes, the slot is freed, and after its time the record. */
+function planOver(seen: Seen, now: number): DoctorPlan {
+  const phase = phaseOfEvent(seen.event)
+  const result = phase === 'Done' ? 'Succeeded' : phase === 'Failed' ? 'Failed' : 'Released'
+  const back = takenBack(seen, result, `the event is ${phase}`)
+  if (back.length > 0) return { actions: back, notices: [] }
+  const endedAt = timeOf(seen.event.status?.endedAt) ?? now
+  const left = endedAt + KEPT_MS - now
+  return left <= 0 || seen.isSurplus
+    ? { actions: [{ kind: 'DeleteEvent', reason: left <= 0 ? 'its time is over' : 'too many are kept' }], notices: [] }
+    : { actions: [], notices: [], requeueAfter: Math.min(left, LONGEST_WAIT_MS) }
+}
+
+function takenBack(seen: Seen, result: 'Succeeded' | 'Failed' | 'Released', reason: string): readonly DoctorAction[] {
+  const isOurs = isCordonedBy(seen.node, cordonOwner(seen.event))
+  const report = reportOf(seen, result, reason)
+  return [...(isOurs ? [{ kind: 'Uncordon', reason } as const] : []), ...(report === undefined ? [] : [report])]
+}

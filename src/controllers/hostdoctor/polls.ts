@@ -1,0 +1,141 @@
+// Asks each provider once a minute what it knows of the maintenance of its hosts, and writes down what is new. Absence is counted here, in complete lists only:
+// after a restart the count begins at nothing, which ends no event.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { isOver } from '#faults/maintenance.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { MaintenanceList, Provider } from '#providers/port.ts'
+import { backoffDelay } from '#runtime/backoff.ts'
+import type { Part } from '#runtime/manager.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import { type WantedEvent, planPoll, withPlace } from './plan-poll.ts'
+
+const ASK_EVERY_MS = 60_000
+/** A provider that refuses is asked less and less often, and again within a quarter of an hour. */
+const AFTER_FAILURE = { baseMs: ASK_EVERY_MS, capMs: 15 * 60_000 }
+const fieldManager = FIELD_MANAGERS.hostDoctor
+
+export interface PollTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Throw while the caches are not fresh. */
+  readonly events: () => readonly MaintenanceEvent[]
+  readonly machineOf: (providerID: string) => Machine | undefined
+  /** The count of an event changed. */
+  readonly wake: (event: string) => void
+  /** After each list that came whole, and with false when none came. */
+  readonly told?: (provider: string, isComplete: boolean) => void
+}
+
+export class Polls {
+  readonly #tools: PollTools
+  /** By name of the event. */
+  readonly #absent = new Map<string, number>()
+  readonly #asOf = new Map<string, number>()
+
+  constructor(tools: PollTools) {
+    this.#tools = tools
+  }
+
+  absentPolls(event: string): number {
+    return this.#absent.get(event) ?? 0
+  }
+
+  /** Of one complete list. One that is not newer than the last says nothing. */
+  async take(provider: Provider, { events: listed, asOf }: MaintenanceList, signal: AbortSignal): Promise<void> {
+    const { events, machineOf, wake } = this.#tools
+    const at = Date.parse(asOf)
+    if (!(at > (this.#asOf.get(provider.name) ?? -Infinity))) return
+    const known = events()
+    const { create, update, present } = planPoll({ source: provider.name, listed, machineOf, known })
+    this.#asOf.set(provider.name, at)
+    const open = known.filter((e) => e.spec.source === provider.name && !isOver(e))
+    const names = new Set(open.map((e) => e.metadata.name ?? ''))
+    for (const name of this.#absent.keys()) if (!known.some((e) => e.metadata.name === name)) this.#absent.delete(name)
+    for (const name of names) {
+      const event = open.find((e) => e.metadata.name === name)
+      // A list that began before the event was written down may rightly lack it.
+      const isOlder = !(at > Date.parse(event?.metadata.creationTimestamp ?? ''))
+      if (present.has(name)) this.#absent.delete(name)
+      else if (!isOlder) this.#absent.set(name, this.absentPolls(name) + 1)
+      if (!present.has(name)) wake(name)
+    }
+    for (const wanted of create) await this.#create(provider, wanted, signal)
+    for (const { event, spec } of update) {
+      const written = await updateExactly(
+        this.#tools.client,
+        maintenanceEvent,
+        { ...event, spec },
+        { fieldManager, signal },
+      )
+      if (written.kind !== 'Applied')
+        this.#tools.log.warn('cannot update a maintenance event; the next list repeats it', {
+          event: event.metadata.name,
+          reason: written.kind,
+        })
+    }
+  }
+
+  async #create(provider: Provider, wanted: WantedEvent, signal: AbortSignal): Promise<void> {
+    const id = wanted.spec.host?.id ?? ''
+    const host = await provider.get(id, signal).catch(() => undefined)
+    const { name, spec } = withPlace(wanted, host?.place)
+    const object = { apiVersion: API_GROUP_VERSION, kind: maintenanceEvent.kind, metadata: { name }, spec }
+    const made = await outcomeOf(() =>
+      this.#tools.client.create(maintenanceEvent, object as unknown as MaintenanceEvent, { fieldManager, signal }),
+    )
+    // `Exists`: the cache did not have it yet.
+    if (made.kind !== 'Applied' && made.kind !== 'Exists')
+      this.#tools.log.warn('cannot write a maintenance event down; the next list repeats it', {
+        event: name,
+        reason: made.kind,
+      })
+  }
+
+  /** One loop for each provider that knows of maintenance, for as long as we lead. */
+  parts(providers: readonly Provider[]): readonly Part[] {
+    return providers
+      .filter((p) => p.maintenance !== undefined)
+      .map((provider): Part => {
+        const stop = new AbortController()
+        let running: Promise<void> | undefined
+        return {
+          name: `maintenance of provider ${provider.name}`,
+          start: () => {
+            running = this.#askForever(provider, stop.signal)
+          },
+          stop: async () => {
+            stop.abort()
+            await running
+          },
+        }
+      })
+  }
+
+  async #askForever(provider: Provider, signal: AbortSignal): Promise<void> {
+    const { clock, random, log, told } = this.#tools
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        const list = await provider.maintenance?.(signal)
+        if (list !== undefined) await this.take(provider, list, signal)
+        failures = 0
+        told?.(provider.name, true)
+      } catch (error) {
+        failures++
+        told?.(provider.name, false)
+        if (!signal.aborted) log.warn('cannot list the maintenance of a provider', { provider: provider.name, error })
+      }
+      const wait = failures === 0 ? random.jitter(ASK_EVERY_MS) : backoffDelay(AFTER_FAILURE, failures - 1, random)
+      await clock.sleep(wait, signal).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+// The host doctor: observe, plan, act, status, wired; and the lists of the providers beside it. It is a module of the controllers and no program of its own: it
+// needs what they have, the keys of the providers and the right to taint and drain Nodes, and a second holder of both would be a second one to guard.
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
+import { reconcileWith } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
+import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
+import { act } from './act.ts'
+import type { DoctorAction, DoctorPlan } from './actions.ts'
+import { BY_MACHINE, type DoctorCaches, cachesOf, freshen, machineOnHost, observe } from './observe.ts'
+import { plan } from './plan.ts'
+import { Polls } from './polls.ts'
+import { type Seen, nameOf } from './seen.ts'
+import { statusOf } from './status.ts'
+
+const fieldManager = FIELD_MANAGERS.hostDoctor
+
+/** The parts that decide and act; tests replace them with ones that have a bug. */
+export interface DoctorParts {
+  readonly plan: (seen: Seen, now: number) => DoctorPlan
+  readonly act: typeof act
+}
+
+export const hostDoctorModule: ControllerModule = hostDoctorOf({ plan, act })
+
+export function hostDoctorOf(parts: DoctorParts): ControllerModule {
+  return { name: 'hostdoctor', setup: (context) => setup(context, parts) }
+}
+
+function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
+  const { client, clock, random, log, events, config } = context
+  const { providers } = config
+  const caches = cachesOf(context.informers)
+  const polls = new Polls({
+    client,
+    clock,
+    random,
+    log,
+    events: () => {
+      freshen(caches)
+      return caches.events.list()
+    },
+    machineOf: (providerID) => machineOnHost(caches, providerID),
+    wake: (name) => controller.enqueue(name),
+  })
+  const absentPolls = (name: string) => polls.absentPolls(name)
+  const controller = controllerIn(context, {
+    name: 'hostdoctor',
+    allKeys: () => caches.events.list().map(nameOf),
+    reconcile: reconcileWith<Seen, DoctorAction, MaintenanceStatus>({
+      clock,
+      observe: (name, { signal }) => observe({ client, caches, absentPolls }, name, signal),
+      plan: parts.plan,
+      act: (action, seen, { signal }) => parts.act({ client, clock, random, providers }, action, seen, signal),
+      status: ({ event }, planned, results) => statusOf(event, planned, results, clock.now()),
+      writeStatus: (status, { event }, { signal }) =>
+        writeStatus({
+          client,
+          type: maintenanceEvent,
+          cache: caches.events,
+          object: event,
+          status,
+          fieldManager,
+          signal,
+        }),
+      onPlan: ({ notices }) => {
+        for (const { reason, message, severity = 'Normal', about } of notices)
+          if (about !== undefined) events.record(about, { type: severity, reason, action: 'Reconcile', note: message })
+      },
+    }),
+  })
+  wakeUp(caches, (name) => controller.enqueue(name))
+  return { controllers: [controller], parts: polls.parts(Object.values(providers)) }
+}
+
+/** What an event rests on: its own spec and status, its permit, its machine and Node. */
+function wakeUp({ events, permits, machines, nodes, policies }: DoctorCaches, wake: (name: string) => void): void {
+  const ofMachine = (name: string) => {
+    for (const event of events.byIndex(BY_MACHINE, name)) wake(nameOf(event))
+  }
+  events.onChange((before, now) => wake(nameOf(now ?? before ?? ({ metadata: {} } as never))))
+  permits.onChange((before, now) => {
+    const { requester } = (now ?? before)?.spec ?? {}
+    if (requester?.kind === maintenanceEvent.kind && requester.name !== undefined) wake(requester.name)
+  })
+  machines.onChange((before, now) => {
+    const name = (now ?? before)?.metadata.name ?? ''
+    const looked = (m: typeof now) => `${m?.status?.phase} ${m?.status?.bootID} ${m?.spec.providerID}`
+    if (looked(before) !== looked(now)) ofMachine(name)
+  })
+  nodes.onChange((before, now) => {
+    const looked = (n: typeof now) =>
+      `${n?.status?.conditions?.find((c) => c.type === 'Ready')?.status} ${JSON.stringify(n?.spec?.taints)}`
+    if (looked(before) === looked(now)) return
+    const name = (now ?? before)?.metadata.name ?? ''
+    for (const event of events.list()) {
+      const machine = machines.get(event.spec.machine)
+      if (machine !== undefined && nodeNameOf(machine) === name) wake(nameOf(event))
+    }
+  })
+  policies.onChange(() => {
+    for (const event of events.list()) wake(nameOf(event))
+  })
+}

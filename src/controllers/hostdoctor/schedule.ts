@@ -1,0 +1,71 @@
+// When the preparation for an event starts: at the last window that still leaves the lead. Pure.
+import { LEAST_LEAD_MS } from '#faults/maintenance.ts'
+import { type Window, openingOf } from '#windows/windows.ts'
+
+/** Of the 95th percentile of the drains of the pool: one slow drain in twenty must still fit. */
+const DRAINS_IN_LEAD = 3
+/** Window starts that are read; a window a minute is none. */
+const MOST_STARTS = 1_000
+
+export const leadOf = (drainP95Ms: number | undefined): number =>
+  Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0))
+
+/** Nearest rank; undefined without any. */
+export function percentile95(durations: readonly number[]): number | undefined {
+  const sorted = durations.toSorted((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * 0.95) - 1]
+}
+
+export interface Schedule {
+  readonly startAt: number
+  /** The windows leave no time before the event. */
+  readonly isOutsideWindows: boolean
+}
+
+/** No start is before `now`: what should have begun begins now. */
+export function scheduleOf(
+  notBefore: number,
+  leadMs: number,
+  windows: readonly (readonly Window[])[],
+  now: number,
+): Schedule {
+  const latest = Math.max(now, notBefore - leadMs)
+  const asked = windows.filter((w) => w.length > 0)
+  if (asked.length === 0) return { startAt: latest, isOutsideWindows: false }
+  const isOpen = (at: number) => asked.every((w) => openingOf(w, at).isOpen)
+  const starts = asked.flatMap((w) => startsUntil(w, now, latest)).filter(isOpen)
+  if (starts.length > 0) return { startAt: Math.max(...starts), isOutsideWindows: false }
+  if (isOpen(now)) return { startAt: now, isOutsideWindows: false }
+  return { startAt: latest, isOutsideWindows: true }
+}
+
+/** The next time after `from` at which a window of each policy is open; undefined when none is found. */
+export function nextStart(windows: readonly (readonly Window[])[], from: number): number | undefined {
+  const asked = windows.filter((w) => w.length > 0)
+  const horizon = from + HORIZON_MS
+  const starts = asked.flatMap((w) => startsUntil(w, from, horizon))
+  return starts.toSorted((a, b) => a - b).find((at) => asked.every((w) => openingOf(w, at).isOpen))
+}
+
+/** Vendors postpone by days, not by months. */
+const HORIZON_MS = 31 * 86_400_000
+
+function startsUntil(windows: readonly Window[], from: number, until: number): readonly number[] {
+  return windows.flatMap((window) => {
+    const starts: number[] = []
+    let at = from
+    while (starts.length < MOST_STARTS) {
+      const next = nextOf(window, at)
+      if (next === undefined || next > until) break
+      starts.push(next)
+      at = next
+    }
+    return starts
+  })
+}
+
+/** `openingOf` tells of the next start only while nothing is open: asked about the gap it is the start of this very window. */
+function nextOf(window: Window, after: number): number | undefined {
+  const opening = openingOf([{ ...window, duration: '1ms' }], after + 1)
+  return opening.isOpen ? after + 1 : opening.nextAt
+}

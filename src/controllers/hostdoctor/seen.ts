@@ -1,0 +1,44 @@
+// What the host doctor decides about one event from.
+import type { MaintenanceEvent, MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { Window } from '#windows/windows.ts'
+
+export type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
+export type Answered = NonNullable<MaintenanceStatus['answer']>
+
+/** What the policies over the machine say about an event of its host. */
+export interface Wishes {
+  readonly answer: AnswerWish
+  readonly postpone: boolean
+  /** One list a policy; a time is good when it is in a window of each. */
+  readonly windows: readonly (readonly Window[])[]
+}
+
+export interface Seen {
+  readonly event: MaintenanceEvent
+  /** Undefined: it was deleted, or another host has its name. */
+  readonly machine: Machine | undefined
+  readonly node: Node | undefined
+  readonly permit: OperationPermit | undefined
+  /** Whether pods that have to move are on the node; undefined when not read. */
+  readonly hasPods: boolean | undefined
+  /** Complete lists of the source, one after the other, that do not have the event. */
+  readonly absentPolls: number
+  readonly wishes: Wishes
+  /** How long nine in ten and more of the drains of the pool took; undefined where none is known. */
+  readonly drainP95Ms: number | undefined
+  /** A repair of the node that is under way. */
+  readonly runningJob: string | undefined
+  /** An earlier event of another source that is the same one; only that one is acted upon. */
+  readonly twin?: string
+  /** More ended events are kept than there is room for, and this is among the oldest. */
+  readonly isSurplus: boolean
+}
+
+export const nameOf = ({ metadata }: MaintenanceEvent): string => metadata.name ?? ''
+
+/** The owner of the cordon for an event: only its own is ever taken off. */
+export const cordonOwner = (event: MaintenanceEvent): string => `maintenance/${nameOf(event)}`

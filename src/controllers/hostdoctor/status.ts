@@ -1,0 +1,81 @@
+// The status of an event as the host doctor writes it. Pure; equal inputs give equal statuses.
+import type { Reason } from '#api/catalogue.ts'
+import type { MaintenanceEvent, MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
+import { phaseOfEvent } from '#faults/maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
+import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import type { ActionResult } from '#runtime/reconcile-with.ts'
+import type { DoctorAction, DoctorPlan, StatusChange, Waiting } from './actions.ts'
+
+const MAX_SENTENCE = 200
+
+export function statusOf(
+  event: MaintenanceEvent,
+  plan: DoctorPlan,
+  results: readonly ActionResult<DoctorAction>[],
+  now: number,
+): MaintenanceStatus | undefined {
+  // Nothing is written to what was just deleted.
+  if (results.some((r) => r.action.kind === 'DeleteEvent' && r.outcome.kind === 'Applied')) return undefined
+  const { waitingFor: oldWaiting, ...kept } = event.status ?? {}
+  // The name of a permit is kept also when it could not be asked for; everything else rests on what was done.
+  const change: StatusChange = { ...plan.change, ...answered(event, results) }
+  const next = withoutUndefined({ ...kept, ...change, phase: change.phase ?? phaseOfEvent(event) })
+  const trouble = results.find((r) => r.outcome.kind !== 'Applied' && r.outcome.kind !== 'NotTried')
+  const waiting: Waiting | undefined =
+    trouble === undefined
+      ? plan.waiting
+      : { predicate: 'ReconcileFailed', seen: `${trouble.action.kind} did not succeed`, unblock: 'the retry succeeds' }
+  return {
+    ...next,
+    ...(event.metadata.generation !== undefined && { observedGeneration: event.metadata.generation }),
+    phaseSince: next.phaseSince ?? timestamp(now),
+    ...(waiting !== undefined && { waitingFor: waitingOf(waiting, oldWaiting, now) }),
+    conditions: setConditions(event.status?.conditions, conditionsOf(next, waiting), now),
+  }
+}
+
+function answered(event: MaintenanceEvent, results: readonly ActionResult<DoctorAction>[]): StatusChange {
+  const done = results.find((r) => r.action.kind === 'Respond' || r.action.kind === 'Reboot')
+  const given = event.status?.answer
+  if (done === undefined || given === undefined || done.outcome.kind !== 'Applied') return {}
+  return { answer: { ...given, outcome: done.outcome.object === 'Ordered' ? 'Ordered' : 'Refused' } }
+}
+
+const withoutUndefined = (status: StatusChange): MaintenanceStatus =>
+  Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined)) as MaintenanceStatus
+
+function waitingOf(
+  { predicate, seen, unblock }: Waiting,
+  old: MaintenanceStatus['waitingFor'],
+  now: number,
+): NonNullable<MaintenanceStatus['waitingFor']> {
+  const since = old?.predicate === predicate ? old.since : timestamp(now)
+  return { predicate, seen: seen.slice(0, MAX_SENTENCE), since, unblock: unblock.slice(0, MAX_SENTENCE) }
+}
+
+function conditionsOf(
+  { phase, message = '' }: MaintenanceStatus,
+  waiting: Waiting | undefined,
+): readonly WantedCondition[] {
+  const of = (type: string, is: boolean, reason: Reason, text: string): WantedCondition => ({
+    type,
+    status: is ? 'True' : 'False',
+    reason,
+    message: text.slice(0, MAX_SENTENCE),
+  })
+  const isFailed = phase === 'Failed'
+  const isAtRest = phase === 'Announced' || phase === 'Done' || phase === 'Cancelled'
+  const text = waiting?.seen ?? message
+  const working = waiting?.predicate ?? 'Progressing'
+  return [
+    of('Ready', isAtRest, isAtRest ? 'AsDeclared' : isFailed ? 'MaintenanceFailed' : 'MaintenanceUnderWay', text),
+    of('Reconciling', !isAtRest && !isFailed, isAtRest || isFailed ? 'AsDeclared' : working, text),
+    of(
+      'Stalled',
+      isFailed,
+      isFailed ? 'MaintenanceFailed' : 'Progressing',
+      isFailed ? message : 'nothing to do for people',
+    ),
+  ]
+}

@@ -1,0 +1,42 @@
+// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, and those of people that are not over at their planned end.
+import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import { type Family, tally } from './family.ts'
+
+/** An alert about what cannot be undone ends by itself. */
+const SHOWN_MS = 86_400_000
+
+export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: number): readonly Family[] {
+  const isRecent = (at: string | undefined) => at !== undefined && now - Date.parse(at) < SHOWN_MS
+  const isOverrun = (e: MaintenanceEvent) =>
+    e.spec.source === PEOPLE && !isOver(e) && phaseOfEvent(e) !== 'Verifying' && Date.parse(e.spec.notAfter ?? '') < now
+  const count = (name: string, help: string, counted: readonly MaintenanceEvent[]): Family => ({
+    name,
+    help,
+    labels: [],
+    samples: [{ labels: {}, value: counted.length }],
+  })
+  return [
+    {
+      name: 'kubenode_maintenance_events',
+      help: 'Events of hosts of the last month by phase and kind.',
+      labels: ['phase', 'kind'],
+      samples: tally(events, (e) => ({ phase: phaseOfEvent(e), kind: e.spec.kind })),
+    },
+    count(
+      'kubenode_maintenance_missed',
+      'Events of the last day that began before the node was drained.',
+      events.filter((e) => isRecent(e.status?.missedAt)),
+    ),
+    count(
+      'kubenode_maintenance_failed',
+      'Events of the last day after which the machine was not well again.',
+      events.filter((e) => phaseOfEvent(e) === 'Failed' && isRecent(e.status?.endedAt)),
+    ),
+    count(
+      'kubenode_maintenance_overrun',
+      'Work that people planned and that is not over at its planned end.',
+      events.filter(isOverrun),
+    ),
+  ]
+}

@@ -1,0 +1,38 @@
+// What an open MaintenanceEvent means for the others: repairs of its machine stand off, and its place in the budgets is booked. Pure.
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { maintenanceTable, type MaintenancePhase } from '#api/protocol/maintenance.ts'
+import { durationMs } from '#lib/duration.ts'
+
+/** Before notBefore, at least: a drain that never happened before may take this long. */
+export const LEAST_LEAD_MS = 2 * 3_600_000
+
+export const phaseOfEvent = ({ status }: Pick<MaintenanceEvent, 'status'>): MaintenancePhase =>
+  status?.phase ?? 'Announced'
+
+export const isOver = (event: Pick<MaintenanceEvent, 'status'>): boolean =>
+  (maintenanceTable.terminal as readonly string[]).includes(phaseOfEvent(event))
+
+/** The cause of what the node shows is known, so no repair of it is begun. An event that is weeks away explains nothing. */
+export const standsOff = (event: Pick<MaintenanceEvent, 'status' | 'spec'>): boolean =>
+  !isOver(event) && (phaseOfEvent(event) !== 'Announced' || (event.spec.unplanned && takesHostAway(event)))
+
+export const takesHostAway = ({ spec }: Pick<MaintenanceEvent, 'spec'>): boolean => spec.kind !== 'Notice'
+
+export const leadMs = ({ status }: Pick<MaintenanceEvent, 'status'>): number =>
+  Math.max(LEAST_LEAD_MS, durationMs(status?.lead ?? '') ?? 0)
+
+/** In these the machine is away or about to be, whatever the clock says. */
+const AWAY: ReadonlySet<MaintenancePhase> = new Set(['Missed', 'InProgress', 'Verifying'])
+
+/** From when the budgets count the machine as away, whether or not its drain was granted; undefined: never. */
+export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): number | undefined {
+  if (isOver(event) || !takesHostAway(event)) return undefined
+  const { notBefore, unplanned } = event.spec
+  if (AWAY.has(phaseOfEvent(event)) || unplanned) return 0
+  const at = Date.parse(notBefore ?? '')
+  return Number.isNaN(at) ? undefined : at - leadMs(event)
+}
+
+/** One sentence for people. */
+export const maintenanceText = ({ metadata, spec, status }: MaintenanceEvent): string =>
+  `maintenanceevent/${metadata.name} (${spec.kind} by ${spec.source}) is ${status?.phase ?? 'Announced'}`
