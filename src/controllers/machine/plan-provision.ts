@@ -75,11 +75,15 @@ function retryWait(attempt: Provisioning, at: number, now: number): Waiting {
   }
 }
 
+/** A repeated request may change nothing, and then no event leads to the look that says what the machine waits for. */
+const NEXT_LOOK_MS = 250
+
 export function provisionPlan(seen: Seen, reason: string, now: number): MachinePlan {
   const step = provisionStep(seen, now)
   if (step.kind === 'Wait') return { actions: [], notices: [], waiting: step.waiting, requeueAfter: step.afterMs }
   const action = { kind: 'Provision', attempt: step.attempt, reason } as const
   // One notice for each attempt: a repeated call is no news.
   const isNew = step.attempt.token !== seen.machine.status?.provisioning?.token
-  return { actions: [action], notices: isNew ? [{ reason: 'Provisioning', message: reason }] : [] }
+  const notices = isNew ? [{ reason: 'Provisioning', message: reason }] : []
+  return { actions: [action], notices, requeueAfter: NEXT_LOOK_MS }
 }

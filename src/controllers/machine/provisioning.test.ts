@@ -4,7 +4,7 @@ import type { CreateResult, Host, Offering } from '#providers/port.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ExhaustedOfferings } from './exhausted-offerings.ts'
-import { provisionStep } from './plan-provision.ts'
+import { provisionPlan, provisionStep } from './plan-provision.ts'
 import { answered, isInDoubt, isOver, tokenOf, untilRetry } from './provisioning.ts'
 import type { HostSeen, Seen } from './seen.ts'
 
@@ -148,6 +148,15 @@ const results = fc.constantFrom<CreateResult[]>(
   { kind: 'Throttled', retryAfterMs: 60_000 },
   { kind: 'Unknown', message: 'no answer' },
 )
+
+test('a request is followed by another look, also one that repeats an attempt and changes nothing', () => {
+  const again = seenOf(machineWith(attempt({ answer: 'Host', providerID: 'p://1' })))
+  for (const seen of [seenOf(machineWith()), again])
+    expect(provisionPlan(seen, 'the host does not have a valid join token', NOW)).toMatchObject({
+      actions: [{ kind: 'Provision' }],
+      requeueAfter: expect.any(Number) as number,
+    })
+})
 
 describe('any history of answers', () => {
   test('gives a token up only after a definite refusal, and never uses it again', () => {
