@@ -195,6 +195,20 @@ describe('what is declared', () => {
     ]
     expect(found).toEqual([wanted])
   })
+
+  test('a Secret stays while another is wrong, which may be the same under another name; other objects do not wait', () => {
+    const [old, wrong] = [desired('old', '1', 'Secret'), desired('new', '1', 'Secret')]
+    const plan = planCluster(
+      seen({
+        inventory: [recorded(old), recorded(a)],
+        live: new Map([old, a].map((d) => [refText(d.ref), live(d.ref.name)])),
+        rejected: [{ ref: wrong.ref, problem: 'its MAC does not match' }],
+      }),
+      config(),
+    )
+    expect(plan.actions.map((x) => (x.kind === 'Prune' ? x.ref.name : x.kind))).toEqual(['a'])
+    expect(plan.skips.map((s) => `${s.reason} ${s.ref.name}`)).toEqual(['Rejected new', 'PruneDeferred old'])
+  })
 })
 
 describe('what is not declared any more', () => {

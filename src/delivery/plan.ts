@@ -16,6 +16,7 @@ import { mayWrite, type Writes } from './writes.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 import type { DesiredObject, Rejected } from './desired.ts'
 import { orderOf } from './order.ts'
+import { successorOf } from './successor.ts'
 import { NO_OTHER_TARGET, type OtherTarget, type TargetKind } from './targets.ts'
 
 export interface InventoryRef extends ObjectRef {
@@ -385,13 +386,8 @@ function judgePrune(
   if (!mayWrite(writes, ref)) return { ref, reason: 'PruneDisabled', detail: 'spec.writes no longer allows it' }
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
     return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
-  const refused = isMachineSet(ref) ? rejected.find((r) => isMachineSet(r.ref)) : undefined
-  if (refused !== undefined)
-    return {
-      ref,
-      reason: 'PruneDeferred',
-      detail: `${refText(refused.ref)}, which may take over its machines, is not valid`,
-    }
+  const successor = successorOf(ref, rejected)
+  if (successor !== undefined) return { ref, reason: 'PruneDeferred', detail: `${successor}, is not valid` }
   return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
 }
 
