@@ -28,7 +28,7 @@ export interface AlicloudTools extends CloudProviderTools {
   readonly random?: Random
 }
 
-/** Calls in a minute. The vendor sets quotas for each account and action and shows them in its console; these are below what new accounts have. */
+/** Calls in a minute. The vendor sets quotas for each account and action and shows them in its console; these are assumed, and careful. */
 const USUAL: Readonly<Record<string, number>> = { DescribeInstances: 300, RunInstances: 60 }
 const USUAL_OTHERS = 60
 
