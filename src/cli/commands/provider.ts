@@ -1,6 +1,6 @@
 // `kubenode provider …`: for people who write infra providers, and for those who run them.
 import { resolve } from 'node:path'
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -29,7 +29,7 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 export function register(program: Command, io: Io): void {
   const provider = program
     .command('provider')
-    .description('infra providers: test one of your own, serve one apart from the controllers')
+    .description('infra providers: test one of your own, serve one apart from the controllers, allow one in a cloud')
   provider
     .command('conformance')
     .description('test a program that serves a provider; makes, restarts and deletes hosts there')
@@ -62,6 +62,30 @@ export function register(program: Command, io: Io): void {
         .default('info'),
     )
     .action((options: ServeOptions) => serving(options, io))
+  provider
+    .command('policy')
+    .description('print what a cloud account must be allowed for one cluster')
+    .addArgument(new Argument('<provider>', 'name of the cloud').choices(Object.keys(POLICIES)))
+    .requiredOption('--region <name>', 'region of the hosts, as in the providers file')
+    .requiredOption('--tag <value>', 'tag of the hosts: the option "cluster" in the providers file')
+    .option('--host-role <name>', 'role that the hosts get, when the parameters of Machines name one')
+    .action((name: keyof typeof POLICIES, options: PolicyOptions) => policy(name, options, io))
+}
+
+interface PolicyOptions {
+  readonly region: string
+  readonly tag: string
+  readonly hostRole?: string
+}
+
+const POLICIES = {
+  alicloud: async () => (await import('#providers/alicloud/policy.ts')).alicloudPolicy,
+  aws: async () => (await import('#providers/aws/policy.ts')).awsPolicy,
+} as const
+
+async function policy(name: keyof typeof POLICIES, { region, tag, hostRole }: PolicyOptions, io: Io): Promise<void> {
+  const make = await POLICIES[name]()
+  io.out(`${JSON.stringify(make({ region, cluster: tag, ...(hostRole !== undefined && { hostRole }) }), null, 2)}\n`)
 }
 
 async function conformance(options: ConformanceOptions, io: Io): Promise<void> {
