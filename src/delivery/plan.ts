@@ -155,7 +155,7 @@ export interface ClusterPlan {
 }
 
 /** Deletions above the guard that go ahead. */
-export interface ApprovedPrune {
+interface ApprovedPrune {
   readonly digest: string
   readonly count: number
 }

@@ -30,7 +30,7 @@ const LONGEST_ID = 253
 const MOST_TEXT = 200
 /** Bounds of a time that a provider wants to be left alone for. */
 const SHORTEST_RETRY_MS = 1_000
-export const LONGEST_RETRY_MS = 3_600_000
+const LONGEST_RETRY_MS = 3_600_000
 
 const STATES: ReadonlySet<unknown> = new Set<HostState>(['Creating', 'Running', 'Stopped', 'Deleting'])
 

@@ -3,7 +3,7 @@
 import type { JoinBundle } from '#api/join-bundle.ts'
 
 /** How a host is paid for: a spot host can be reclaimed with minutes of notice. */
-export type Market = 'OnDemand' | 'Spot'
+type Market = 'OnDemand' | 'Spot'
 
 /** One way to get a host. A Machine lists the ways that suit it, best first. */
 export interface Offering {

@@ -12,7 +12,7 @@ import { type Seen, cordonOwner } from './seen.ts'
 /** Lists without the event before it counts as gone: one list can be wrong. */
 const ABSENT_POLLS = 2
 /** How long the machine must be well before the node is uncordoned. */
-export const STABLE_MS = 5 * 60_000
+const STABLE_MS = 5 * 60_000
 /** Longer than a slow machine takes to come back. */
 const VERIFY_MS = 3_600_000
 /** A vendor may list an event for half a day after the reboot that answered it. */
@@ -23,7 +23,7 @@ export const timeOf = (text: string | undefined): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-export const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
+const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
 
 const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
 

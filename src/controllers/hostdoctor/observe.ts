@@ -18,7 +18,7 @@ import { type Seen, cordonOwner, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 
 /** Ended events that are kept, over all machines: some megabytes. */
-export const MOST_ENDED = 2_000
+const MOST_ENDED = 2_000
 
 const BY_HOST = 'hostdoctor/host'
 export const BY_MACHINE = 'hostdoctor/machine'

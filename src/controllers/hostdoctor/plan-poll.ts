@@ -40,7 +40,7 @@ export interface WantedEvent {
 
 const ENDED: ReadonlySet<string> = new Set(['Executed', 'Avoided', 'Cancelled', 'Failed'])
 
-export const eventName = (kind: string, source: string, eventId: string, providerID: string): string =>
+const eventName = (kind: string, source: string, eventId: string, providerID: string): string =>
   `${kind.toLowerCase()}-${createHash('sha256')
     .update(canonicalJson([source, eventId, providerID]))
     .digest('hex')
@@ -74,7 +74,7 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
 }
 
 /** Equal ids; between two sources the same kind of thing to the same host at about the same time. */
-export function isSame(event: MaintenanceEvent, source: string, heard: HostMaintenance): boolean {
+function isSame(event: MaintenanceEvent, source: string, heard: HostMaintenance): boolean {
   const { spec } = event
   if (spec.source === PEOPLE) return false
   if (spec.host !== undefined && spec.host.id !== heard.providerID) return false

@@ -6,7 +6,7 @@ import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Window } from '#windows/windows.ts'
 
-export type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
+type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
 export type Answered = NonNullable<MaintenanceStatus['answer']>
 
 /** What the policies over the machine say about an event of its host. */

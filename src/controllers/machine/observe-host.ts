@@ -71,7 +71,7 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
 type Machine = Seen['machine']
 
 /** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
-export function preferred<
+function preferred<
   H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
 >(hosts: readonly H[], machine: Machine): H | undefined {
   const own = hosts.filter((h) => h.machineUid === uidOf(machine))

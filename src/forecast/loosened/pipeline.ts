@@ -9,7 +9,7 @@ type Gate = NonNullable<Stage['gates']>[number]
 const MOMENTS = ['before', 'gates', 'after'] as const
 const AT = { before: ' (before)', gates: '', after: ' (after)' } as const
 
-export const gatesOf = (stage: Stage): readonly Gate[] => MOMENTS.flatMap((m) => stage[m] ?? [])
+const gatesOf = (stage: Stage): readonly Gate[] => MOMENTS.flatMap((m) => stage[m] ?? [])
 
 export function pipelineFound(before: ReleasePipelineSpec, after: ReleasePipelineSpec): Found {
   const olds = new Map(before.stages.map((s) => [s.name, s]))

@@ -14,7 +14,7 @@ import { ecsMaintenance } from './maintenance.ts'
 import { alicloudParams } from './params.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
 
-export const ALICLOUD_CAPABILITIES: Capabilities = {
+const ALICLOUD_CAPABILITIES: Capabilities = {
   isHostKept: false,
   visibleWithinMs: 120_000,
   markets: ['OnDemand', 'Spot'],
@@ -96,7 +96,7 @@ type OrderParams =
   | Extract<MakeResult, { readonly kind: 'Refused' }>
 
 /** Pure: the parameters of RunInstances. Equal requests give equal ones, or the token would be refused. */
-export function orderOf(request: HostOrder, cluster: string): OrderParams {
+function orderOf(request: HostOrder, cluster: string): OrderParams {
   const { clientToken, machine, machineUid, offering = {}, userData } = request
   const refused = (reason: string): OrderParams => ({ kind: 'Refused', reason })
   const read = readParams(alicloudParams, request.params)

@@ -16,7 +16,7 @@ export interface SignPlace {
 
 const ALGORITHM = 'ACS3-HMAC-SHA256'
 
-export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export function signedAcs3(
   { action, params }: ApiCall,

@@ -8,7 +8,7 @@ import { isObject } from '#lib/json.ts'
 import { ecsMeaning, isEcsStale, isEcsThrottle } from './codes.ts'
 import { signedAcs3 } from './sign.ts'
 
-export const ECS_VERSION = '2014-05-26'
+const ECS_VERSION = '2014-05-26'
 
 export const ecsWire = (endpoint: string): Wire => ({
   sign: (call, keys, now) =>
@@ -19,7 +19,7 @@ export const ecsWire = (endpoint: string): Wire => ({
   isStale: isEcsStale,
 })
 
-export function readJson({ status, headers, text }: CloudAnswer): Read {
+function readJson({ status, headers, text }: CloudAnswer): Read {
   const body = parsed(text)
   if (!isObject(body)) return { kind: 'Unreadable' }
   if (status === 200) return { kind: 'Body', body }

@@ -13,7 +13,7 @@ import { awsParams } from './params.ts'
 import { type Ask, filters, type Order, type Params, unreadable } from './query.ts'
 import { type Xml, xmlAt, xmlItems, xmlText } from './xml.ts'
 
-export const AWS_CAPABILITIES: Capabilities = {
+const AWS_CAPABILITIES: Capabilities = {
   isHostKept: false,
   visibleWithinMs: 120_000,
   markets: ['OnDemand', 'Spot'],
@@ -91,7 +91,7 @@ type OrderParams =
   | Extract<MakeResult, { readonly kind: 'Refused' }>
 
 /** Pure: the parameters of RunInstances. Equal requests give equal ones, or the token would be refused. */
-export function orderOf(request: HostOrder, cluster: string): OrderParams {
+function orderOf(request: HostOrder, cluster: string): OrderParams {
   const { clientToken, machine, machineUid, offering = {}, userData } = request
   const refused = (reason: string): OrderParams => ({ kind: 'Refused', reason })
   const read = readParams(awsParams, request.params)

@@ -5,7 +5,7 @@ import { ec2Meaning, isEc2Stale, isEc2Throttle } from './codes.ts'
 import { signedV4 } from './sign.ts'
 import { parseXml, xmlText } from './xml.ts'
 
-export const EC2_VERSION = '2016-11-15'
+const EC2_VERSION = '2016-11-15'
 
 export const ec2Wire = (endpoint: string, region: string): Wire => ({
   sign: (call, keys, now) => signedV4(formOf(call, endpoint, EC2_VERSION), keys, { region, service: 'ec2', now }),
@@ -22,7 +22,7 @@ export const formOf = ({ action, params }: ApiCall, endpoint: string, version: s
   body: new URLSearchParams({ Action: action, Version: version, ...params }).toString(),
 })
 
-export function readXml({ status, text }: CloudAnswer): Read {
+function readXml({ status, text }: CloudAnswer): Read {
   const body = parseXml(text)
   // Also the page of a network that wants a password can be read.
   if (body === undefined || !Object.keys(body).every((name) => name.endsWith('Response'))) return { kind: 'Unreadable' }

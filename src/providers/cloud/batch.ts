@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 
 /** What both vendors take in one call. */
-export const MOST_IN_BATCH = 100
+const MOST_IN_BATCH = 100
 const WAIT_MS = 100
 
 interface Waiting<T> {

@@ -54,7 +54,7 @@ export interface CallHow {
 }
 
 /** The slowest call, which makes a host, is answered within ten seconds. */
-export const CALL_DEADLINE_MS = 30_000
+const CALL_DEADLINE_MS = 30_000
 const TRIES = 3
 const FIRST_BACKOFF_MS = 500
 /** What a vendor says goes into a status. */

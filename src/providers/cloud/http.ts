@@ -18,7 +18,7 @@ export interface CloudAnswer {
 export type Transport = (request: CloudRequest, signal: AbortSignal) => Promise<CloudAnswer>
 
 /** A page of a hundred hosts with all their fields is a third of a megabyte. */
-export const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 export const fetchTransport: Transport = async ({ method, url, headers, body }, signal) => {
   const response = await fetch(url, {

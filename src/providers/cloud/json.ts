@@ -1,7 +1,7 @@
 // Reads answers without trusting them: what is not of the expected type is absent.
 import { isObject } from '#lib/json.ts'
 
-export const field = (value: unknown, ...path: readonly string[]): unknown =>
+const field = (value: unknown, ...path: readonly string[]): unknown =>
   path.reduce<unknown>((v, name) => (isObject(v) && Object.hasOwn(v, name) ? v[name] : undefined), value)
 
 export const textIn = (value: unknown, ...path: readonly string[]): string | undefined => {

@@ -45,7 +45,7 @@ export const diskOf = (text: string): Disk => {
   return { category, gib }
 }
 
-export const ID_CHARS = '[A-Za-z0-9][-A-Za-z0-9_.]{0,127}'
+const ID_CHARS = '[A-Za-z0-9][-A-Za-z0-9_.]{0,127}'
 const LONGEST = 1_024
 
 export const idParam = (doc: string): Field<string> =>

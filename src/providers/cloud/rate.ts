@@ -20,9 +20,9 @@ export interface RateOptions {
 export type Turn = { readonly kind: 'Go' } | { readonly kind: 'Wait'; readonly ms: number }
 
 /** Of the limit; the rest is for people and other programs. */
-export const OUR_SHARE = 0.85
+const OUR_SHARE = 0.85
 /** Longer than this no call is kept in a line: the caller gets a time to come back. */
-export const LONGEST_LINE_MS = 10_000
+const LONGEST_LINE_MS = 10_000
 /** Of the full rate each second after a throttled call: back to the full rate from half of it in a minute. */
 const RECOVERY_PER_SECOND = 1 / 120
 /** Never below this share of the full rate, or a busy account would stop us altogether. */

@@ -20,7 +20,7 @@ const ofProvider = (name: string, providerID: string): void => {
     throw new BadAnswer(`the id ${providerID.slice(0, 100)} does not begin with ${name}://`)
 }
 
-export function hostIn(name: string, host: WireHost | undefined): Host {
+function hostIn(name: string, host: WireHost | undefined): Host {
   if (host === undefined) throw new BadAnswer('kind Host without a host')
   ofProvider(name, host.providerID)
   return host

@@ -22,7 +22,7 @@ export interface Said {
 /** The other side answered, but with nothing that can be used. */
 export class BadAnswer extends Error {}
 /** It did not answer in time. */
-export class NoAnswer extends Error {}
+class NoAnswer extends Error {}
 
 /** More wait in line; a provider that hangs must not take all descriptors. */
 const MOST_CONNECTIONS = 16

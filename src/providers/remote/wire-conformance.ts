@@ -5,7 +5,7 @@ import { Asker, type Question } from './ask.ts'
 import { doorAt, type RemotePlace } from './place.ts'
 import { createReaders, type ErrorKind } from './protocol.ts'
 
-export interface WireTools {
+interface WireTools {
   readonly place: RemotePlace
   readonly name: string
   readonly clock: Clock

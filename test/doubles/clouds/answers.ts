@@ -1,9 +1,7 @@
-// What a fake vendor does with a request, as a pure handler: tests serve it over HTTP, benches call it on a virtual clock.
+// What a fake vendor does with a request, as a pure handler that tests serve over HTTP.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import type { Clock } from '#lib/clock.ts'
-import type { CloudRequest, Transport } from '#providers/cloud/http.ts'
 import type { FakeRegion } from './region.ts'
 
 export interface FakeRequest {
@@ -99,22 +97,3 @@ export async function serveFake(handler: Handler): Promise<FakeServer> {
     },
   }
 }
-
-/** Without sockets, with a journey of a fixed time. */
-export const transportTo =
-  (handler: Handler, clock: Pick<Clock, 'sleep'>, journeyMs: number): Transport =>
-  async (request: CloudRequest, signal) => {
-    const url = new URL(request.url)
-    await clock.sleep(journeyMs, signal)
-    const answer = handler({
-      method: request.method,
-      path: url.pathname + url.search,
-      headers: { host: url.host, ...request.headers },
-      body: request.body ?? '',
-    })
-    if (answer === 'Hang')
-      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
-    await clock.sleep(journeyMs, signal)
-    if (typeof answer === 'string') throw new Error('the connection ended')
-    return { headers: {}, ...answer }
-  }

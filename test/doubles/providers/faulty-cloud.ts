@@ -51,7 +51,7 @@ export interface CloudHost {
 }
 
 /** New hosts are shown within this time. */
-export const VISIBLE_WITHIN_MS = 60_000
+const VISIBLE_WITHIN_MS = 60_000
 const DELETING_MS = 5_000
 const MOST_LATENCY_MS = 800
 const STOCK_RETRY_MS = 120_000

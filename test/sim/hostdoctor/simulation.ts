@@ -109,7 +109,7 @@ const plantPod = (world: World, node: string): void =>
     status: { phase: 'Running' },
   })
 
-export interface DoctorStory {
+interface DoctorStory {
   readonly vendor: Announcements
   /** The second source, which knows of the same events under other names. */
   readonly other: Announcements
