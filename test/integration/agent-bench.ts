@@ -181,6 +181,12 @@ export class AgentBench {
     return (await this.machine())?.status?.components?.find((c) => c.name === name)
   }
 
+  /** The Machine of the agent, without components: an agent makes no Node for one that does not exist. */
+  async makeMachine(): Promise<void> {
+    const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: MACHINE }, spec: {} }
+    await this.client.apply(machineType, object, { fieldManager: 'kubenode-machine', force: true })
+  }
+
   async order(component: Readonly<Record<string, unknown>>): Promise<void> {
     const object = {
       apiVersion: 'kubenode.io/v1alpha1',

@@ -42,6 +42,7 @@ const metrics = async (): Promise<string> =>
 
 beforeAll(async () => {
   await bench.start()
+  await bench.makeMachine()
   bench.writeJoin()
   port = await freePort(address)
   bench.writeConfig({ monitors: [{ config: monitor }, '/etc/missing.json'] })

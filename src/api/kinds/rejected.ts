@@ -74,6 +74,11 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
 export const REJECTED: readonly Rejected[] = [
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
   rejected(machine, { '/spec/provider/offerings': [{}] }, 'an offering must name a zone, a type or a market'),
+  rejected(
+    machineSet,
+    { '/spec/template/spec/provider/offerings': [{}] },
+    'an offering must name a zone, a type or a market',
+  ),
   rejected(machineSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(machineComponent, { '/spec/install': undefined }, 'types Package and Script require install'),
   rejected(machineComponent, { '/spec/artifacts': undefined }, 'install requires artifacts'),

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { seeds } from '#test/support/clocks/scheduler.ts'
-import { inFull } from '#test/support/tools/full.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { checkSeeds, referenceRun } from '../harness.ts'
 import { doctorSimulation } from './simulation.ts'
 
-/** A thousand where there is time. */
-const SEEDS = inFull(1_000, 1)
+const SEEDS = 1_000
 const FULL_MS = 7_200_000
 
 test(
@@ -34,7 +33,8 @@ test(
 
 test(
   `${SEEDS} days of a vendor with crashes, pauses and lost replies break no budget, drain no node twice and end alike`,
-  async () => {
+  async (context) => {
+    onlyInFull(context)
     await checkSeeds(doctorSimulation(), seeds(SEEDS))
   },
   FULL_MS,

@@ -80,8 +80,8 @@ export const mutants: readonly RolloutMutant[] = [
     name: 'what an old cache says is believed: permits are asked for without looking at the set again',
     story: storyNamed('second thoughts'),
     faults: stale,
-    within: 160,
-    shownBy: 12,
+    within: 600,
+    shownBy: 355,
     parts: {
       sets: {
         act: async (t, action, seen, context) =>
