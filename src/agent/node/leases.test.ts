@@ -78,7 +78,7 @@ test('who holds it is said at first, now and then, and after a silence', async (
 
 test.each([
   ['is made again while its Machine is there', true],
-  ['is not made again once its Machine is gone: nobody would delete it', false],
+  ['is not made again once its Machine is gone: nothing would delete it', false],
 ])('a lease that was deleted %s', async (_, isThere) => {
   const agent = kept(async () => isThere)
   await agent.clock.advance(1_000)

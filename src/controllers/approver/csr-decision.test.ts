@@ -264,7 +264,7 @@ describe('a certificate request', () => {
       'Approve',
     ],
     [
-      'with the certificate of an earlier machine is denied for one that goes, whoever was readmitted',
+      'with the certificate of an earlier machine is denied for one that is being deleted, also after a readmission',
       {
         request: request(ofUid('uid-0')),
         machine: {
